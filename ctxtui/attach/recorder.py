@@ -33,7 +33,7 @@ from ctxtui.attach.exchange_events import (
 )
 from ctxtui.attach.lines import encode_answer_line, encode_line, mask_fields, mask_for
 from ctxtui.attach.route import is_model_path
-from ctxtui.attach.run import RecordedRun, new_run_name, session_of
+from ctxtui.attach.run import RecordedRun, find_session, new_run_name
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -211,7 +211,7 @@ class Tapes:
         except Malformed:
             content = wire
         sender = identify_sender(exchange.headers)
-        session = begun.session or sender.session or self._run.session or session_of(begun.url, content)
+        session = begun.session or find_session(sender, self._run.session, begun.url, content)
         exchange.session, exchange.tape = session, self._find_tape(session, sender)
         is_probe = not exchange.request_size and "upgrade" not in exchange.headers
         exchange.tape.is_wanted |= not is_probe or is_model_path(begun.url.partition("?")[0])

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from ctxtui.attach.lines import digest
 from ctxtui.core.canonical import Json
 from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str
-from ctxtui.transcripts.kit.http_exchange.pair import parse_body
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, parse_body, read_session
 from ctxtui.wire.key_mask import mask_url
 
 TALK, OTHER = "talk-", "other-"
@@ -34,6 +34,11 @@ class RecordedRun(Struct):
     tags: tuple[str, ...] = ()
     upstreams: Mapping[str, str] = field(default_factory=dict)
     clock: Callable[[], float] = time.time
+
+
+def find_session(sender: Sender, run_session: str, url: str, body: bytes) -> str:
+    """The session of a request: as its client names it, else that of the run, else by its conversation."""
+    return sender.session or read_session(sender, body) or run_session or session_of(url, body)
 
 
 def session_of(url: str, body: bytes) -> str:

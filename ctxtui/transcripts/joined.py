@@ -17,7 +17,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from ctxtui.core import block, block_content
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.call import BY_TRANSCRIPT, EDITS, Call, Fidelity, Skeleton, provider_id
 from ctxtui.core.session import (
     MAIN,
@@ -109,7 +109,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
     """Pair the calls of a client's `own` transcript with those of `wire` by the provider's ids.
 
     If no id matches (some clients keep none), calls with the same tokens at the same time are paired, and exchanges
-    without a report by the same answer. If one matches, only failed requests are added to the pairs by id.
+    without a report by the same answer. If one matches, only requests without an answer are added to the pairs by id.
     """
     pairs = CallPairs()
     by_id = {provider_id(call): call for call in reversed(wire.calls.values())}
@@ -118,7 +118,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
         if match is not None:
             pairs.add(call, match)
     if pairs.wire or not wire.calls:
-        _add_refused(pairs, wire, own)
+        _add_unanswered(pairs, wire, own)
         return pairs
     waiting = [call for call in wire.calls.values() if call.usage is not None and call.ended is not None]
     doubtful: list[Call] = []
@@ -171,25 +171,50 @@ def _is_same_answer(sent: str, noted: str) -> bool:
     return bool(noted) and (sent == noted or (len(noted) >= _MIN_ANSWER_CHARS and noted in sent))
 
 
-def _add_refused(pairs: CallPairs, wire: Session, own: Session) -> None:
+def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair requests that have no answer, and so no id, in the transcript.
 
-    Two that ended in an error at the same time and end in the same block are the same request.
+    Two at the same time that end in the same block are the same request if both ended in an error. One without an
+    error was sent shortly before the client ended (Kimi Code's last one with `-p`): the exchange may have an answer.
+    It is paired only if no other exchange may be the same request.
     """
-    waiting = [wire_call for wire_call in wire.calls.values() if wire_call.error and wire_call.id not in pairs.own]
+    waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
+    threads = {match.thread: call.thread for match, call in ((pairs.wire[id_], own.calls[id_]) for id_ in pairs.wire)}
     for call in own.calls.values():
-        if call.usage is not None or not call.error or call.id in pairs.wire:
+        if call.usage is not None or call.id in pairs.wire or (not call.error and is_answered(call)):
             continue
-        digest = own.tree[call.raw_head].block.digest
-        alike = (
+        last = own.tree[call.raw_head].block
+        alike = [
             candidate
             for candidate in waiting
-            if _is_simultaneous(call, candidate) and wire.tree[candidate.raw_head].block.digest == digest
-        )
-        same = next(alike, None)
-        if same is not None:
-            waiting.remove(same)
-            pairs.add(call, same)
+            if _is_simultaneous(call, candidate) and _has_same_content(last, wire.tree[candidate.raw_head].block)
+        ]
+        if call.error:
+            matches = [candidate for candidate in alike if candidate.error][:1]
+        else:
+            matches = [
+                candidate
+                for candidate in alike
+                if _is_same_model(call, candidate)
+                and not candidate.keeps_warm
+                and threads.get(candidate.thread, call.thread) == call.thread
+            ]
+            # It may have been sent again after an error.
+            matches = [candidate for candidate in matches if not candidate.error] or matches
+        if len(matches) == 1:
+            waiting.remove(matches[0])
+            pairs.add(call, matches[0])
+
+
+def _has_same_content(first: Block, second: Block) -> bool:
+    """Whether two blocks are the same, or have the same text in another spelling (as a string, as a list of parts).
+
+    Results must be of the same call.
+    """
+    if first.digest == second.digest:
+        return True
+    one, other = block_content.read(first), block_content.read(second)
+    return bool(one.text) and (first.kind, one.text, one.call_id) == (second.kind, other.text, other.call_id)
 
 
 def _is_simultaneous(own: Call, wire: Call) -> bool:

@@ -33,7 +33,7 @@ def read(path: Path, session: str, thread: str) -> StoredEdits:
         except NotFound:
             return StoredEdits()
     in_force = edits_in_force(log)
-    return StoredEdits(in_force.applied, bool(waiting_until(log)), has_staged=bool(in_force.staged))
+    return StoredEdits(in_force.applied, bool(waiting_until(log)), staged_count=len(in_force.staged))
 
 
 @pytest.mark.parametrize("seed", few(range(4)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,26 +14,40 @@ import anthropic
 import openai
 import pytest
 
-from ctxtui.analysis.cache.keep_warm import KeepWarmStatus
+from ctxtui.analysis.cache.keep_warm import KeepWarmStatus, RefreshTotals
 from ctxtui.analysis.cache.miss import TTL
 from ctxtui.analysis.money.bill import REWRITES, WARM
+from ctxtui.attach.exchange_events import (
+    AnswerBegun,
+    AnswerBytes,
+    ExchangeEnded,
+    ExchangeEvent,
+    RequestBegun,
+    RequestBytes,
+)
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
+from ctxtui.cli.agent.exec import _describe_refreshes
 from ctxtui.core.edit import Edit, Target
 from ctxtui.core.edit_kinds import DROP
 from ctxtui.core.session import MAIN
 from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.faults import parse
+from ctxtui.services.attach import keep_warm
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.attach.held_requests import read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
-from ctxtui.services.attach.keep_warm import FAILED, OTHER_API, POLL_S, STAGED, KeepWarm
-from ctxtui.services.attach.preparation.preparer_client import PreparerClient
+from ctxtui.services.attach.keep_warm import FAILED, NO_ANSWER, OTHER_API, POLL_S, SIGNED_WHY, STAGED, KeepWarm
+from ctxtui.services.attach.preparation.preparer import Preparer
+from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth, WarmthQuery
+from ctxtui.services.attach.registry import program_of
+from ctxtui.services.attach.relayed_program import RelayedProgram
+from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
@@ -41,10 +56,17 @@ from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM
+from tests.cases import claude_code
+from tests.warm import warm_python
 
 pytestmark = pytest.mark.filterwarnings("ignore:The model:DeprecationWarning")
 LONG = "a listing of many files, " * 2000
 MODEL = "claude-sonnet-4-5"
+FIRST, SECOND, THIRD = (
+    "context-management-2025-06-27",
+    "fine-grained-tool-streaming-2025-05-14",
+    "interleaved-thinking-2025-05-14",
+)
 
 
 class WarmRun:
@@ -54,9 +76,9 @@ class WarmRun:
         self.provider, self.clock, self.path = provider, clock, folder / "s.jsonl"
         self.recorder = Recorder(RecordedRun(folder, "r", "s", clock=clock))
         self.database = folder / "ctxtui.db"
-        edits = EditsGate(self.database, "s", clock)
+        self.edits = edits = EditsGate(self.database, "s", clock)
         settings = Settings(data_dir=str(folder))
-        preparer = PreparerClient(folder, settings, self.recorder.flush, clock=clock)
+        self.preparer = preparer = PreparerClient(folder, settings, self.recorder.flush, clock=clock)
         names = self.recorder.next_name
         self.warm = KeepWarm(cap, self.recorder.put, names, edits, preparer, "s", clock)
         self.gate = HoldGate(
@@ -171,7 +193,7 @@ async def test_without_an_answer_to_the_last_refresh_the_forecast_is_a_miss(tmp_
         await run.ask()
         run.provider.server.faults.arm([parse("529;times=1")])
         await run.pause(600)
-        assert run.warm.reasons == {"s": FAILED.format(529)}
+        assert run.warm.reasons == {"s": FAILED.format(529)} and (run.warm.count, run.warm.usd) == (0, 0.0)
         usage = await run.ask("go on")
         assert not usage.cache_read_input_tokens
         (miss,) = account(await run.loaded()).misses().misses
@@ -223,6 +245,138 @@ async def test_none_while_edits_are_staged(tmp_path: Path) -> None:
         edits.save()
         await run.pause(600)
         assert len(run.bodies) == 1 and run.warm.reasons == {"s": STAGED}
+
+
+async def test_none_if_the_client_asks_while_it_is_considered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        asked: list[asyncio.Future[Any]] = []
+        find = run.preparer.find_warmth
+
+        async def find_late(session: str, since: float) -> Warmth:
+            warmth = await find(session, since)
+            run.gate.next.add("s")
+            asked.append(asyncio.ensure_future(run.ask("go on")))
+            while not run.gate.held:
+                await asyncio.sleep(0.01)
+            return warmth
+
+        monkeypatch.setattr(run.preparer, "find_warmth", find_late)
+        run.clock.advance(285)
+        await run.warm.look()
+        assert len(run.bodies) == len(asked) == 1
+        # A request under way is reason enough: nothing is computed.
+        await run.pause(300)
+        assert len(run.bodies) == len(asked) == 1
+        run.gate.release("", RELEASE)
+        await asked[0]
+
+
+async def test_none_if_the_client_signs_its_requests(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask(extra_headers={"authorization": "AWS4-HMAC-SHA256 Credential=x"})
+        await run.pause(600)
+        assert len(run.bodies) == 1 and run.warm.reasons == {"s": SIGNED_WHY}
+
+
+async def test_none_if_the_request_has_a_key_in_it(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask("the key is key-of-the-user-1234")
+        await run.pause(600)
+        assert len(run.bodies) == 1 and "a key is in the request" in run.warm.reasons["s"]
+
+
+async def test_none_for_a_subagent(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        agent = {"user-agent": "claude-cli/2.1.332", "x-claude-code-session-id": "s", "x-claude-code-agent-id": "a"}
+        await run.ask(extra_headers=agent)
+        await run.pause(600)
+        assert len(run.bodies) == 1 and not run.warm.count
+
+
+async def test_a_refresh_has_the_beta_features_of_the_last_call(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask(extra_headers={"anthropic-beta": FIRST})
+        await run.ask("go on", extra_headers={"anthropic-beta": SECOND})
+        # A title, as some clients ask for: it is no call of the conversation.
+        said, run.said = run.said, [{"role": "user", "content": "hoi"}]
+        await run.ask(max_tokens=1, extra_headers={"anthropic-beta": THIRD})
+        run.said = said
+        await run.pause(300)
+        calls = sorted((await run.loaded()).session.calls.values(), key=lambda call: call.started or 0.0)
+        assert [call.extra["betas"] for call in calls] == [[FIRST], [SECOND], [THIRD], [SECOND]]
+
+
+async def test_a_run_counts_its_own_refreshes_alone(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        await run.pause(300)
+        first = run.warm
+        run.warm = KeepWarm(1.0, run.recorder.put, run.recorder.next_name, run.edits, run.preparer, "s", run.clock)
+        run.relay.tell = run.warm.put
+        await run.ask("go on")
+        await run.pause(300)
+        assert (first.count, run.warm.count) == (1, 1)
+        paid = account(await run.loaded()).statement().bill.parts[WARM].usd
+        assert paid == pytest.approx(first.usd + run.warm.usd) and first.usd > 0 and run.warm.usd > 0
+
+
+async def test_one_without_an_answer_is_ended_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keep_warm, "MAX_REFRESH_S", 0.2)
+    async with warming(tmp_path) as run:
+        await run.ask()
+        run.provider.server.faults.arm([parse("slow;seconds=3600;times=1")])
+        async with asyncio.timeout(60):
+            await run.pause(600)
+        assert run.warm.reasons == {"s": NO_ANSWER} and run.warm.count == 0
+        # The client's next request begins anew.
+        await run.ask("go on")
+        await run.pause(300)
+        assert run.warm.count == 1
+
+
+async def test_the_end_of_the_run_ends_one_under_way(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run, asyncio.timeout(60):
+        await run.ask()
+        await run.pause(300)
+        run.provider.server.faults.arm([parse("slow;seconds=3600;times=1")])
+        run.clock.advance(285)
+        run.warm.start()
+        while run.path.read_text().count('"keep_warm":true') < 2:
+            await asyncio.sleep(0.05)
+        # As it is on disk if ctxtui is killed now.
+        killed = (await run.loaded()).session
+        assert len(killed.thread_calls()) == 1 and killed.threads[MAIN].tip == killed.thread_calls()[0].response_head
+        await run.warm.close()
+        loaded = await run.loaded()
+        assert len(loaded.session.thread_calls()) == 1 and len(loaded.session.thread_calls(KEPT_WARM)) == 2
+        assert account(loaded).statement().bill.parts[WARM].usd == pytest.approx(run.warm.usd) and run.warm.count == 1
+
+
+async def test_a_refresh_is_counted_before_the_next_look(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        run.clock.advance(285)
+        await run.warm.look()
+        bill = account(await run.loaded()).statement().bill
+        assert bill.parts[WARM].usd == pytest.approx(run.warm.usd) and run.warm.usd > 0 and run.warm.count == 1
+
+
+async def test_what_is_spent_stays_spent_while_the_recording_cannot_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        await run.pause(300)
+        usd = run.warm.usd
+
+        def gone(request: object) -> None:
+            raise ChildGone("it was killed")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(run.preparer._child, "ask", gone)
+            await run.pause(300)
+        assert "it was killed" in run.warm.reasons["s"] and (run.warm.count, run.warm.usd) == (1, usd) and usd > 0
 
 
 async def test_none_after_the_end(tmp_path: Path) -> None:
@@ -281,6 +435,93 @@ async def test_a_part_with_a_longer_lifetime_is_kept_where_the_rest_does_not_pay
         await run.pause(600)
         assert run.warm.count == 1 and run.warm.reasons == {"s": ""}
         assert (await run.ask("go on", system=system)).cache_read_input_tokens > 9_000
+
+
+async def test_exec_keeps_warm_while_its_program_runs(tmp_path: Path) -> None:
+    (tmp_path / "agent.py").write_text(
+        "import json, sys, time\nfrom pathlib import Path\nimport anthropic\n"
+        "body = json.loads(Path('body.json').read_text())\n"
+        "anthropic.Anthropic(api_key='k', max_retries=0).messages.create(**body)\n"
+        "while not Path('end').exists(): time.sleep(0.05)\n"
+    )
+    said = [{"role": "user", "content": LONG}]
+    body = {"model": MODEL, "max_tokens": 9, "messages": said, "cache_control": {"type": "ephemeral"}}
+    (tmp_path / "body.json").write_text(json.dumps(body))
+    clock, command = SetClock(), [*warm_python(), "agent.py"]
+    async with serving(Server(Provider(clock=clock))) as provider, asyncio.timeout(120):
+        relayed = RelayedProgram(
+            command=command,
+            program=program_of(command, ""),
+            folder=tmp_path / "attached",
+            database=tmp_path / "ctxtui.db",
+            env={**os.environ, "ANTHROPIC_BASE_URL": provider.url},
+            cwd=str(tmp_path),
+            settings=Settings(data_dir=str(tmp_path)),
+            keep_warm_usd=1.0,
+            clock=clock,
+        )
+        running = asyncio.ensure_future(relayed.run_to_end())
+        for count in (1, 2):
+            while len(provider.server.seen) < count:
+                await asyncio.sleep(0.02)
+            clock.advance(285)
+        (tmp_path / "end").touch()
+        assert await running == 0
+        # Its end is the end of the refreshes.
+        assert asyncio.all_tasks() == {asyncio.current_task()}
+        (path,) = relayed.recorded_files
+        bill = account(load(path, own="")).statement().bill
+        warm = relayed.keep_warm
+        assert warm is not None and bill.parts[WARM].usd == pytest.approx(warm.usd)
+        assert warm.count == len(provider.server.seen) - 1 >= 1
+        assert _describe_refreshes(warm).startswith(f"the cache was kept warm by {warm.count} refresh")
+        assert f"${warm.usd:.3f} of $1" in _describe_refreshes(warm)
+
+
+def _exchange(run: WarmRun, name: str, *, keep_warm: bool) -> list[ExchangeEvent]:
+    """The events of a request whose answer has no usage report."""
+    body = {"model": MODEL, "max_tokens": 1, "messages": run.said}
+    answer = {"type": "message", "id": f"msg_{name}", "role": "assistant", "model": MODEL, "stop_reason": "max_tokens"}
+    answer["content"] = [{"type": "text", "text": "I"}]
+    url, fields, at = f"{run.provider.url}/v1/messages", [("content-type", "application/json")], run.clock()
+    return [
+        RequestBegun(exchange_id=name, at=at, method="POST", url=url, fields=fields, session="s", keep_warm=keep_warm),
+        RequestBytes(name, json.dumps(body).encode(), last=True),
+        AnswerBegun(name, at, 200, fields),
+        AnswerBytes(name, at, json.dumps(answer).encode()),
+        ExchangeEnded(name, at),
+    ]
+
+
+async def test_none_if_a_refresh_may_have_cost_anything(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        for event in _exchange(run, "x.1", keep_warm=True):
+            run.recorder.put(event)
+        await run.pause(300)
+        assert len(run.bodies) == 1 and "a refresh has no usage report" in run.warm.reasons["s"]
+
+
+async def test_none_if_the_last_call_has_no_usage_report(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        for event in _exchange(run, "x.1", keep_warm=False):
+            run.warm.put(event)
+        await run.pause(300)
+        assert len(run.bodies) == 1 and run.warm.reasons == {"s": "the last call has no usage report"}
+
+
+@pytest.mark.parametrize(
+    ("recording", "why"),
+    [
+        ("not written yet", "no call of the main thread is recorded"),
+        ("transcript", "the last call's request is not recorded as it was sent"),
+    ],
+)
+def test_what_cannot_be_refreshed_is_named(recording: str, why: str, tmp_path: Path) -> None:
+    (tmp_path / "transcript").write_bytes(claude_code.generate(30))
+    query = WarmthQuery(recording=tmp_path / recording, at=0.0, since=0.0, settings=Settings(data_dir=str(tmp_path)))
+    assert Preparer()(query) == Warmth(why=why, totals=RefreshTotals())
 
 
 async def test_other_apis_are_not_kept_warm_and_that_is_said(tmp_path: Path) -> None:

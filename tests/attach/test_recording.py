@@ -131,6 +131,26 @@ def test_sessions_and_threads_are_told_apart_by_the_clients_headers(tmp_path: Pa
     assert load(tmp_path / "run-r.jsonl").session.calls.keys() == {"msg_5"}
 
 
+KIMI_ID = "e6547af1-af46-4b6b-aa58-7d8e5933931e"
+KIMI_BODIES = {
+    "anthropic": ("kimi-code-cli/2.1.0", {"metadata": {"user_id": f"session_{KIMI_ID}"}}, KIMI_ID),
+    "openai": ("kimi-code-cli/2.1.0", {"prompt_cache_key": f"session_{KIMI_ID}"}, KIMI_ID),
+    "no session": ("kimi-code-cli/2.1.0", {"metadata": {"user_id": "me"}}, "run-r"),
+    "a path": ("kimi-code-cli/2.1.0", {"metadata": {"user_id": "session_../../x"}}, "run-r"),
+    "not text": ("kimi-code-cli/2.1.0", {"metadata": {"user_id": [1]}}, "run-r"),
+    "another program": ("node-fetch", {"metadata": {"user_id": f"session_{KIMI_ID}"}}, "run-r"),
+}
+
+
+@pytest.mark.parametrize("name", KIMI_BODIES)
+def test_kimi_code_names_its_session_in_the_body(tmp_path: Path, name: str) -> None:
+    agent, more, session = KIMI_BODIES[name]
+    recorder = Recorder(RecordedRun(tmp_path, "r", "run-r"))
+    exchange(recorder.put, "r.1", body("hoi", **more), (STREAM % "msg").encode(), {"User-Agent": agent})
+    recorder.close()
+    assert [path.stem for path in recorder.files] == [session]
+
+
 def test_a_subagent_of_opencode_is_a_thread_of_the_session_that_started_it(tmp_path: Path) -> None:
     recorder = Recorder(RecordedRun(tmp_path, "r", "run-r"))
     agent = {"User-Agent": "opencode/1.18.33 ai-sdk/4", "x-session-affinity": "ses_1", "x-session-id": "ses_1"}

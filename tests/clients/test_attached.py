@@ -95,8 +95,8 @@ ATTACHED = (
     SDK_SCRIPT,
 )
 _CODES = {SDK_SCRIPT.name: 3}
-_NAME_SESSIONS = (CLAUDE_CODE.name, CODEX.name, OPENCODE.name)
-"""Those whose headers say which session a request is of."""
+_NAME_SESSIONS = (CLAUDE_CODE.name, CODEX.name, OPENCODE.name, KIMI_CODE.name)
+"""Those whose headers or bodies say which session a request is of."""
 
 
 def _title(one: Client) -> str:
@@ -196,13 +196,13 @@ def test_sessions_are_told_apart(attached: Lab) -> None:
 
 
 def test_what_the_client_itself_recorded_counts_once_with_ours(attached: Lab) -> None:
-    if attached.client.name not in (CLAUDE_CODE.name, CODEX.name):
+    if attached.client.name not in (CLAUDE_CODE.name, CODEX.name, KIMI_CODE.name):
         pytest.skip("its own record names no answers")
     asked = [one for one in attached.seen() if one.asks]
     assert attached.ctxtui("cost", "--all", "--json")["calls"] == len(asked)
     # One session, one row.
     listed = attached.ctxtui("sessions", "--figures", "--json")["sessions"]
-    rows = [one for one in listed if one["source"] in ("attached", "claude code", "codex")]
+    rows = [one for one in listed if one["source"] in ("attached", "claude code", "codex", "kimi code")]
     assert sorted(one["path"] for one in rows) == sorted(map(str, recordings_of(attached)))
     assert sum(one["calls"] for one in rows) == len(asked)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call
+from ctxtui.core.call import KEEP_WARM, Call
+from ctxtui.core.canonical import Json
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
@@ -56,6 +58,101 @@ PAIRS: dict[str, tuple[list[Row], list[Row], dict[str, str], int]] = {
         1,
     ),
 }
+
+
+def request(
+    id_: str, began: float, last: Item, *, model: str = "", thread: str = "main", error: str = "", ended: float = 0.0
+) -> tuple[Call, Item]:
+    """A request that ends in `last`; without `ended` it has no answer."""
+    usage = Usage(9) if ended and not error else None
+    call = Call(id_, thread, model=model, started=began, ended=ended or None, usage=usage, error=error)
+    return call, last
+
+
+def session_of_requests(*requests: tuple[Call, Item]) -> Session:
+    """The session of these requests, after one that both records have."""
+    session = Session()
+    session.fold([CallSeen(Call("msg_1", "main", started=0, ended=5, usage=Usage(9)))])
+    for call, last in requests:
+        head = session.tree.extend(ROOT, [last])
+        session.fold([CallSeen(replace(call, raw_head=head, sent_head=head, response_head=head))])
+    return session
+
+
+def text_item(text: str) -> Item:
+    return Item(block.text(text), Place("messages", "user"))
+
+
+def result_item(call_id: str, content: Json) -> Item:
+    part: dict[str, Json] = {"type": "tool_result", "tool_use_id": call_id, "content": content}
+    return Item(block.from_part(part), Place("messages", "user"))
+
+
+MODEL, OTHER_MODEL, FAILED = "claude-sonnet-4-5", "claude-haiku-4-5", "529 overloaded"
+RUN, AGAIN = text_item("run the tests"), text_item("run them again")
+UNANSWERED: dict[str, tuple[tuple[Call, Item], list[tuple[Call, Item]], str | None]] = {
+    # The transcript's request without an answer, the exchanges, the one that it is.
+    "answered after the client ended": (
+        request("own", 10, RUN, model=MODEL),
+        [request("sent", 10, RUN, model=MODEL, ended=12)],
+        "sent",
+    ),
+    "the client's end broke it off": (
+        request("own", 10, RUN),
+        [request("sent", 10, RUN, error="the client disconnected", ended=11)],
+        "sent",
+    ),
+    "sent again after an error": (
+        request("own", 10, RUN),
+        [request("refused", 10, RUN, error=FAILED, ended=10.2), request("sent", 10.5, RUN, ended=12)],
+        "sent",
+    ),
+    "another spelling of a result": (
+        request("own", 10, result_item("t1", "ok")),
+        [request("sent", 10, result_item("t1", [{"type": "text", "text": "ok"}]), ended=12)],
+        "sent",
+    ),
+    "both failed": (
+        request("own", 10, RUN, error=FAILED),
+        [request("sent", 10, RUN, error=FAILED, ended=10.2)],
+        "sent",
+    ),
+    "the same result of another call": (
+        request("own", 10, result_item("t1", "ok")),
+        [request("sent", 10, result_item("t2", "ok"), ended=12)],
+        None,
+    ),
+    "another text": (request("own", 10, RUN), [request("sent", 10, AGAIN, ended=12)], None),
+    "another time": (request("own", 10, RUN), [request("sent", 60, RUN, ended=62)], None),
+    "another model: a title for the same prompt": (
+        request("own", 10, RUN, model=MODEL),
+        [request("sent", 10, RUN, model=OTHER_MODEL, ended=12)],
+        None,
+    ),
+    "another thread": (
+        request("own", 10, RUN, thread="agent"),
+        [request("sent", 10, RUN, thread="main", ended=12)],
+        None,
+    ),
+    "two that it may be": (
+        request("own", 10, RUN),
+        [request("sent", 10, RUN, ended=12), request("too", 10, RUN, ended=12)],
+        None,
+    ),
+    "a refresh of the cache": (
+        request("own", 10, RUN),
+        [(replace(request("sent", 10, RUN, ended=12)[0], extra={KEEP_WARM: True}), RUN)],
+        None,
+    ),
+    "failed, but it was answered": (request("own", 10, RUN, error=FAILED), [request("sent", 10, RUN, ended=12)], None),
+}
+
+
+@pytest.mark.parametrize("name", UNANSWERED)
+def test_a_request_without_an_answer_is_only_the_exchange_that_it_must_be(name: str) -> None:
+    noted, sent, match = UNANSWERED[name]
+    pairs = pair_calls(session_of_requests(*sent), session_of_requests(noted)).wire
+    assert {id_: call.id for id_, call in pairs.items()} == {"msg_1": "msg_1"} | ({"own": match} if match else {})
 
 
 @pytest.mark.parametrize("name", PAIRS)

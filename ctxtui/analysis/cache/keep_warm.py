@@ -2,7 +2,8 @@
 
 The last request, sent again, reads its prefix from the cache, which renews the lifetime of the prefix (facts §2). How
 long a pause will be is not known. So the refreshes of one pause together cost at most as much as the rewrite that they
-avoid: however long it is, the pause costs at most twice what the better choice, known only afterwards, would have cost.
+avoid: however long it is, the pause costs at most twice what the better choice, known only afterwards, would have cost
+(or one refresh, if it ends in the seconds between that and the expiry).
 """
 
 from __future__ import annotations
@@ -58,11 +59,18 @@ def decide(prefix: WarmPrefix, spent_usd: float, cap_usd: float) -> KeepWarmDeci
     return KeepWarmDecision(prefix.expires - REFRESH_MARGIN_S)
 
 
-class KeepWarmStatus(Struct, frozen=True, kw_only=True):
-    """How a session is kept warm in this run.
+class RefreshTotals(Struct, frozen=True):
+    """The number of answered refreshes, and their cost in USD at list prices."""
 
-    - `cap_usd`: the limit of the run; `usd`, `count`: what its refreshes cost so far, and their number.
-    - `why`: why the session's next refresh is not made; "": it is.
+    count: int = 0
+    usd: float = 0.0
+
+
+class KeepWarmStatus(Struct, frozen=True, kw_only=True):
+    """The refreshes of a run so far, and whether a session is kept warm now.
+
+    - `cap_usd`: the limit of the run; `usd`, `count`: cost and number of its refreshes.
+    - `why`: the reason why the session is not kept warm; "": it is.
     """
 
     cap_usd: float

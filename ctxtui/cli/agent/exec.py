@@ -164,11 +164,12 @@ def _report(relayed: RelayedProgram, quiet: bool) -> None:
 
 
 def _describe_refreshes(warm: KeepWarm) -> str:
-    """How often caches were refreshed, for how much, and why no longer."""
-    refreshes = f"{warm.count} refresh{'' if warm.count == 1 else 'es'}"
+    """Describe the refreshes of a run: their number, their cost, and why there were no more."""
     reasons = "; ".join(dict.fromkeys(filter(None, warm.reasons.values())))
+    if not warm.count:
+        return f"the cache was not kept warm: {reasons}" if reasons else "no cache had to be kept warm"
+    refreshes = f"{warm.count} refresh{'' if warm.count == 1 else 'es'}"
     text = f"the cache was kept warm by {refreshes}, ${warm.usd:.3f} of ${warm.cap_usd:g}"
-    text = text if warm.count else "no cache had to be kept warm"
     return f"{text}; at the end not: {reasons}" if reasons else text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -13,7 +13,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.attach.control import ask_all
-from ctxtui.services.attach.curated import AppliedEdits
+from ctxtui.services.attach.curated import AppliedEdits, StoredEdits
 from ctxtui.services.attach.held_requests import decide
 from ctxtui.services.config.paths import attached_dir, database
 
@@ -33,8 +33,9 @@ from ctxtui.services.config.paths import attached_dir, database
 def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **rule_options_given: Any) -> int:
     """List the held requests of runs of `ctxtui exec`, or decide about one: by the start of its ID, or the only one.
 
-    `release` sends it as the program made it, `apply` sends it with the applied edits, `refuse` answers the program
-    with an error and sends nothing, `answer` gives the program TEXT as the model's answer without asking the model.
+    `release` sends it as the program made it, `apply` sends it with the applied edits (without those only staged),
+    `refuse` answers the program with an error and sends nothing, `answer` gives the program TEXT as the model's answer
+    without asking the model.
     `on` holds requests from now on in all runs: all of them, or those selected by --over-tokens, --over-usd, --on-miss,
     --pattern and so on; `off` keeps only the run's own rules. Costs and misses are forecast like the inspector's next
     call. A request without a decision is sent unchanged before its program would give up; if its answer is streamed,
@@ -58,13 +59,16 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
         return 0
     if action in ("release", "apply", "refuse", "answer", "more"):
         held_request = _find_held(list(ask_all(folder, {"do": "list"})), id_)
-        request_id, edits = str(held_request["id"]), _count_edits(context, held_request)
+        stored = _read_edits(context, held_request)
+        request_id, edits = str(held_request["id"]), len(stored.applied)
         run = decide(folder, request_id, action, text)
         write_json({"id": request_id, "done": action, "run": run, "edits": edits}) if as_json else write(
             f"{request_id}: {action}"
         )
         if action == "release" and edits:
             note(f"sent unchanged, without {_edits_phrase(edits)}; `ctxtui hold apply` sends it with edits")
+        if action == "apply" and stored.staged_count:
+            note(f"sent without {_staged_phrase(stored.staged_count)}; {_APPLY_HINT}")
         return 0
     rules = rules_to_send(rule_options_given, each=False)
     if rules and action != "on":
@@ -80,7 +84,9 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
 
 def _list_held(context: click.Context, runs: list[tuple[str, dict[str, Any]]], as_json: bool) -> None:
     held_requests = [
-        {**request, "edits": _count_edits(context, request)} for _, state in runs for request in state.get("held", [])
+        {**request, "edits": len(_read_edits(context, request).applied)}
+        for _, state in runs
+        for request in state.get("held", [])
     ]
     if as_json:
         names = ("each", "rules", "keep_warm")
@@ -112,14 +118,21 @@ def _describe_size(request: dict[str, Any]) -> str:
     return f"{request['tokens']:,} tokens{usd}"
 
 
-def _count_edits(context: click.Context, request: dict[str, Any]) -> int:
-    """Number of edits that are applied to a request's thread."""
+def _read_edits(context: click.Context, request: dict[str, Any]) -> StoredEdits:
+    """The stored edits of a request's thread."""
     applied_edits = AppliedEdits(database(config_of(context).settings.data_dir))
-    return len(applied_edits.read(str(request.get("session")), str(request.get("thread"))).applied)
+    return applied_edits.read(str(request.get("session")), str(request.get("thread")))
 
 
 def _edits_phrase(edits: int) -> str:
     return f"the {edits} edits applied to it" if edits > 1 else "the edit applied to it"
+
+
+def _staged_phrase(edits: int) -> str:
+    return f"{edits} edits that are only staged" if edits > 1 else "the edit that is only staged"
+
+
+_APPLY_HINT: Final = "`a` in the inspector applies staged edits before the next request"
 
 
 def _find_held(runs: list[tuple[str, dict[str, Any]]], id_: str) -> dict[str, Any]:

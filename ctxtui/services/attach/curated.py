@@ -105,13 +105,13 @@ def _refusal(edits: Sequence[Edit], why: str) -> Proof:
 class StoredEdits(NamedTuple):
     """The `applied` edits of a thread, and the digests of `pinned` blocks.
 
-    `has_waiting`: staged edits wait for their time; `has_staged`: edits are staged, waiting ones included.
+    `has_waiting`: staged edits wait for their time; `staged_count`: number of staged edits, waiting ones included.
     """
 
     applied: tuple[Edit, ...] = ()
     has_waiting: bool = False
     pinned: tuple[str, ...] = ()
-    has_staged: bool = False
+    staged_count: int = 0
 
 
 class _Snapshot(Struct, frozen=True):
@@ -192,8 +192,8 @@ class AppliedEdits(Struct):
                     in_force = edits_in_force(log)
                     pins = [edit for part in in_force for edit in part if edit.kind == PIN]
                     digests = dict.fromkeys(target.digest for edit in pins for target in edit.targets)
-                    is_waiting, is_staged = bool(waiting_until(log)), bool(in_force.staged)
-                    edits = StoredEdits(in_force.applied, is_waiting, tuple(digests), is_staged)
+                    is_waiting, staged_count = bool(waiting_until(log)), len(in_force.staged)
+                    edits = StoredEdits(in_force.applied, is_waiting, tuple(digests), staged_count)
         except NotFound:
             return StoredEdits()
         snapshot.by_thread[session, thread] = edits

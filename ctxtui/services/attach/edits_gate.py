@@ -12,7 +12,7 @@ from typing import Final
 
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
 from ctxtui.attach.http1 import Head
-from ctxtui.attach.run import session_of
+from ctxtui.attach.run import find_session
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN
@@ -54,20 +54,20 @@ class EditsGate:
     def wants(self, head: Head, url: str) -> bool:
         """Whether the request may have edits, so that its whole body is needed."""
         sender = identify_sender(head.last)
-        session = sender.session or self._session
+        session = sender.session or ("" if sender.names_session_in_body else self._session)
         if not session:
             return self._edits.may_have_unnamed()
         edits = self._edits.cached(session, sender.thread or MAIN)
         return edits is None or bool(edits.applied) or edits.has_waiting
 
     def session_for(self, waiting: WaitingRequest) -> str:
-        """The session of a request whose client sends no id."""
-        return self._session or session_of(waiting.url, waiting.body)
+        """The session of a request."""
+        return find_session(identify_sender(waiting.head.last), self._session, waiting.url, waiting.body)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Apply the edits to a request. Raises errors of reading them."""
         sender = identify_sender(waiting.head.last)
-        session = sender.session or self.session_for(waiting)
+        session = self.session_for(waiting)
         thread = sender.thread or MAIN
         edits = (await self._read_edits(session, thread)).applied
         path = Exchange(b"", url=waiting.url).path
@@ -84,7 +84,7 @@ class EditsGate:
 
     async def has_staged(self, session: str, thread: str) -> bool:
         """Whether edits of a thread are staged, waiting ones included. Raises errors of reading them."""
-        return (await self._read_edits(session, thread)).has_staged
+        return (await self._read_edits(session, thread)).staged_count > 0
 
     async def pinned(self, session: str, thread: str) -> tuple[str, ...]:
         """Digests of the blocks that are pinned in a thread. Raises errors of reading them."""

@@ -176,7 +176,7 @@ class HoldGate:
         if is_side_call and not risk.blocks:
             return await self.edits.decide(waiting)
         sender = identify_sender(waiting.head.last)
-        session = sender.session or self.edits.session_for(waiting)
+        session = self.edits.session_for(waiting)
         thread = sender.thread or MAIN
         if compaction is not None and self._was_refused(session, thread, as_dict(body)):
             refusal = build_refusal(dialect, REFUSED_COMPACTION_TEXT)

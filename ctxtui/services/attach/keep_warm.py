@@ -12,21 +12,23 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.cache.keep_warm import REFRESH_MARGIN_S, SHORTEST_LIFETIME_S, decide
+from ctxtui.analysis.cache.keep_warm import REFRESH_MARGIN_S, SHORTEST_LIFETIME_S, RefreshTotals, decide
 from ctxtui.attach.exchange_events import AnswerBegun, ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes
 from ctxtui.attach.own_request import send_like
 from ctxtui.attach.route import is_model_path
-from ctxtui.attach.run import session_of
+from ctxtui.attach.run import find_session
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import SIGNED, EditsGate
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth
-from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas
+from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender, read_betas
 
 POLL_S: Final = 0.5
 """Seconds between checks whether a prefix is due."""
 FIRST_LOOK_S: Final = SHORTEST_LIFETIME_S - REFRESH_MARGIN_S
 """Seconds after a request's start at which its session is looked at: no cache expires before."""
+MAX_REFRESH_S: Final = 120.0
+"""Seconds after which a refresh without an answer is ended: the other sessions wait for it."""
 STAGED: Final = "edits are staged"
 OTHER_API: Final = "only caches of Anthropic's Messages API are kept warm"
 FAILED: Final = "the provider answered {}"
@@ -50,15 +52,14 @@ class _WarmSession(Struct):
     - `heads`: the last request of the main conversation for each set of beta features.
     - `under_way`: number of its requests under way, held ones included.
     - `look_at`: the next look (Unix seconds; inf: after the client's next request); `why`: the reason for none.
-    - `count`, `usd`: its refreshes in this run.
+    - `totals`: its refreshes in this run, as recorded.
     """
 
     heads: dict[tuple[str, ...], RequestBegun] = field(default_factory=dict)
     under_way: int = 0
     look_at: float = math.inf
     why: str = ""
-    count: int = 0
-    usd: float = 0.0
+    totals: RefreshTotals = RefreshTotals()
 
 
 class KeepWarm:
@@ -92,7 +93,7 @@ class KeepWarm:
         self._task = asyncio.get_running_loop().create_task(self._watch())
 
     async def close(self) -> None:
-        """Stop at once: no further request is sent, and one under way is ended."""
+        """Send no further request, end one that is under way, and read what it cost."""
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -101,12 +102,12 @@ class KeepWarm:
     @property
     def usd(self) -> float:
         """USD of all refreshes of the run, at list prices."""
-        return sum(warm.usd for warm in self._sessions.values())
+        return sum(warm.totals.usd for warm in self._sessions.values())
 
     @property
     def count(self) -> int:
-        """Number of refreshes of the run."""
-        return sum(warm.count for warm in self._sessions.values())
+        """Number of answered refreshes of the run."""
+        return sum(warm.totals.count for warm in self._sessions.values())
 
     @property
     def reasons(self) -> dict[str, str]:
@@ -132,17 +133,18 @@ class KeepWarm:
             if not request.session:
                 request.body += event.data
                 if event.last:
-                    self._assign(request, session_of(request.begun.url, bytes(request.body)))
+                    sender, url = _sender_of(request.begun), request.begun.url
+                    self._assign(request, find_session(sender, self._session, url, bytes(request.body)))
         elif isinstance(event, AnswerBegun):
             request.status = event.status
         elif isinstance(event, ExchangeEnded):
             self._end(request)
 
     def _begin(self, begun: RequestBegun) -> None:
-        sender = identify_sender({name.lower(): value for name, value in begun.fields})
+        sender = _sender_of(begun)
         is_main = (sender.thread or MAIN) == MAIN and urlsplit(begun.url).path.endswith("/messages")
         request = self._open[begun.exchange_id] = _OpenRequest(begun, "", is_main)
-        if session := sender.session or self._session:
+        if session := sender.session or ("" if sender.names_session_in_body else self._session):
             self._assign(request, session)
 
     def _assign(self, request: _OpenRequest, session: str) -> None:
@@ -187,10 +189,9 @@ class KeepWarm:
             # Looked at again: they may be applied or discarded before the cache expires.
             warm.why = STAGED
             return
-        warmth = await self._preparer.find_warmth(session, self._since)
+        warmth = await self._find_warmth(session, warm)
         if warm.under_way or warm.look_at != looked_at:
             return
-        warm.count, warm.usd = max(warm.count, warmth.count), max(warm.usd, warmth.usd)
         begun = warm.heads.get(warmth.betas)
         reason, warm.look_at = self._refusal(warmth, begun), math.inf
         if warmth.prefix is None or begun is None or reason:
@@ -208,6 +209,12 @@ class KeepWarm:
         if at <= self._clock():
             await self._refresh(session, warm, begun, warmth)
 
+    async def _find_warmth(self, session: str, warm: _WarmSession) -> Warmth:
+        """Find what keeps a session warm, and update its totals."""
+        warmth = await self._preparer.find_warmth(session, self._since)
+        warm.totals = warmth.totals if warmth.totals is not None else warm.totals
+        return warmth
+
     def _refusal(self, warmth: Warmth, begun: RequestBegun | None) -> str:
         """Why a session cannot be kept warm; "" if it can."""
         if warmth.prefix is None:
@@ -218,11 +225,23 @@ class KeepWarm:
         return SIGNED_WHY if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
-        """Send the last request again, and look at the session at once: what it cost, and how long it lasts."""
-        looked_at = warm.look_at
-        status = await send_like(begun, warmth.body, session, self._record, self._name, self._clock)
-        warm.count += 1
-        if status == 200 and warm.look_at == looked_at:
+        """Send the last request again, update the totals, and have the session looked at again."""
+        looked_at, status = warm.look_at, 0
+        try:
+            async with asyncio.timeout(MAX_REFRESH_S):
+                status = await send_like(begun, warmth.body, session, self._record, self._name, self._clock)
+        except TimeoutError:
+            pass
+        finally:
+            # Before another session spends of the limit; also if the run ends meanwhile.
+            await self._find_warmth(session, warm)
+        if warm.look_at != looked_at:
+            return  # The client has sent a request meanwhile.
+        if status == 200:
             warm.look_at = self._clock()
-        elif status != 200:
+        else:
             warm.look_at, warm.why = math.inf, FAILED.format(status) if status else NO_ANSWER
+
+
+def _sender_of(begun: RequestBegun) -> Sender:
+    return identify_sender({name.lower(): value for name, value in begun.fields})

@@ -21,6 +21,8 @@ from ctxtui.transcripts.joined import SessionJoin, events_between
 
 OpenedRecording = tuple[Loaded, Iterator[RecordingNews]]
 """An open recording and its first reading."""
+_MAX_LEVELS_UP: Final = 3
+"""Folders above a transcript whose names may hold its session's id."""
 _CHECK_SECONDS: Final = 2.0
 """Seconds between checks for a missing transcript."""
 
@@ -37,8 +39,11 @@ def find_joined_paths(path: Path) -> JoinedPaths | None:
     folder, file = attached_dir(), os.path.abspath(path)
     if os.path.dirname(file) == str(folder):
         return JoinedPaths(path, _transcript_of(file))
-    wire = folder / f"{split_address(path)[1] or id_of(path.name)}.jsonl"
-    if not wire.is_file() or _transcript_of(str(wire)) != Path(file):
+    # A file with a fixed name is named for its session by a folder above it, as Kimi Code's is.
+    names = (path.name, *(parent.name for parent in list(Path(file).parents)[:_MAX_LEVELS_UP]))
+    ids = [split_address(path)[1]] if split_address(path)[1] else [id_of(name) for name in names if name]
+    wire = next((wire for id_ in ids if (wire := folder / f"{id_}.jsonl").is_file()), None)
+    if wire is None or _transcript_of(str(wire)) != Path(file):
         return None
     return JoinedPaths(wire, path)
 

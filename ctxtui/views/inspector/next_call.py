@@ -22,7 +22,7 @@ _TOKENS_END = 17
 
 
 def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """What keeping the cache warm has cost so far, and of what; amber if it is not kept warm now."""
+    """Number and cost of the run's refreshes, and its limit; amber if the cache is not kept warm now."""
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",

@@ -151,6 +151,34 @@ def test_a_held_request_waits_for_a_word_from_another_terminal(
     assert not list((Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.control"))
 
 
+def test_applying_says_which_edits_are_only_staged(home: Path, provider: RunningProvider, ctxtui: Run) -> None:
+    Path("agent.py").write_text(SCRIPT.partition("gpt.responses")[0])
+    command = [*warm_ctxtui(), "exec", "--hold", "--", *warm_python(), "agent.py"]
+    running = subprocess.Popen(command, env=env_of(home, provider), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        limit = time.monotonic() + 100
+
+        def wait_for_held() -> dict[str, str]:
+            held: list[dict[str, str]] = []
+            while not held and time.monotonic() < limit:
+                held = ctxtui("hold", "--json").json["held"]
+            return held[0]
+
+        # Nothing is staged: nothing is said.
+        assert ctxtui("hold", "apply", wait_for_held()["id"]).err == ""
+        request = wait_for_held()
+        (path,) = (Path(os.environ["CTXTUI_HOME"]) / "attached").glob("*.jsonl")
+        blocks = ctxtui("edits", "stage", str(path), "--blocks", "--json").json["blocks"]
+        pinned = next(block["name"] for block in blocks if block["category"] != "header")
+        assert ctxtui("edits", "stage", str(path), "--pin", pinned).code == 0
+        said = ctxtui("hold", "apply", request["id"])
+        assert said.out.endswith(": apply\n") and "sent without the edit that is only staged; `a` in" in said.err
+        _, err = running.communicate(timeout=60)
+        assert running.returncode == 0, err
+    finally:
+        running.kill()
+
+
 @pytest.mark.parametrize(("options", "ways"), [([], ["exec --forward -- sh", "sh.toml"]), (["--forward"], ["sh.toml"])])
 def test_where_no_request_came_by_it_says_so_and_what_would_work(
     options: list[str], ways: list[str], home: Path

@@ -6,7 +6,7 @@ runs the policies. It also finds what refreshes a session's cached prefix. `prep
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.keep_warm import WarmPrefix, refresh_request
+from ctxtui.analysis.cache.keep_warm import RefreshTotals, WarmPrefix, refresh_request
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.analysis.request_counts import counting_terms
 from ctxtui.core.call import Call, Fidelity
-from ctxtui.core.errors import CtxtuiError, NoContext
+from ctxtui.core.errors import CtxtuiError, NoContext, NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
@@ -102,7 +102,7 @@ class Preparer:
         self._open: dict[Path, _OpenRecording] = {}
 
     def __call__(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth:
-        """Prepare a request, or find what keeps a cache warm; errors are in the answer."""
+        """Prepare a request, or find the prefix and the request that keep a cache warm; errors are in the answer."""
         if isinstance(request, WarmthQuery):
             try:
                 return self._find_warmth(request)
@@ -141,12 +141,30 @@ class Preparer:
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
 
     def _find_warmth(self, query: WarmthQuery) -> Warmth:
-        """Find the cached prefix of the main thread, what it is worth, and the request that refreshes it.
+        """Find the cached prefix of the main thread, what it is worth, and the request that refreshes it."""
+        recording = self._open_recording(query.recording, query.settings)
+        price = local_pricer(prices_for(query.settings))
+        refreshes = [call for call in recording.session.calls.values() if call.keeps_warm]
+        costs = {
+            call.id: cost.usd if cost is not None else 0.0
+            for call, (cost, _) in zip(refreshes, price(refreshes), strict=True)
+        }
+        in_run = [call for call in refreshes if (call.started or 0.0) >= query.since]
+        answered = [call for call in in_run if call.usage is not None]
+        totals = RefreshTotals(len(answered), sum(costs[call.id] for call in answered))
+        if any(call.usage is None and not call.error for call in in_run):
+            return Warmth(why="a refresh has no usage report, so its cost is not known", totals=totals)
+        try:
+            return replace(self._find_prefix(recording, query, costs), totals=totals)
+        except CtxtuiError as error:
+            return Warmth(why=error.message, totals=totals)
+
+    def _find_prefix(self, recording: _OpenRecording, query: WarmthQuery, refresh_usd: Mapping[str, float]) -> Warmth:
+        """Find the cached prefix of the main thread; `refresh_usd` is the cost of each refresh by its id.
 
         Raises `Malformed` for a request of another API.
         """
-        recording = self._open_recording(query.recording, query.settings)
-        session, price = recording.session, local_pricer(prices_for(query.settings))
+        session = recording.session
         calls = session.thread_calls()
         last = calls[-1] if calls else None
         if last is None:
@@ -155,16 +173,9 @@ class Preparer:
             return Warmth(why="the last call has no usage report")
         if last.skeleton is None:
             return Warmth(why="the last call's request is not recorded as it was sent")
-        refreshes = [call for call in session.calls.values() if call.keeps_warm]
-        costs = {
-            call.id: cost.usd if cost is not None else 0.0
-            for call, (cost, _) in zip(refreshes, price(refreshes), strict=True)
-        }
-        counted = [call.id for call in refreshes if (call.started or 0.0) >= query.since]
-        count, usd = len(counted), sum(costs[id_] for id_ in counted)
         request = refresh_request(Request(tuple(session.tree.items(last.sent_head)), last.skeleton))
         if MASK.encode() in request.body:
-            return Warmth(why="a key is in the request, which no recording keeps", count=count, usd=usd)
+            return Warmth(why="a key is in the request, which no recording keeps")
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
         applied = recording.edits.of_thread(MAIN).applied
@@ -173,7 +184,11 @@ class Preparer:
         assert now is not None
         expires = now.forecast.expires
         later = next_call_in(*parts, expires + 1.0) if expires is not None else None
-        pause = sum(costs[call.id] for call in refreshes if call.sent_head == last.sent_head and _follows(call, last))
+        of_pause = (
+            call
+            for call in session.calls.values()
+            if call.keeps_warm and call.sent_head == last.sent_head and _follows(call, last)
+        )
         again = recording.replay.request_after(last, last.sent_head, query.at)
         usage = replace(again.simulator.predict(again.prompt, query.at).to_usage(), output=request.answer_tokens)
         prefix = WarmPrefix(
@@ -181,11 +196,11 @@ class Preparer:
             expires=expires if usage.cache_read >= now.question.read else None,
             refresh_usd=now.question.charge(usage, query.at),
             rewrite_usd=_difference(later.forecast.total, now.forecast.total) if later is not None else None,
-            pause_usd=pause,
+            pause_usd=sum(refresh_usd[call.id] for call in of_pause),
         )
         betas = last.extra.get("betas")
         names = tuple(str(name) for name in betas) if isinstance(betas, list) else ()
-        return Warmth(prefix=prefix, body=request.body, betas=names, count=count, usd=usd)
+        return Warmth(prefix=prefix, body=request.body, betas=names)
 
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
@@ -251,7 +266,7 @@ class Preparer:
         if recording is None or recording.loaded.session is not recording.session:
             try:
                 recording = _OpenRecording.from_loaded(load(path, own=""), settings)
-            except (NoContext, FileNotFoundError):
+            except (NoContext, NotFound):
                 return _OpenRecording.from_loaded(Loaded(Session(), ""), settings)
         self._open[path] = recording
         while len(self._open) > MAX_OPEN_RECORDINGS:

@@ -14,7 +14,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.cache.keep_warm import WarmPrefix
+from ctxtui.analysis.cache.keep_warm import RefreshTotals, WarmPrefix
 from ctxtui.attach.tape import file_name
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.child_process import ChildGone, ChildProcess
@@ -86,15 +86,14 @@ class Warmth(Struct, frozen=True, kw_only=True):
 
     - `prefix`: the cached prefix; None: it cannot be kept warm, for the reason `why`.
     - `body`: the request that refreshes it; `betas`: the beta features that it was sent with.
-    - `count`, `usd`: refreshes of the session since the run began.
+    - `totals`: the session's refreshes since the run began, as recorded; None: the recording could not be read.
     """
 
     prefix: WarmPrefix | None = None
     why: str = ""
     body: bytes = b""
     betas: tuple[str, ...] = ()
-    count: int = 0
-    usd: float = 0.0
+    totals: RefreshTotals | None = None
 
 
 class PreparerClient:

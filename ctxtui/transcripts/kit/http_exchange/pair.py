@@ -31,6 +31,8 @@ LABELS: Final = {
 
 _VERSION: Final = re.compile(r"^([\w.-]+)/(\d[\w.+-]*)")
 _GEMINI_CLI: Final = "gemini cli"
+_KIMI_CODE: Final = "kimi-code-cli"
+_KIMI_SESSION: Final = re.compile(r"session_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _CLIENTS: Final = {"claude-cli": "claude code", "geminicli": _GEMINI_CLI, "geminicli-tui": _GEMINI_CLI}
 _GEMINI_CHECKS: Final = frozenset({"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"})
 """What Gemini CLI 0.61 asks for in JSON: whether a loop is running, who speaks next, which model fits the task."""
@@ -64,6 +66,11 @@ class Sender(Struct, frozen=True, kw_only=True):
         """
         return bool(self.session) or self.client == _GEMINI_CLI
 
+    @property
+    def names_session_in_body(self) -> bool:
+        """Whether the session's id is in the body of its requests (`read_session`), not in their headers."""
+        return self.client == _KIMI_CODE
+
 
 def identify_sender(headers: Mapping[str, str]) -> Sender:
     """Identify the sender of a request with these headers (lower-case names)."""
@@ -92,6 +99,20 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
             return Sender(session=root, thread=session, parent=MAIN, client=client, version=version)
         return Sender(session=session, client=client, version=version)
     return Sender(client=client, version=version)
+
+
+def read_session(sender: Sender, body: bytes) -> str:
+    """The session that `sender` names in the `body` of a request; "" for none.
+
+    Kimi Code sends its session's id as the user (Anthropic's API) or as the key of the cache (others); its uuid names
+    the client's own folder.
+    """
+    if not sender.names_session_in_body:
+        return ""
+    request = as_dict(parse_body(body))
+    named = get_path(request, "metadata", "user_id") or request.get("prompt_cache_key")
+    match = _KIMI_SESSION.fullmatch(as_str(named))
+    return match[1] if match else ""
 
 
 def classify_side_call(path: str, body: Json) -> str:
