@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+NEEDS_POSIX = "ctxtui runs on Linux and macOS", "on Windows, install it in WSL 2"
+"""Message and way out where POSIX is missing."""
+
 
 def record(
     function: Any = None,

@@ -15,14 +15,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import pytest
 
 import ctxtui
-from ctxtui.analysis.money.limits import Figures, Limits
-from ctxtui.services.attach.in_process import InProcessRecording
-from ctxtui.services.library import limit_checks
+
+if TYPE_CHECKING:
+    from ctxtui.analysis.money.limits import Figures
+    from ctxtui.services.attach.in_process import InProcessRecording
 
 
 class ContextCheck(Protocol):
@@ -84,6 +85,10 @@ def _check(
     baseline: str | os.PathLike[str] | None = None,
     tolerance: float | str = 0.05,
 ) -> Figures:
+    # Imported here: they take 0.1 s, and pytest imports this plug-in for the tests of every project.
+    from ctxtui.analysis.money.limits import Limits
+    from ctxtui.services.library import limit_checks
+
     __tracebackhide__ = True
     limits = Limits(
         max_context=None if max_context is None else limit_checks.parse_count(str(max_context), "max_context"),

@@ -53,6 +53,53 @@ def test_importing_it_imports_nothing_else() -> None:
     assert set(done.stdout.split()) - {"__future__"} == {"ctxtui", "ctxtui.api"}
 
 
+WINDOWS = """
+import importlib.abc, os, platformdirs.unix, sys
+
+class WithoutPosix(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, WithoutPosix())
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios", "tty"):
+    sys.modules.pop(name, None)
+for name in ("fork", "geteuid", "getuid", "killpg", "setsid"):
+    delattr(os, name)
+"""
+"""Takes from a process what Python on Windows does not have."""
+SAYS_WINDOWS = "import os; os.name = 'nt'\n"
+
+
+def on_windows(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WINDOWS + code, *arguments], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("show", "last"), ("doctor",), ("statusline",), ("exec", "--", "true")])
+def test_on_windows_the_command_ends_in_one_line(arguments: tuple[str, ...]) -> None:
+    ran = on_windows(SAYS_WINDOWS + "from ctxtui.cli import main; main()", *arguments)
+    assert ran.stderr == "ctxtui: ctxtui runs on Linux and macOS; on Windows, install it in WSL 2\n"
+    assert (ran.returncode, ran.stdout) == (2, "")
+
+
+def test_on_windows_the_command_still_tells_version_and_json() -> None:
+    assert on_windows(SAYS_WINDOWS + "from ctxtui.cli import main; main()", "--version").returncode == 0
+    ran = on_windows(SAYS_WINDOWS + "from ctxtui.cli import main; main()", "cost", "last", "--json")
+    error = json.loads(ran.stdout)["error"]
+    assert (error["kind"], error["way_out"]) == ("usage", "on Windows, install it in WSL 2")
+
+
+def test_on_windows_the_package_imports_and_names_that_need_posix_say_so() -> None:
+    assert on_windows("import ctxtui, ctxtui.api; from ctxtui.api import Session, Policy, json_reader").returncode == 0
+    catch = "try:\n    from ctxtui.api import agent_run\nexcept ImportError as error:\n    print(error)"
+    ran = on_windows(catch)
+    assert ran.stdout == ("ctxtui.api.agent_run: ctxtui runs on Linux and macOS; on Windows, install it in WSL 2\n"), (
+        ran.stderr
+    )
+
+
 def test_every_name_is_on_its_page() -> None:
     words = set(re.findall(r"[A-Za-z_]+", PAGE))
     assert set(ctxtui.api.__all__) <= words

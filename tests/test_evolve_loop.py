@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from ctxtui.api import agent_run
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.script import parse_script
-from ctxtui.services.headless.api import agent_run
 from ctxtui.services.sandbox.confinement import find_confinement
 from examples.evolve import prompts, script
 from examples.evolve.packing import Evaluator

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from mcp import Client, StdioServerParameters
 
+from ctxtui.api import curator
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.local import Local, LocalModel
 from ctxtui.offline.script import parse_script
-from ctxtui.services.headless.api import curator
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
 from examples.bridge.server import Files

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -62,6 +64,14 @@ def test_a_baseline_is_what_the_command_line_wrote(
 def test_pytest_finds_the_plug_in_by_its_entry_point() -> None:
     project = tomllib.loads((Path(__file__).parent.parent / "pyproject.toml").read_text())
     assert project["project"]["entry-points"]["pytest11"] == {"ctxtui": "ctxtui.pytest_plugin"}
+
+
+def test_loading_it_imports_nothing_else() -> None:
+    code = (
+        "import sys, pytest; before = set(sys.modules); import ctxtui.pytest_plugin; print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {"ctxtui", "ctxtui.pytest_plugin"}
 
 
 def test_a_test_records_what_it_asks_and_holds_it_against_limits(project: pytest.Pytester) -> None:

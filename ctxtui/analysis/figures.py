@@ -81,13 +81,13 @@ SEARCHES_TEXT: Final = "system prompt, tools and search results, not in the reco
 class BlockFigure(Struct, frozen=True, kw_only=True):
     """One block of a context, with its tokens.
 
-    - `node`: its tree node; `ROOT` if not recorded.
-    - `tokens`: with their 90 % interval `lo` to `hi`.
-    - `method`: ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for unrecorded input,
-      and for a block of which only a part was read.
-    - `read`: False for a block that the provider removes before the model reads; its tokens count nowhere.
-    - `gone`: reason and start of an absence that a report shows; `tokens` are then those of the block's replacement, if
-      it has one.
+    - `node` is the block's node in the tree; `ROOT` if the block is not recorded.
+    - `tokens` lies between `lo` and `hi` with a probability of 90 %.
+    - `method` is ``exact``, ``calibrated`` or ``guessed``; reasoning is ``reported``. Input that is not recorded, and a
+      block of which only a part was read, is ``inferred``.
+    - `read` is False if the provider removes the block before the model reads it. Its tokens are in no sum.
+    - `gone` says why, and since when, the provider's report shows the block to be absent. `tokens` is then the size of
+      its replacement, if there is one.
     """
 
     node: int

@@ -32,15 +32,15 @@ _MIN_COLUMNS: Final = 5
 class LineageStep(Struct, frozen=True, kw_only=True):
     """Difference between the context of `base` and that of a later call.
 
-    - `usage`: the report of the base.
-    - `answer`, `thinking`: the parts of the base's answer that are present, thinking separately; `is_whole_answer`: all
-      of it is; `parts`: its blocks without thinking.
-    - `has_thinking`: any thinking of the answer is present.
-    - `added`: the blocks after the answer (`nodes`); `lost`: blocks of the base's context that are absent here.
-    - `stale`: thinking among the `lost` blocks that is of turns before the base's own; a provider that strips thinking
-      had removed it already.
-    - `person_wrote`: a person wrote before the call. Such a provider then also removes `earlier`, the thinking before
-      the answer, of which `earlier_tokens` are known by report.
+    - `usage` is what the provider reported for the base.
+    - `answer` measures the blocks of the base's answer that the later context contains, without thinking; `parts` is
+      their number. `thinking` measures the thinking blocks. `is_whole_answer` is True if no block of it is missing,
+      `has_thinking` if any thinking block is there.
+    - `added` measures the blocks after the answer; `nodes` are their nodes.
+    - `lost` measures the blocks of the base's context that the later context lacks. `stale` is the part of it that is
+      thinking of turns before the base's own: a provider that strips thinking had removed that part already.
+    - `person_wrote` is True if a person wrote before the later call. A provider that strips thinking then also removes
+      `earlier`, the thinking before the answer. It reported `earlier_tokens` of these.
     """
 
     base: Call

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 
-from ctxtui import __version__
+from ctxtui import NEEDS_POSIX, __version__
 
 
 def main() -> None:
@@ -17,6 +18,12 @@ def main() -> None:
         from ctxtui.cli.commands import help_text
 
         text = help_text()
+    elif os.name != "posix":
+        from ctxtui.cli.exit_codes import USAGE
+        from ctxtui.cli.output import report_error
+
+        message, way_out = NEEDS_POSIX
+        sys.exit(report_error(USAGE, message, way_out=way_out, as_json="--json" in arguments))
     else:
         # A session has many long-lived objects; default collection would take a tenth of the time.
         gc.set_threshold(20_000, 20, 100)

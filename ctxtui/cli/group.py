@@ -133,5 +133,7 @@ def run_command(arguments: Sequence[str]) -> int:
     except click.ClickException as error:
         error_context = getattr(error, "ctx", None)
         way_out = f"see `{error_context.command_path if error_context is not None else 'ctxtui'} --help`"
-        raise WrongUse(error.format_message().rstrip(".").replace("\n", " "), way_out=way_out) from error
+        raise WrongUse(
+            error.format_message().rstrip(".").replace("\n\t", " ").replace("\n", " "), way_out=way_out
+        ) from error
     return result if isinstance(result, int) else 0

@@ -212,6 +212,18 @@ def test_completion_scripts_name_the_program(ctxtui: Run, shell: str) -> None:
     assert "ctxtui" in ctxtui("completion", shell).out
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (("tcsh",), "Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
+        ((), "Missing argument '{bash|zsh|fish}'. Choose from: bash, zsh, fish"),
+    ],
+)
+def test_completion_of_another_shell_is_refused(ctxtui: Run, given: tuple[str, ...], message: str) -> None:
+    ran = ctxtui("completion", *given)
+    assert (ran.code, ran.err) == (2, f"ctxtui: {message}; see `ctxtui completion --help`\n")
+
+
 def test_json_of_last_and_completion(ctxtui: Run, home: Path) -> None:
     assert "ctxtui" in ctxtui("completion", "bash", "--json").json["script"]
     missing = ctxtui("last", "--json")

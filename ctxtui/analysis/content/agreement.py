@@ -139,13 +139,13 @@ def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Sh
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
-    """Agreement of a variant with the recorded next steps.
+    """Agreement of a variant's answers with the recorded next steps.
 
-    - `tools`: share of calls with the same tools; `calls`: with the same arguments, too.
-    - `lost`: calls whose tools agreed when asked unchanged, but not under the variant; `won`: the opposite.
-    - `failed`: number of trials without an answer.
-    - `verdict`: comparison with the noise floor, by the same tools.
-    - `usd`: cost of the trials, as far as known; None if none is.
+    - `tools` is the share of answers that call the same tools, `calls` the share that also pass the same arguments.
+    - `lost` lists the calls whose tools matched without the variant, but not with it. `won` lists the opposite.
+    - `failed` is the number of trials without an answer.
+    - `verdict` says how `tools` compares with the noise floor: worse, better, not told apart, or not told.
+    - `usd` is the sum of the known costs of the trials; None if no cost is known.
     """
 
     variant: str

@@ -16,7 +16,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         (
             hour_entries(inputs.costs, inputs.missed, inputs.rates),
             "1h",
-            "{count} pauses of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
+            "{count:pause} of 5 minutes to an hour emptied the cache: {tokens} written again; entries of 1 hour would "
             "have cost {usd} less",
             'ask for cache entries of 1 hour ("ttl": "1h")',
         ),

@@ -27,7 +27,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             inputs,
             DEFAULT_STRATEGY,
             kind=KIND,
-            problem="no call requested caching: {count} calls could have read their prefix from the cache, {usd} less",
+            problem="no call requested caching: {count:call} could have read a prefix from the cache, {usd} less",
             fix="set a cache marker on the last message of each call",
             count=caching.count,
             setting="ctxtui cache --markers shows where; b sets one",

@@ -35,7 +35,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         changed = _describe_change(max(misses, key=lambda miss: miss.number))
         yield Finding(
             kind=KIND,
-            problem=f"{_FRONT[category]} changed {{count}} times in {{calls}}{' {names}' * bool(changed)}: "
+            problem=f"{_FRONT[category]} changed {{count:time}} in {{calls}}{' {names}' * bool(changed)}: "
             "{tokens} written again{so_far}",
             fix=f"move what changes in {_FRONT[category]} into the last message",
             tokens=sum(miss.tokens for miss in misses),

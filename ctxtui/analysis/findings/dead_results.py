@@ -41,7 +41,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        problem=f"{{count}} tool result{'' if result else 's'} {'was' if result else 'were'} never quoted since "
+        problem=f"{{count:tool result}} {'was' if result else 'were'} never quoted since "
         f"{'it' if result else 'they'} came: {{tokens}} in every call{{so_far}}",
-        fix=f"clear {{count}} result{'' if result else 's'} that nothing quotes",
+        fix="clear {count:result} that nothing quotes",
     )

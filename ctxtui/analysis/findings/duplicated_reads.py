@@ -31,10 +31,10 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        problem=f"{{count}} result{'' if is_single else 's'}{names_text} "
+        problem=f"{{count:result}}{names_text} "
         f"{'occurs' if is_single else 'occur'} again or "
         f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
-        fix=f"replace {{count}} repeated or outdated result{'' if is_single else 's'} by a line",
+        fix="replace {count:repeated or outdated result} by a line",
         names=tuple(paths),
         policy="dedupe_reads",
         policy_settings=settings,

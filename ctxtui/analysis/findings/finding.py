@@ -45,7 +45,7 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     """A problem found in a thread, and its fix.
 
     - `problem`, `fix`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
-      (``, $1.20 so far``), ``{calls}``, ``{count}``, ``{names}``.
+      (``, $1.20 so far``), ``{calls}``, ``{count:tool}`` (``2 tools``), ``{names}``.
     - `tokens`: the tokens in `problem`: of every call now, or for misses those written again.
     - `so_far`: USD paid for it in `calls` calls; None: unknown.
     - `count`: number of things, which `names` name.

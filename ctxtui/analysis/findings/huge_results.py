@@ -33,9 +33,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        problem=f"{{count}} block{'' if is_single else 's'}{names_text} {'is' if is_single else 'are'} very large: "
+        problem=f"{{count:block}}{names_text} {'is' if is_single else 'are'} very large: "
         "{tokens} in every call{so_far}",
-        fix=f"externalize {{count}} very large block{'' if is_single else 's'}",
+        fix="externalize {count:very large block}",
         names=tuple(tools),
         policy="externalize_large",
         policy_settings=settings,

@@ -20,7 +20,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            problem="descriptions of {count} tools beyond 100 characters, and of their properties: {tokens}{so_far}",
-            fix="shorten descriptions of {count} tools, remove those of properties",
+            problem="descriptions of {count:tool} beyond 100 characters, and of their properties: {tokens}{so_far}",
+            fix="shorten descriptions of {count:tool}, remove those of properties",
             policy="minimise_schemas",
         )

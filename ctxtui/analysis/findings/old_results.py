@@ -21,9 +21,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            problem=f"{{count}} results older than the newest {KEPT_RESULTS} are still sent: "
+            problem=f"{{count:result}} older than the newest {KEPT_RESULTS}, still sent: "
             "{tokens} in every call{so_far}",
-            fix="clear {count} old tool results",
+            fix="clear {count:old tool result}",
             policy="clear_tool_results",
             policy_settings=settings,
         )

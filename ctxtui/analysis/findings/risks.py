@@ -29,13 +29,12 @@ _AUTHORS: Final = {"user": "your message", "assistant": "an answer", "system": "
 class RiskKind:
     """A kind of risk as a kind of finding.
 
-    `problem` and `fix` are the finding's sentences; ``{things}`` in `problem` becomes one or several of `things`.
-    `by_hand` says why no edit undoes it; "" if edits do.
+    `problem` and `fix` are the finding's sentences. `by_hand` says why no edit undoes it; "" if edits do.
     """
 
-    def __init__(self, kind: str, problem: str, fix: str, by_hand: str = "", things: str = "block") -> None:
+    def __init__(self, kind: str, problem: str, fix: str, by_hand: str = "") -> None:
         self.KIND = kind
-        self._problem, self._fix, self._by_hand, self._things = problem, fix, by_hand, things
+        self._problem, self._fix, self._by_hand = problem, fix, by_hand
 
     def find(self, inputs: FindingInputs) -> Iterator[Finding]:
         """Report the risks of this kind in the context, with the edits that take them out."""
@@ -48,7 +47,7 @@ class RiskKind:
         edits = () if self._by_hand else tuple(_make_redactions(policy_context, guard, self.KIND, positions))
         yield Finding(
             kind=self.KIND,
-            problem=self._problem.replace("{things}", self._things if len(positions) == 1 else f"{self._things}s"),
+            problem=self._problem,
             fix=self._fix,
             tokens=sum(map(policy_context.size, positions)),
             calls=inputs.costs.lifetimes.count_calls_with_any(nodes, len(inputs.calls)),
@@ -64,25 +63,23 @@ class RiskKind:
 KINDS: Final = (
     RiskKind(
         SECRET,
-        "secrets in {count} {things} ({names}): each later call sends them again",
+        "secrets in {count:block} ({names}): each later call sends them again",
         "mask them in later requests, and replace them if they are real",
     ),
     RiskKind(
         FILE,
-        "files that hold logins were read ({names}): {count} {things}",
+        "files that hold logins were read ({names}): {count:result}",
         "remove their content from later requests, and deny the paths in the agent's settings",
-        things="result",
     ),
     RiskKind(
         COMMAND,
-        "dangerous commands were run ({names}): {count} {things}",
+        "dangerous commands were run ({names}): {count:call}",
         "check what they did, and deny them in the agent's settings",
         by_hand="no edit of the context undoes a command",
-        things="call",
     ),
     RiskKind(
         INSTRUCTIONS,
-        "tool results contain instructions for the model ({names}): {count} {things}",
+        "tool results contain instructions for the model ({names}): {count:block}",
         "remove those sentences from later requests, and check whether the model followed them",
     ),
 )

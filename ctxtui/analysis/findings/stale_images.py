@@ -19,8 +19,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
             edits,
             effect,
             kind=KIND,
-            problem=f"{{count}} image{'' if is_single else 's'} of earlier messages "
+            problem=f"{{count:image}} of earlier messages "
             f"{'is' if is_single else 'are'} still sent: {{tokens}} in every call{{so_far}}",
-            fix=f"remove {{count}} image{'' if is_single else 's'} that the model has seen",
+            fix="remove {count:image} that the model has seen",
             policy="strip_images",
         )

@@ -32,7 +32,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         kind=KIND,
         problem=f"{{names}} {'were' if is_plural else 'was'} never called in {{calls}}: "
         f"{{tokens}} in every call{{so_far}}",
-        fix=f"drop {{count}} unused tool{'s' if is_plural else ''}",
+        fix="drop {count:unused tool}",
         calls=len(inputs.calls),
         count=len(names),
         names=tuple(f"tool {name}" if not is_plural else name for name in names),

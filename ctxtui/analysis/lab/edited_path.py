@@ -198,9 +198,9 @@ class EditedPath:
         return tree.child(head, item.block, item.place)
 
     def _is_empty_header(self, applied: Applied, position: int) -> bool:
-        """Whether `position` is the header of a message of which all blocks are left out or removed.
+        """Whether `position` is the header of a message that has lost all of its blocks.
 
-        False if no positions are left out independently of edits.
+        A block is lost if an edit removes it or this path leaves it out. Always False on a path that leaves out none.
         """
         if not self._out or applied.context.items[position].block.kind != HEADER:
             return False

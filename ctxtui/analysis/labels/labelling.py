@@ -57,9 +57,10 @@ class Labelling:
         return needles is None or any(needle in body for needle in needles)
 
     def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """Byte strings of which a block must contain one for any of these rules.
+        """Collect the byte strings for which a block is searched before the rules `numbers` run.
 
-        None if a rule needs every block. Rules inside another's matches add nothing.
+        If a block contains none of them, no rule can match. None if a rule has no such strings, so that every block
+        must be searched. Rules inside another rule's matches are left out: they match only where that rule does.
         """
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):

@@ -23,16 +23,17 @@ _SAFE: Final = re.compile(r"[ !#-\[\]-~]+")
 class LabelRule(Struct, frozen=True, kw_only=True):
     """A search for segments, and their label.
 
-    - `name`: the rule's own name.
-    - `label`: that of its segments; `category`: the one in which their tokens count ("": the block's own).
-    - `between`, `regex` or `pointers`: what is searched, exactly one of them: text between two tags; a regular
-      expression (its group ``segment`` if it has one, else the whole match); JSON pointers (RFC 6901, ``*`` for every
-      member) into JSON in the text.
-    - `beside`: keys of which a pointer's object must have one; empty: any object.
-    - `within`: categories whose blocks are searched.
-    - `inside`: label of the parts that are searched; "": the whole text.
-    - `needles`: texts of which a block's JSON must have one; empty: any block.
-    - `place`: where the rule is defined.
+    - `name` identifies the rule in messages.
+    - `label` is given to the segments. Their tokens count in `category` ("": in the block's own).
+    - Exactly one of `between`, `regex` and `pointers` is set. `between` finds the text between two tags. `regex` finds
+      its group ``segment``, or the whole match if it has no such group. `pointers` are JSON pointers (RFC 6901, ``*``
+      for every member) into JSON in the text.
+    - `beside` are JSON pointers too: `pointers` are followed only in an object in which one of them finds something
+      (empty: in every object).
+    - `within` are the categories whose blocks are searched.
+    - `inside` restricts the search to segments with this label ("": the whole text).
+    - `needles` are byte strings of which a block's JSON must contain at least one (empty: every block is searched).
+    - `place` is where the rule is defined, for messages.
     """
 
     name: str

@@ -26,10 +26,10 @@ CallCharge = Callable[[Usage, Call], float | None]
 
 
 class EditedCalls(Struct, frozen=True):
-    """Calls under edits, from number `first` (from 1) on.
+    """Calls as they would have been under edits, beginning with call number `first` (the thread's first is 1).
 
-    `saved` are the tokens freed in each, `more` the USD that each would have cost more (negative: less; None:
-    unknown); empty if costs are not computed.
+    Both tuples have one entry per call. `saved` is the number of tokens freed, `more` the extra cost in USD (negative
+    if the call would have cost less, None if unknown). `more` is empty if costs are not computed.
     """
 
     first: int

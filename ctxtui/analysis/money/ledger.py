@@ -85,9 +85,9 @@ class CostLedger:
         return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:
-        """Add up to `limit` further `calls` of the thread, as far as counted and priced.
+        """Add at most `limit` further `calls` of the thread, and return `done`.
 
-        Returns `done`.
+        It stops at the first call that is not counted yet or has no entry in `costs`.
         """
         for index in range(self.done, min(len(calls), self.done + limit)):
             call = calls[index]

@@ -96,6 +96,8 @@ def lab(
 ) -> int:
     with_other_options = solve or html is not None or bool(caches)
     _check_option_conflicts(agree, budget_usd, leave_out, others=with_other_options)
+    if force and html is None:
+        raise WrongUse("--force needs --html", way_out="--html FILE --force")
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
 

@@ -67,7 +67,10 @@ def _describe_contents(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "settings", f"{len(settings)} not at their default, texts by length alone"
     yield "clients", f"the number of sessions of each of {len(report['clients'])} clients"
     stored = report["database"]
-    yield "database", f"schema {stored['schema']}, number of rows" if stored["exists"] else "there is none"
+    if "error" in stored:
+        yield "database", f"it cannot be read: {stored['error']}"
+    else:
+        yield "database", f"schema {stored['schema']}, number of rows" if stored["exists"] else "there is none"
     crash = report["crash"]
     yield "crash", f"of {crash['at']}: types and places, no message" if crash else "none is logged"
     session = report["session"]

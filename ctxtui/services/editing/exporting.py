@@ -145,6 +145,9 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
         raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
     if path.is_dir():
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
+    if path.exists() and not path.is_file():
+        # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
+        raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

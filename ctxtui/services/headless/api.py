@@ -14,14 +14,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ctxtui.agent.child import Agents, Caller, ChildResult, ChildTask, OwnTool
+from ctxtui.agent.child import OwnTool
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core import canonical
-from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import make_step
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.chat_news import ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
 from ctxtui.services.config.policy_registry import build_steps, load_policies
@@ -31,28 +29,8 @@ from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import write_context
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, ignore_event
-from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+from ctxtui.services.headless.run_options import RunOptions, RunResult, named_steps
 from ctxtui.services.recordings.open import load_stream
-from ctxtui.services.sandbox.command import CommandResult
-from ctxtui.services.sandbox.confined import run_confined
-
-__all__ = [
-    "Agents",
-    "Caller",
-    "ChatNews",
-    "ChildResult",
-    "ChildTask",
-    "CommandResult",
-    "CtxtuiError",
-    "HeadlessRun",
-    "Outcome",
-    "OwnTool",
-    "RunResult",
-    "agent_run",
-    "curator",
-    "run_confined",
-    "run_task",
-]  # fmt: skip
 
 
 def discard(_: str) -> None:

@@ -25,6 +25,13 @@ MAX_NAMES: Final = 3
 """Number of names in a sentence; the others are counted."""
 
 
+class _Count(int):
+    """A number in a sentence: ``{count:tool}`` is "1 tool" or "2 tools"."""
+
+    def __format__(self, noun: str) -> str:
+        return numbers.many(int(self), noun)
+
+
 def sentence(finding: Finding) -> str:
     """The problem with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
     text = _fill(finding, finding.problem)
@@ -48,7 +55,7 @@ def _fill(finding: Finding, text: str) -> str:
         usd=usd or "an unknown sum",
         so_far=f", {usd} so far" if usd else "",
         calls=f"{finding.calls:,} call{'' if finding.calls == 1 else 's'}",
-        count=f"{finding.count:,}",
+        count=_Count(finding.count),
         names=names(finding.names),
     )
     return " ".join(text.split())

@@ -197,6 +197,10 @@ def test_the_page_loads_nothing_from_elsewhere(ctxtui: Run, recording: Path, tmp
     )
     again = ctxtui("lab", recording, "--policy", "sliding_window", "--html", page)
     assert again.code != 0 and "force" in again.err
+    assert ctxtui("lab", recording, "--policy", "sliding_window", "--html", page, "--force").code == 0
+    for more in ((), ("--json",), ("--solve",)):
+        alone = ctxtui("lab", recording, "--force", *more)
+        assert alone.code == 2 and "--force needs --html" in alone.err, "--force is not ignored"
 
 
 def test_a_model_of_which_nothing_is_known_is_refused(ctxtui: Run) -> None:

@@ -190,6 +190,30 @@ def test_faulty_settings_an_unknown_session_and_a_newer_database_are_reported(ct
     assert report["database"] == {"exists": True, "schema": 99, "error": "Unreadable"}
 
 
+def test_a_damaged_database_is_reported(ctxtui: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "ctxtui"
+    folder.mkdir(exist_ok=True)
+    for damaged in (b"SQLite format 3\0garbage", bytes(range(256)) * 20):
+        (folder / "ctxtui.db").write_bytes(damaged)
+        ran = ctxtui("report-bug", "-o", "bug.json", "--force")
+        assert ran.code == 0 and "  database  it cannot be read: Unreadable\n" in ran.out
+        report = json.loads(Path("bug.json").read_text())
+        assert report["database"] == {"exists": True, "schema": None, "error": "Unreadable"}
+        assert (folder / "ctxtui.db").read_bytes() == damaged
+
+
+def test_a_target_that_cannot_be_written_is_refused_in_one_line(ctxtui: Run, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for target, message in (
+        (pipe, "this is not a regular file"),
+        (tmp_path / "missing" / "bug.json", "cannot be written: No such file or directory"),
+    ):
+        ran = ctxtui("report-bug", "-o", target, "--force")
+        assert ran.code == 7 and ran.err.startswith(f"ctxtui: {message} @ {target}") and not ran.out
+    assert stat.S_ISFIFO(pipe.stat().st_mode), "it is not replaced"
+
+
 def test_a_crash_message_names_the_command(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     def crash(*_: object) -> None:
         raise RuntimeError("boom")

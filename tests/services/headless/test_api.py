@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from ctxtui.api import Caller, ChatNews, ChildTask, OwnTool, agent_run, run_task
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.offline import offline
 from ctxtui.offline.http.hosting import RunningProvider
-from ctxtui.services.headless.api import Caller, ChatNews, ChildTask, OwnTool, agent_run, run_task
 
 
 @pytest.fixture

@@ -17,7 +17,9 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.chat.spending import MIN_ANSWER_LIMIT
-from ctxtui.services.headless.api import HeadlessRun, Outcome, RunResult, agent_run
+from ctxtui.services.headless.api import agent_run
+from ctxtui.services.headless.run import HeadlessRun
+from ctxtui.services.headless.run_options import Outcome, RunResult
 from tests.providers.served import Served, served
 from tests.services.chatting import answer, text, use
 

@@ -32,7 +32,7 @@ from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import next_head
 from ctxtui.services.library.findings import price_findings
-from ctxtui.views.lists.findings import lines, price_lines, sentence
+from ctxtui.views.lists.findings import fix, lines, price_lines, sentence
 from ctxtui.views.text.span import plain
 from tests.cases.sessions import MODEL, Story, every_category, use
 from tests.corpus import corpus_params
@@ -121,6 +121,21 @@ def test_a_tool_that_was_called_once_is_not_among_them() -> None:
     told, _, _ = found(story.session)
     idle = next(one.finding for one in told.priced if one.finding.kind == "unused tools")
     assert idle.names == ("tool Idle",) and "Tool Idle was never called" in sentence(idle)
+
+
+@pytest.mark.parametrize(("count", "tools"), [(1, "1 tool"), (2, "2 tools")])
+def test_a_number_and_its_noun_agree(count: int, tools: str) -> None:
+    names = [
+        (f"Tool_{n}", "Describes at length what it does and when it should be called. " * 200) for n in range(count)
+    ]
+    story = define(Story(hidden_tokens=0), *names).user("go")
+    for n in range(6):
+        story.call(use(f"t{n}", f"Tool_{n % count}", line=n)).results((f"t{n}", "short"))
+    story.call("done")
+    told, _, _ = found(story.session)
+    long = next(one.finding for one in told.priced if one.finding.kind == "long tool definitions")
+    assert sentence(long).startswith(f"Descriptions of {tools} beyond 100 characters")
+    assert fix(long) == f"shorten descriptions of {tools}, remove those of properties"
 
 
 def test_the_price_is_that_of_the_tag_over_the_horizon() -> None:
