@@ -179,7 +179,7 @@ def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
     It is paired only if no other exchange may be the same request.
     """
     waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
-    threads = {match.thread: call.thread for match, call in ((pairs.wire[id_], own.calls[id_]) for id_ in pairs.wire)}
+    threads = {match.thread: own.calls[id_].thread for id_, match in pairs.wire.items()}
     for call in own.calls.values():
         if call.usage is not None or call.id in pairs.wire or (not call.error and is_answered(call)):
             continue
@@ -213,8 +213,10 @@ def _has_same_content(first: Block, second: Block) -> bool:
     """
     if first.digest == second.digest:
         return True
-    one, other = block_content.read(first), block_content.read(second)
-    return bool(one.text) and (first.kind, one.text, one.call_id) == (second.kind, other.text, other.call_id)
+    if first.kind != second.kind:
+        return False
+    content, same = block_content.read(first), block_content.read(second)
+    return bool(content.text) and (content.text, content.call_id) == (same.text, same.call_id)
 
 
 def _is_simultaneous(own: Call, wire: Call) -> bool:

@@ -156,7 +156,7 @@ def test_tools_that_a_client_brings_as_an_item_keep_the_choice_among_them() -> N
 def test_an_edit_sleeps_where_its_block_is_not_and_is_refused_where_the_provider_would_refuse() -> None:
     other = json.dumps({"model": "m", "max_tokens": 5, "messages": [{"role": "user", "content": "hoi"}]}).encode()
     found = curate_request(URL, other, [edit_of("drop")])
-    assert (found.body, found.proof.asleep) == (None, ("e1",))
+    assert (found.body, found.proof.without_target) == (None, ("e1",))
     assert (
         "cannot be written again"
         in dict(curate_request("https://x/v1/embed", other, [edit_of("drop")]).proof.refused)["e1"]

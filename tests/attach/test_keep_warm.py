@@ -39,7 +39,7 @@ from ctxtui.services.attach import keep_warm
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.recorded_answers import collect_answers
-from ctxtui.services.attach.held_requests import read_status
+from ctxtui.services.attach.held_requests import _keep_warm_status, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
 from ctxtui.services.attach.keep_warm import FAILED, NO_ANSWER, OTHER_API, POLL_S, SIGNED_WHY, STAGED, KeepWarm
@@ -100,6 +100,8 @@ class WarmRun:
         marked: Any = {"model": MODEL, "max_tokens": 99, "messages": self.said, "cache_control": {"type": "ephemeral"}}
         async with anthropic.AsyncAnthropic(api_key="key-of-the-user-1234", base_url=self.url, max_retries=0) as client:
             message = await client.messages.create(**marked | more)
+            if more.get("stream"):
+                return [event async for event in message]
         self.said.append({"role": "assistant", "content": message.content[0].text})
         return message.usage
 
@@ -294,6 +296,72 @@ async def test_none_for_a_subagent(tmp_path: Path) -> None:
         assert len(run.bodies) == 1 and not run.warm.count
 
 
+async def test_a_subagent_does_not_put_the_refresh_off(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        main = {"user-agent": "claude-cli/2.1.332", "x-claude-code-session-id": "s"}
+        await run.ask(extra_headers=main)
+        await run.pause(200)
+        said, run.said = run.said, [{"role": "user", "content": "look it up"}]
+        await run.ask(extra_headers=main | {"x-claude-code-agent-id": "a"})
+        run.said = said
+        await run.pause(100)
+        assert run.warm.count == 1
+
+
+async def test_headers_of_one_body_are_not_sent_again(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run, asyncio.timeout(60):
+        body = {"model": MODEL, "max_tokens": 9, "messages": run.said, "cache_control": {"type": "ephemeral"}}
+        sent = json.dumps(body).encode()
+        reader, writer = await asyncio.open_connection("127.0.0.1", run.relay.port)
+        head = "POST /v1/messages HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\nx-api-key: k\r\n"
+        head += "anthropic-version: 2023-06-01\r\nidempotency-key: 1\r\ntransfer-encoding: chunked\r\n\r\n"
+        writer.write(head.encode() + b"%x\r\n%s\r\n0\r\n\r\n" % (len(sent), sent))
+        assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 200")
+        await run.pause(300)
+        writer.close()
+        assert run.warm.count == 1
+        await run.loaded()
+        asked = [line["asked"] for line in map(json.loads, run.path.read_text().splitlines()) if "asked" in line]
+        names = [{name.lower() for name, _ in request["headers"]} for request in asked]
+        assert names[0] - names[1] == {"idempotency-key", "transfer-encoding"} and "x-api-key" in names[1]
+
+
+async def test_a_request_sent_again_begins_a_new_pause(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        await run.pause(2 * 3600)
+        count = run.warm.count
+        assert count >= 10 and "more than the rewrite" in run.warm.reasons["s"]
+        del run.said[1:]
+        await run.ask()
+        await run.pause(300)
+        assert run.warm.count == count + 1
+
+
+async def test_an_error_of_one_session_is_named(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        run.database.write_bytes(b"no database " * 1000)
+        await run.pause(300)
+        assert len(run.bodies) == 1 and str(run.database.name) in run.warm.reasons["s"]
+
+
+async def test_an_answer_that_breaks_off_is_none(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask(stream=True)
+        run.provider.server.faults.arm([parse("disconnect;times=1")])
+        await run.pause(300)
+        assert run.warm.reasons == {"s": NO_ANSWER}
+        bill = account(await run.loaded()).statement().bill
+        assert bill.parts[WARM].usd == pytest.approx(run.warm.usd)
+
+
+def test_the_reason_is_that_of_the_session() -> None:
+    sent = {"cap_usd": 1.0, "usd": 0.0, "count": 0, "why": {"a": STAGED, "b": ""}}
+    statuses = [_keep_warm_status(sent, Path(f"{name}.jsonl")) for name in "abc"]
+    assert [status.why for status in statuses if status is not None] == [STAGED, "", ""]
+
+
 async def test_a_refresh_has_the_beta_features_of_the_last_call(tmp_path: Path) -> None:
     async with warming(tmp_path) as run:
         await run.ask(extra_headers={"anthropic-beta": FIRST})
@@ -478,12 +546,19 @@ async def test_exec_keeps_warm_while_its_program_runs(tmp_path: Path) -> None:
         assert f"${warm.usd:.3f} of $1" in _describe_refreshes(warm)
 
 
-def _exchange(run: WarmRun, name: str, *, keep_warm: bool) -> list[ExchangeEvent]:
-    """The events of a request whose answer has no usage report."""
+def _exchange(run: WarmRun, name: str, *, keep_warm: bool, betas: str = "", **more: Any) -> list[ExchangeEvent]:
+    """The events of a request; its answer has no usage report, or `more`."""
     body = {"model": MODEL, "max_tokens": 1, "messages": run.said}
-    answer = {"type": "message", "id": f"msg_{name}", "role": "assistant", "model": MODEL, "stop_reason": "max_tokens"}
-    answer["content"] = [{"type": "text", "text": "I"}]
+    answer: dict[str, Any] = {
+        "type": "message",
+        "id": f"msg_{name}",
+        "role": "assistant",
+        "model": MODEL,
+        "stop_reason": "max_tokens",
+    }
+    answer |= {"content": [{"type": "text", "text": "I"}], **more}
     url, fields, at = f"{run.provider.url}/v1/messages", [("content-type", "application/json")], run.clock()
+    fields += [("anthropic-beta", betas)] if betas else []
     return [
         RequestBegun(exchange_id=name, at=at, method="POST", url=url, fields=fields, session="s", keep_warm=keep_warm),
         RequestBytes(name, json.dumps(body).encode(), last=True),
@@ -500,6 +575,17 @@ async def test_none_if_a_refresh_may_have_cost_anything(tmp_path: Path) -> None:
             run.recorder.put(event)
         await run.pause(300)
         assert len(run.bodies) == 1 and "a refresh has no usage report" in run.warm.reasons["s"]
+
+
+async def test_none_if_the_headers_of_the_last_call_are_not_known(tmp_path: Path) -> None:
+    async with warming(tmp_path) as run:
+        await run.ask()
+        # By another run, in the same session.
+        usage = {"input_tokens": 9, "output_tokens": 1, "cache_creation_input_tokens": 12_000}
+        for event in _exchange(run, "x.1", keep_warm=False, betas=FIRST, usage=usage):
+            run.recorder.put(event)
+        await run.pause(300)
+        assert len(run.bodies) == 1 and run.warm.reasons == {"s": "the headers of its last request are not known"}
 
 
 async def test_none_if_the_last_call_has_no_usage_report(tmp_path: Path) -> None:

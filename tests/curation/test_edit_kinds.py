@@ -113,6 +113,6 @@ def test_another_kind_is_a_row_and_what_it_does(monkeypatch: pytest.MonkeyPatch)
     applied = apply(context, [edit])
     said = [item.block for item in applied.sent if item.block.kind != HEADER]
     assert said == [block.text("BE LOUD"), block.text("shouted by hand")]
-    assert not applied.held and not applied.asleep
+    assert not applied.rejected and not applied.without_target
     assert f"{MARK['replaced'].glyph} shout" in logged([edit]) and edits_in_force([edit]).staged == (edit,)
     assert apply(context, [edit, *undo_last([edit], Stamp("u", 1.0))]) == apply(context, [])

@@ -212,7 +212,7 @@ def test_the_static_part_of_the_sample_leaves_and_nothing_is_lost(evolved: list[
     assert after == before[:cut] + before[cut + len(part) :], "byte for byte"
     front = [one for one in found.items if one.node < 0]
     assert [one.item.block.value()["text"] for one in front] == [part]
-    assert front[0].item.place.section == "system" and found.held == ()
+    assert front[0].item.place.section == "system" and found.rejected == ()
     others = [one.item for one in found.items if one.node >= 0 and one.node != context.nodes[here]]
     assert others == [item for p, item in enumerate(context.items) if p != here]
 
@@ -225,7 +225,7 @@ def test_the_part_that_is_moved_is_the_same_from_call_to_call(evolved: list[Cont
 
     def fronts(edit: Edit, context: Context) -> list[Item]:
         sent: Applied = apply(context, [edit])
-        assert not sent.held and not sent.asleep
+        assert not sent.rejected and not sent.without_target
         return [one.item for one in sent.items if one.node < 0]
 
     moved = {tuple(fronts(edit, context)) for context in later}

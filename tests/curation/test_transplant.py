@@ -69,9 +69,9 @@ def outcome(source: Case, target: Case, chosen: list[int], position: int, log: l
         undone = [*staged, *undo_last(staged, Stamp("u", 1.0))]
         assert sent(target, undone) == encode(target.request)
         assert apply(context, undone, rules) == before
-    held = [one.why for one in after.held if one.edit.id == "t"]
-    if held:
-        return held[0]
+    reasons = [one.why for one in after.rejected if one.edit.id == "t"]
+    if reasons:
+        return reasons[0]
     if after.refused:
         return after.refused
     skeleton = target.request.skeleton

@@ -74,7 +74,7 @@ class EditedPath:
                 self.refused = self.refused or tried.refused
             else:
                 self.log, applied = log, tried
-        key = context, applied.changes, applied.inserts, applied.asleep, self.log
+        key = context, applied.changes, applied.inserts, applied.without_target, self.log
         if not (self._known and all(map(is_, key, self._known))):
             self._known, self._awaited = key, self._awaited_targets(applied)
         start = min(_first_change(before, applied), len(self._ends))
@@ -119,9 +119,9 @@ class EditedPath:
         length = applied.length
         if self._awaited.has_appeared(context, length):
             return None
-        if length == len(context) or not (applied.changes or applied.inserts or applied.held):
+        if length == len(context) or not (applied.changes or applied.inserts or applied.rejected):
             return replace(applied, length=len(context))
-        if applied.held or self._may_affect(context, applied, length):
+        if applied.rejected or self._may_affect(context, applied, length):
             return None
         return replace(applied, length=len(context))
 

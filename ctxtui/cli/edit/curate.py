@@ -311,10 +311,10 @@ def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Vi
         yield "summary  does not mention: " + ", ".join(
             one_line(literal.literal)[:60] for literal in tag.lost[:MAX_LITERALS]
         )
-    for failed in tag.held:
+    for failed in tag.rejected:
         yield f"held     {failed}"
-    if tag.asleep:
-        yield f"asleep   {tag.asleep:,} edits whose targets are not in this context"
+    if tag.without_target:
+        yield f"asleep   {tag.without_target:,} edits whose targets are not in this context"
     if tag.refused:
         yield f"refused  {tag.refused}"
     for violation in violations[:10]:
@@ -374,8 +374,8 @@ def curation_json(
         "thinking_lost_tokens": tag.thinking_lost,
         "quotes": [{"literal": q.literal, "block": q.position + 1, "by": [p + 1 for p in q.by]} for q in tag.quotes],
         "summary_lost": [{"literal": literal.literal, "quoted_later": literal.quoted} for literal in tag.lost],
-        "held": list(tag.held),
-        "asleep": tag.asleep,
+        "held": list(tag.rejected),
+        "asleep": tag.without_target,
         "refused": tag.refused or None,
         "violations": [{"path": v.path, "message": v.message} for v in violations],
         "lost": list(lost),

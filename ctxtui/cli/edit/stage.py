@@ -154,7 +154,7 @@ class _SessionStaging(Struct, frozen=True):
         for name, edit in new_edits.items():
             if (edit.kind, edit.targets) not in in_force:
                 unchanged.append((name, STAGED_BEFORE))
-        failed = {held_edit.edit.id: held_edit.why for held_edit in self.curate().applied.held}
+        failed = {rejected.edit.id: rejected.why for rejected in self.curate().applied.rejected}
         stopped = [edit for edit in staged.values() if edit.id in failed]
         if stopped:
             self.overlay.remove_staged(list(staged.values()))

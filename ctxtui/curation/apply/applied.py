@@ -69,7 +69,7 @@ class Insertion(NamedTuple):
     items: tuple[Item, ...] = ()
 
 
-class HeldEdit(NamedTuple):
+class RejectedEdit(NamedTuple):
     """An edit that cannot be done, with the reason `why`.
 
     `position` is the block for which it cannot be done; -1: none of the edit is done.
@@ -80,7 +80,7 @@ class HeldEdit(NamedTuple):
     why: str
 
 
-class Asleep(NamedTuple):
+class EditWithoutTarget(NamedTuple):
     """An edit without effect, because `missing` of its targets are not in this context.
 
     It takes effect again if the targets return.
@@ -113,7 +113,7 @@ class Applied:
     - `inserts`: new blocks, in prompt order.
     - `marks`: the last breakpoint edit of each position.
     - `pinned`: positions that the user pinned.
-    - `asleep`, `held`: edits without effect here, and edits that cannot be done.
+    - `without_target`, `rejected`: edits without effect here, and edits that cannot be done.
     - `repairs`: edits made so that the provider accepts the request.
     - `refused`: why the staged edits cannot be applied at all; "" if they can.
     - `withheld`: positions of thinking that is sent although the provider is told to drop it.
@@ -126,8 +126,8 @@ class Applied:
     inserts: tuple[Insert, ...] = ()
     marks: Mapping[int, Edit] = field(default_factory=dict)
     pinned: frozenset[int] = frozenset()
-    asleep: tuple[Asleep, ...] = ()
-    held: tuple[HeldEdit, ...] = ()
+    without_target: tuple[EditWithoutTarget, ...] = ()
+    rejected: tuple[RejectedEdit, ...] = ()
     repairs: tuple[Edit, ...] = ()
     refused: str = ""
     withheld: tuple[int, ...] = ()

@@ -2,7 +2,7 @@
 
 The path itself never changes, and no nodes are made. The work has three steps. Every edit requests its changes;
 `closure` adds the removals that these require; `resolve` and `insertion` place the new blocks. A request that cannot be
-fulfilled is held with the reason, and the others are done.
+fulfilled is rejected with the reason, and the others are done.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.edit import USER, Edit, active_edits
 from ctxtui.core.edit_kinds import REPLACE, TRANSPLANT
 from ctxtui.curation.apply import resolve
-from ctxtui.curation.apply.applied import Applied, Asleep, HeldEdit
+from ctxtui.curation.apply.applied import Applied, EditWithoutTarget, RejectedEdit
 from ctxtui.curation.apply.block_text import is_changeable
 from ctxtui.curation.apply.copied_items import why_unusable
 from ctxtui.curation.apply.insertion import INSERTIONS, slot
@@ -58,13 +58,13 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
     positions_here = [position for position in positions if position is not None]
     if not positions_here or (spec.replaces_blocks and len(positions_here) < len(positions)):
-        requests.asleep.append(Asleep(edit, len(positions) - len(positions_here)))
+        requests.without_target.append(EditWithoutTarget(edit, len(positions) - len(positions_here)))
     elif spec.needs_text and not str(edit.params.get("text") or "").strip():
-        requests.held.append(HeldEdit(edit, -1, UNWRITTEN))
+        requests.rejected.append(RejectedEdit(edit, -1, UNWRITTEN))
     elif edit.kind == TRANSPLANT and (
         why := why_unusable(context, edit, (new.edit for new in requests.new if new.items))
     ):
-        requests.held.append(HeldEdit(edit, -1, why))
+        requests.rejected.append(RejectedEdit(edit, -1, why))
     else:
         _add_changes(context, requests, edit, _expand_headers(context, edit, positions_here), user_pins)
 
@@ -104,7 +104,7 @@ def _add_changes(
     elif spec.rewrites:
         changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
         if spec.adds and allowed and not changed:
-            requests.held.append(HeldEdit(edit, -1, ELSEWHERE))
+            requests.rejected.append(RejectedEdit(edit, -1, ELSEWHERE))
             return
     elif spec.marks_cache:
         requests.marks += [(position, edit) for position in target_positions]
@@ -116,7 +116,7 @@ def _is_protected(requests: RequestedFates, edit: Edit, position: int, user_pins
     if position not in requests.pinned or (edit.author == USER and (position in user_pins or not edit.spec.removes)):
         return False
     why = "pinned" if position in user_pins else "its call or answer is pinned"
-    requests.held.append(HeldEdit(edit, position, why))
+    requests.rejected.append(RejectedEdit(edit, position, why))
     return True
 
 
@@ -129,7 +129,7 @@ def _is_movable(context: Context, requests: RequestedFates, edit: Edit, position
     if message is not None and _is_in_place(context, message, edit.params.get("to", "system")):
         why = why or "it is already there"
     if why:
-        requests.held.append(HeldEdit(edit, position, why))
+        requests.rejected.append(RejectedEdit(edit, position, why))
     return not why
 
 
@@ -147,12 +147,12 @@ def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, pos
     if before is None:
         return False
     if not is_changeable(before) and block.kind not in THINKING | {"header"}:
-        requests.held.append(HeldEdit(edit, position, SIGNED))
+        requests.rejected.append(RejectedEdit(edit, position, SIGNED))
         return False
     after = rewrite(before, edit)
     if after is None or after != before:
         requests.put(position, after, edit)
         return True
     if block.kind in THINKING:
-        requests.held.append(HeldEdit(edit, position, SIGNED))
+        requests.rejected.append(RejectedEdit(edit, position, SIGNED))
     return False

@@ -1,7 +1,7 @@
 """Selects the breakpoint edits that the provider allows (facts §2, §4).
 
-At most four are allowed, and long lifetimes must come before short ones. Edits that are not allowed are held with the
-reason. `resolve` calls this last, when the other edits are applied.
+At most four are allowed, and long lifetimes must come before short ones. Edits that are not allowed are rejected with
+the reason. `resolve` calls this last, when the other edits are applied.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ctxtui.core.edit import Edit
-from ctxtui.curation.apply.applied import RAW, Applied, HeldEdit, Position
+from ctxtui.curation.apply.applied import RAW, Applied, Position, RejectedEdit
 from ctxtui.curation.apply.standing_markers import markers_under_edits
 from ctxtui.curation.context import Context
 from ctxtui.curation.provider_rules import MAX_MARKERS
@@ -24,8 +24,10 @@ LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 """The lifetimes that a breakpoint may name ("" for the default), by dialect; Chat's are those of Responses."""
 
 
-def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> tuple[dict[int, Edit], list[HeldEdit]]:
-    """Split breakpoint edits into valid ones, by position, and held ones.
+def select_breakpoints(
+    plain: Applied, requests: Sequence[tuple[int, Edit]]
+) -> tuple[dict[int, Edit], list[RejectedEdit]]:
+    """Split breakpoint edits into valid ones, by position, and rejected ones.
 
     Those on removed blocks are in neither.
     `plain` is the context under the other edits. `requests` are (position, edit) in the order of the log; earlier edits
@@ -40,7 +42,7 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
         replace(plain, marks=removals), {(position, RAW): ttl for position, ttl in context.markers.items()}
     )
     marks: dict[int, Edit] = {}
-    held_edits: list[HeldEdit] = []
+    rejected_edits: list[RejectedEdit] = []
     for position, edit in requests:
         if edit.params.get("on") is False:
             breakpoints.pop((position, RAW), None)
@@ -50,11 +52,11 @@ def select_breakpoints(plain: Applied, requests: Sequence[tuple[int, Edit]]) -> 
             continue
         why = _find_objection(context, breakpoints, position, edit)
         if why:
-            held_edits.append(HeldEdit(edit, position, why))
+            rejected_edits.append(RejectedEdit(edit, position, why))
         else:
             breakpoints[position, RAW] = str(edit.params.get("ttl") or "")
             marks[position] = edit
-    return marks, held_edits
+    return marks, rejected_edits
 
 
 def _find_objection(context: Context, breakpoints: Mapping[Position, str], position: int, edit: Edit) -> str:

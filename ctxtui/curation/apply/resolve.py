@@ -18,7 +18,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
 from ctxtui.curation.apply import marker_limits
-from ctxtui.curation.apply.applied import Applied, Asleep, BlockChange, HeldEdit, Insert, Insertion
+from ctxtui.curation.apply.applied import Applied, BlockChange, EditWithoutTarget, Insert, Insertion, RejectedEdit
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
 from ctxtui.curation.apply.insertion import FRONT, RemainingContext, place
 from ctxtui.curation.context import ASSISTANT, THINKING, Context
@@ -57,10 +57,10 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit that must be held because it breaks the latest thinking; None without one.
+    """Find an edit that must be rejected because it breaks the latest thinking; None without one.
 
     An edit breaks thinking in two ways: it changes a block before remaining thinking, or it removes thinking before a
-    remaining block. `changed` are the positions whose edits may be held.
+    remaining block. `changed` are the positions whose edits may be rejected.
     """
     has_remaining = thinks = False
     for index in _last_run(context, closure, inserts):
@@ -182,15 +182,15 @@ class RequestedFates(Struct, kw_only=True):
     - `fate`: the requested block (None: remove it) and its edit, by position.
     - `new`: insertions; `marks`: breakpoint edits by position.
     - `pinned`: positions that the user pinned, and those of their calls or results.
-    - `asleep`, `held`: edits without a target here, and edits that cannot be done.
+    - `without_target`, `rejected`: edits without a target here, and edits that cannot be done.
     """
 
     fate: dict[int, tuple[Block | None, Edit]] = field(default_factory=dict)
     new: list[Insertion] = field(default_factory=list)
     marks: list[tuple[int, Edit]] = field(default_factory=list)
     pinned: set[int] = field(default_factory=set)
-    asleep: list[Asleep] = field(default_factory=list)
-    held: list[HeldEdit] = field(default_factory=list)
+    without_target: list[EditWithoutTarget] = field(default_factory=list)
+    rejected: list[RejectedEdit] = field(default_factory=list)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
         """Request that `block` is sent at `position` (None: nothing)."""
@@ -205,9 +205,9 @@ class RequestedFates(Struct, kw_only=True):
             del self.fate[position]
 
     def hold(self, position: int, why: str) -> None:
-        """Cancel the request for `position`; an edit that inserts a replacement is held as a whole."""
+        """Cancel the request for `position`; an edit that inserts a replacement is rejected as a whole."""
         _, edit = self.fate.pop(position)
-        self.held.append(HeldEdit(edit, position, why))
+        self.rejected.append(RejectedEdit(edit, position, why))
         if edit.spec.adds and edit.spec.takes_away:
             self.forget(edit)
 
@@ -220,7 +220,7 @@ class RequestedFates(Struct, kw_only=True):
 def keep_tools(context: Context, requests: RequestedFates) -> None:
     """Hold the removal of a tool that the request forces.
 
-    If all tools would be removed from a context with calls and results, the removal of the last one is held.
+    If all tools would be removed from a context with calls and results, the removal of the last one is rejected.
     """
     tools = context.tools
     removed_tools = [p for p in tools if p in requests.fate and requests.fate[p][0] is None]
@@ -255,7 +255,7 @@ _MAX_ROUNDS = 4
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
     """Decide which of the `requests` are done, and apply them.
 
-    Edits that clash are held one by one; if that does not help, all are.
+    Edits that clash are rejected one by one; if that does not help, all are.
     """
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
@@ -273,8 +273,8 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
         elif not _hold_new(requests, closed.inserts, clash):
             return Applied(
                 context,
-                held=_hold_all(requests, clash.why),
-                asleep=tuple(requests.asleep),
+                rejected=_reject_all(requests, clash.why),
+                without_target=tuple(requests.without_target),
                 pinned=pinned,
                 length=len(context),
             )
@@ -338,7 +338,7 @@ def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> b
     culprit = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
     if culprit is None:
         return False
-    requests.held.append(HeldEdit(culprit, -1, clash.why))
+    requests.rejected.append(RejectedEdit(culprit, -1, clash.why))
     requests.forget(culprit)
     return True
 
@@ -386,9 +386,9 @@ def _is_compaction(context: Context, index: int) -> bool:
 
 
 def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """The position whose edit must be held because it would remove a pinned block, and why.
+    """The position whose edit must be rejected because it would remove a pinned block, and why.
 
-    All but the last such edit are held at once.
+    All but the last such edit are rejected at once.
     """
     clashes: list[Gone] = []
     for position in sorted(pinned):
@@ -401,9 +401,9 @@ def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozense
     return clashes[-1] if clashes else None
 
 
-def _hold_all(requests: RequestedFates, why: str) -> tuple[HeldEdit, ...]:
+def _reject_all(requests: RequestedFates, why: str) -> tuple[RejectedEdit, ...]:
     edits = {edit.id: edit for _, edit in requests.fate.values()} | {wish.edit.id: wish.edit for wish in requests.new}
-    return (*requests.held, *(HeldEdit(edit, -1, why) for edit in edits.values()))
+    return (*requests.rejected, *(RejectedEdit(edit, -1, why) for edit in edits.values()))
 
 
 def _build_applied(
@@ -417,8 +417,8 @@ def _build_applied(
         plain,
         marks=marks,
         pinned=pinned,
-        asleep=tuple(requests.asleep),
-        held=(*requests.held, *refused_marks),
+        without_target=tuple(requests.without_target),
+        rejected=(*requests.rejected, *refused_marks),
         repairs=repairs,
         refused=NOTHING_LEFT if _is_empty(context, closure, inserts) else "",
         withheld=_withheld_thinking(context, closed, rules),

@@ -162,7 +162,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `thinking_lost`: tokens of thinking that the provider drops because of them.
     - `quotes`: the removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
-    - `repairs`, `refused`, `asleep`, `held`: as in `Applied`.
+    - `repairs`, `refused`, `without_target`, `rejected`: as in `Applied`.
     """
 
     without: RequestCount
@@ -178,8 +178,8 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     lost: tuple[Lost, ...] = ()
     repairs: int = 0
     refused: str = ""
-    asleep: int = 0
-    held: tuple[str, ...] = field(default=())
+    without_target: int = 0
+    rejected: tuple[str, ...] = field(default=())
 
     @property
     def before(self) -> int:
@@ -242,8 +242,8 @@ def price_tag(
         thinking_lost=_count_lost_thinking(question.prompt, before, after, lengths.first, count),
         repairs=_count_repairs(before, after),
         refused=after.refused,
-        asleep=len(after.asleep),
-        held=tuple(dict.fromkeys(f"{held_edit.edit.kind}: {held_edit.why}" for held_edit in after.held)),
+        without_target=len(after.without_target),
+        rejected=tuple(dict.fromkeys(f"{rejected.edit.kind}: {rejected.why}" for rejected in after.rejected)),
     )
     if literals is None:
         return tag

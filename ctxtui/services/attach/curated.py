@@ -36,21 +36,25 @@ class Proof(Struct, frozen=True):
     """The effect of edits on one request, by the ids of the edits.
 
     - `applied`: changed the request.
-    - `asleep`: their target is not in the request.
+    - `without_target`: their target is not in the request (``asleep`` in the record).
     - `refused`: could not be applied, with the reason.
     - `by`: authors of the applied edits.
     """
 
     applied: tuple[str, ...] = ()
-    asleep: tuple[str, ...] = ()
+    without_target: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     by: tuple[str, ...] = ()
 
     @property
     def json(self) -> dict[str, Json]:
         """The form that is recorded."""
-        told = {"applied": list(self.applied), "asleep": list(self.asleep), "refused": dict(self.refused)}
-        return {**told, "by": list(self.by)} if self.by else {**told}
+        record: dict[str, Json] = {
+            "applied": [*self.applied],
+            "asleep": [*self.without_target],
+            "refused": {**dict(self.refused)},
+        }
+        return {**record, "by": [*self.by]} if self.by else record
 
 
 class CuratedRequest(Struct, frozen=True):
@@ -83,11 +87,11 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     head = tree.extend(ROOT, request.items)
     context = Context(tree, head, dialect, request.params, marker_lifetimes(request))
     applied = apply(context, edits, rules_for(dialect, card))
-    asleep = tuple(item.edit.id for item in applied.asleep)
-    held_back = {item.edit.id: item.why for item in applied.held}
-    applied_ids = tuple(edit.id for edit in edits if edit.id not in asleep and edit.id not in held_back)
+    without_target = tuple(item.edit.id for item in applied.without_target)
+    refused = {item.edit.id: item.why for item in applied.rejected}
+    applied_ids = tuple(edit.id for edit in edits if edit.id not in without_target and edit.id not in refused)
     if not applied.is_changed and not applied.marks and not applied.refused:
-        return CuratedRequest(None, Proof((), asleep, tuple(held_back.items())))
+        return CuratedRequest(None, Proof((), without_target, tuple(refused.items())))
     result = encode_outgoing(applied, request.skeleton, dialect=dialect, model=model, limits=card.request_limits)
     # Violations of the client's own request are ignored; only those that edits add count.
     before = {item.message for item in check(dialect, body, limits=card.request_limits)}
@@ -95,7 +99,7 @@ def _curate(url: str, body: bytes, edits: Sequence[Edit], tree: Tree) -> Curated
     if added:
         return CuratedRequest(None, _refusal(edits, f"{model} would refuse it: {added[0].message} @ {added[0].path}"))
     by = sorted({edit.author for edit in edits if edit.id in applied_ids})
-    return CuratedRequest(result.body, Proof(applied_ids, asleep, tuple(held_back.items()), tuple(by)))
+    return CuratedRequest(result.body, Proof(applied_ids, without_target, tuple(refused.items()), tuple(by)))
 
 
 def _refusal(edits: Sequence[Edit], why: str) -> Proof:

@@ -324,7 +324,7 @@ class StagingArea:
                 staging=staging,
                 usable=usable,
                 dialect=applied.context.dialect,
-                without_target=len(applied.asleep),
+                without_target=len(applied.without_target),
                 is_breakage_known=next_request is not None and not staged,
                 waits=waits,
                 rest=recorded,
@@ -355,7 +355,7 @@ class StagingArea:
             rest=recorded,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_list_warnings(tag)),
-            without_target=len(applied.asleep),
+            without_target=len(applied.without_target),
             is_breakage_known=True,
         )
 

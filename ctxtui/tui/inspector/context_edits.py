@@ -354,10 +354,10 @@ class ContextEdits:
             self.answers.say_quietly(edit_answers.explain_no_change(edits, overlay.edits_in_force))
             return ()
         ids = {edit.id for edit in staged}
-        refused = [held_edit for held_edit in area.staging(scene).applied.held if held_edit.edit.id in ids]
+        refused = [rejected for rejected in area.staging(scene).applied.rejected if rejected.edit.id in ids]
         if refused:
             overlay.remove_staged(staged)
-            accepted = [edit for edit in staged if edit.id not in {held_edit.edit.id for held_edit in refused}]
+            accepted = [edit for edit in staged if edit.id not in {rejected.edit.id for rejected in refused}]
             if accepted:
                 return self.stage(accepted, left + len(refused), refused[0].why)
             self.answers.show_message(edit_answers.refused_answer(refused[0].why, None, len(refused)))

@@ -268,7 +268,7 @@ def _refused(pane: StagedPane, room: int) -> Iterator[Spans]:
     applied, refused = pane.staging.applied, MARK["error"].span
     if applied.refused:
         yield from _wrap_refusal(refused, applied.refused, room)
-    for failed in applied.held[:3]:
+    for failed in applied.rejected[:3]:
         yield from _wrap_refusal(refused, f"{failed.edit.kind}: {failed.why}", room)
 
 

@@ -71,7 +71,7 @@ def test_edits_stay_on_their_blocks_when_the_client_appends(
     more = data.draw(st.sampled_from([("user", "go on"), ("assistant", "done")]))
     head = context.tree.extend(context.head, context_of(talk.WRITERS["anthropic"]([more]), "anthropic")[0].items[-2:])
     later = apply(Context(context.tree, head, context.dialect, context.params), log)
-    assert {e.edit.id for e in later.asleep} <= {e.edit.id for e in before.asleep}
+    assert {e.edit.id for e in later.without_target} <= {e.edit.id for e in before.without_target}
 
 
 def test_a_context_grows_as_one_read_whole() -> None:
@@ -186,18 +186,20 @@ def test_pins_hold_what_would_take_them_along() -> None:
         call = make(DROP, [of(context, '"tool_use"')], author=author)
         found = apply(context, [pin, call])
         assert not found.is_changed
-        assert [(held.edit, held.why) for held in found.held] == [(call, "its call or answer is pinned")]
+        assert [(rejected.edit, rejected.why) for rejected in found.rejected] == [
+            (call, "its call or answer is pinned")
+        ]
     mine = make(DROP, [of(context, "found")])
     assert len(apply(context, [mine, pin]).dropped) == 3
     theirs = make(TRUNCATE, [of(context, "found")], {"head": 1, "tail": 1}, author="window")
-    assert [held.why for held in apply(context, [pin, theirs]).held] == ["pinned"]
+    assert [rejected.why for rejected in apply(context, [pin, theirs]).rejected] == ["pinned"]
 
 
 def test_the_end_of_the_request_is_not_taken_from_under_a_pin() -> None:
     context = say(*PAIRED)
     found = apply(context, [make(PIN, [of(context, '"so"')]), make(DROP, [of(context, "next")], id="d")])
     assert not found.is_changed
-    assert [held.why for held in found.held] == [
+    assert [rejected.why for rejected in found.rejected] == [
         "a pinned block would go with it: a request must end with the user's side"
     ]
 
@@ -218,18 +220,18 @@ def test_signed_blocks_are_stripped_but_not_changed() -> None:
     context = say(("user", "a"), ("thinking", "hm"), ("pair", "c1", "x"), ("assistant", "b"), ("user", "c"))
     thought = of(context, "hm")
     change = apply(context, [make(REPLACE, [thought], {"text": "other"})])
-    assert not change.is_changed and "signed" in change.held[0].why
+    assert not change.is_changed and "signed" in change.rejected[0].why
     assert "hm" not in shape(apply(context, [make(STRIP, [thought])]))
 
 
 def test_an_edit_sleeps_while_its_target_is_away() -> None:
     context = say(*PAIRED)
     edit = make(DROP, [Target("0" * 32)])
-    assert [one.edit for one in apply(context, [edit]).asleep] == [edit]
+    assert [one.edit for one in apply(context, [edit]).without_target] == [edit]
     first = make(DROP, [context.target(len(context) - 1)])
     shorter = Context(context.tree, context.nodes[-3], "anthropic")
-    assert [one.edit for one in apply(shorter, [first]).asleep] == [first]
-    assert not apply(shorter.grow_to(context.head), [first]).asleep
+    assert [one.edit for one in apply(shorter, [first]).without_target] == [first]
+    assert not apply(shorter.grow_to(context.head), [first]).without_target
 
 
 def test_a_result_is_found_by_its_id_when_the_client_rewrote_it() -> None:
@@ -256,7 +258,7 @@ def test_hoisting_leaves_the_rest_byte_for_byte_and_puts_nothing_in_for_nothing(
     assert shape(found)[-1] == "\n before\n\n\nafter \n"
     edit = make(HOIST, [of(context, "RULES")], {"text": "not said"})
     nothing = apply(context, [edit])
-    assert not nothing.is_changed and [one.edit for one in nothing.held] == [edit]
+    assert not nothing.is_changed and [one.edit for one in nothing.rejected] == [edit]
 
 
 def test_what_is_moved_twice_stands_once() -> None:

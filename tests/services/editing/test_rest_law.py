@@ -104,7 +104,7 @@ def law(table: Table, book: Book, counter: Counter) -> list[Told]:
         pane = table.desk.pane(table.desk.staging(table.scene), None, at_once)
         table.work()
     coming = table.desk.next_call(table.scene, at_once)
-    refused = pane.staging.applied.refused or pane.staging.applied.held
+    refused = pane.staging.applied.refused or pane.staging.applied.rejected
     if coming is None or refused or pane.rest is None or not pane.staging.edits:
         return []
     tag = table.desk._price(pane.staging, coming, lambda work: work())

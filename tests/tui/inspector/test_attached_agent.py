@@ -13,12 +13,14 @@ import pytest
 
 from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
+from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.held_requests import read_status
 from ctxtui.services.config.config import load as load_config
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.commands.situation import ATTACHED
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.start import make_app
+from tests.attach.test_keep_warm import warming
 from tests.tui.inspector.test_inspector import settled, text, until
 from tests.warm import warm_ctxtui, warm_python
 
@@ -102,3 +104,27 @@ async def test_one_works_sees_holds_drops_and_goes_on(tmp_path: Path, monkeypatc
         finally:
             agent.kill()
             agent.wait()
+
+
+async def test_the_next_call_pane_says_how_the_cache_is_kept_warm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CTXTUI_DB", raising=False)
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "ctxtui" / "attached"
+    folder.mkdir(parents=True)
+    async with warming(folder, cap=0.005) as run:
+        await run.ask()
+        await run.pause(900)
+        assert run.warm.count == 1
+        await run.loaded()
+        control = Control(folder, "r", run.gate.handle)
+        await control.start()
+        app = make_app(str(run.path), load_config(cwd=tmp_path).settings)
+        async with app.run_test(size=(120, 40)) as pilot:
+            screen = app.screen
+            assert isinstance(screen, InspectorScreen)
+            await until(pilot, lambda: "the cache is not kept warm: the limit of $0.005 is reached" in text(screen))
+            await until(pilot, lambda: f"kept warm 1×, ${run.warm.usd:.3f} of $0.005" in text(screen))
+        await control.close()
