@@ -68,9 +68,12 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _name_type(error: BaseException) -> str:
+    """The type's name if an installed package has it under that name; "other" for types of users' code."""
     module, name = type(error).__module__, type(error).__qualname__
     package = module.partition(".")[0]
-    return name if package in _NAMED or package in sys.stdlib_module_names else "other"
+    is_named = package in _NAMED or package in sys.stdlib_module_names
+    # Code that is run without a module's name makes types of `builtins`.
+    return name if is_named and getattr(sys.modules.get(module), name, None) is type(error) else "other"
 
 
 def _describe_frames(error: BaseException) -> Iterator[dict[str, Any]]:

@@ -116,6 +116,7 @@ def test_settings_variables_crashes_and_stored_sessions_leave_nothing(
         "theme": f"text of {len(word)}", "horizon": 33, "glyphs": "ascii", "themes": "table of 1",
         "windows": "table of 1", "prices": "table of 1",
     }  # fmt: skip
+    assert [error["type"] for error in report["crash"]["errors"]] == ["ValueError", "other", "other"]
     assert report["database"]["rows"]["calls"] == 4 and report["plugins"]["readers"] == 1
     assert [len(thread["calls"]) for thread in report["session"]["threads"]] == [4]
 
@@ -123,12 +124,17 @@ def test_settings_variables_crashes_and_stored_sessions_leave_nothing(
 def crash_with(word: str, folder: Path) -> None:
     """Log a crash with `word` in its messages, types, files and functions, and in the arguments."""
     fake = f'{word}\n  File "/{word}.py", line 3, in {word}\nplaces: ["{word}"]\n{word}: {word}'
-    code = f"class {word}(Exception): pass\ndef {word}(x):\n    raise {word}(x)\n"
-    module: dict[str, Any] = {}
-    exec(compile(code, str(folder / f"{word}.py"), "exec"), module)
+    code = f"class {word}(Exception): pass\ndef call_{word}(x):\n    raise {word}(x)\n"
+    named: dict[str, Any] = {"__name__": word}
+    nameless: dict[str, Any] = {}
+    for module in (named, nameless):
+        exec(compile(code, str(folder / f"{word}.py"), "exec"), module)
     try:
         try:
-            module[word](fake)
+            try:
+                named[f"call_{word}"](fake)
+            finally:
+                nameless[f"call_{word}"](fake)
         except Exception as error:
             raise ValueError(fake) from error
     except ValueError as error:
@@ -151,6 +157,36 @@ def test_a_crash_is_told_by_types_and_places(ctxtui: Run, tmp_path: Path) -> Non
         and set(files[1:]) <= {"python/json/__init__.py", "python/json/decoder.py"}
     )
     assert error_["frames"][1].keys() == {"file", "line", "function"}
+
+
+def recurse(depth: int) -> None:
+    if depth:
+        recurse(depth - 1)
+    json.loads("{")
+
+
+def test_a_deep_crash_keeps_the_innermost_places(ctxtui: Run) -> None:
+    try:
+        recurse(100)
+    except ValueError as error:
+        write_crash(error)
+    ctxtui("report-bug", "-o", "bug.json")
+    (error_,) = json.loads(Path("bug.json").read_text())["crash"]["errors"]
+    assert len(error_["frames"]) == 60 and error_["frames"][-1]["file"] == "python/json/decoder.py"
+
+
+def test_a_crash_log_that_was_cut_is_reported_without_places(ctxtui: Run) -> None:
+    try:
+        json.loads("{")
+    except ValueError as error:
+        log = write_crash(error)
+    whole = log.read_bytes()
+    assert whole.index(b"places: ") < 70 < whole.index(b"\n", 70)
+    for size in (70, 5, 0):
+        log.write_bytes(whole[:size])
+        ran = ctxtui("report-bug", "-o", "bug.json", "--force")
+        assert ran.code == 0, ran.err
+        assert json.loads(Path("bug.json").read_text())["crash"]["errors"] is None
 
 
 def test_it_tells_what_is_in_the_file_and_where_it_is(ctxtui: Run) -> None:
