@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -16,9 +17,14 @@ import pytest
 import ctxtui.api
 from ctxtui.api import OpenedSession, Target, new_edit, open_session
 from ctxtui.services.config import plugins
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.recordings.recording import Loaded
+from tests.cases.sessions import Story
 from tests.cli.conftest import Run, home
 from tests.cli.conftest import ctxtui as run_ctxtui
 from tests.corpus import ROOT
+from tests.services.lookalike import ClaudeCode, claude_code, lines
 
 __all__ = ["home", "run_ctxtui"]
 
@@ -163,18 +169,25 @@ def test_costs_and_misses_are_those_of_cost_and_cache(sample: Path, run_ctxtui: 
     assert misses.lost == pytest.approx(cache["lost_usd"])
 
 
-def test_edits_and_policies_give_the_request_of_curate(sample: Path, run_ctxtui: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "after"), [(0, True), (0, False), (2, False)])
+def test_edits_and_policies_give_the_request_of_curate(
+    sample: Path, run_ctxtui: Run, tmp_path: Path, number: int, after: bool
+) -> None:
+    call: dict[str, Any] = {"number": number, "after": after}
+    policies: dict[str, Any] = {"policies": ["keep_rounds"], "policy_settings": ["n=1"]}
     with open_session(sample) as session:
         largest = max(
-            (row for row in session.blocks() if row.category in ("tool_result", "user")), key=lambda row: row.tokens
+            (row for row in session.blocks(number) if row.category in ("tool_result", "user")),
+            key=lambda row: row.tokens,
         )
         edit = new_edit("truncate", [Target(largest.block.digest)], {"head": 200, "tail": 100})
-        request = session.edit([edit], policies=["keep_rounds"], policy_settings=["n=3"], after=True)
-        again = session.edit([edit], policies=["keep_rounds"], policy_settings=["n=3"], after=True)
+        request = session.edit([edit], **policies, **call)
+        again = session.edit([edit], **policies, **call)
     assert (again.body, again.price.after) == (request.body, request.price.after)
     log = tmp_path / "edits.json"
     log.write_text(json.dumps([{"kind": "truncate", "targets": [largest.block.digest], "payload": edit.params | {}}]))
-    options = ["--edits", log, "--policy", "keep_rounds", "--set", "n=3", "--after", "--json"]
+    options = ["--edits", log, "--policy", "keep_rounds", "--set", "n=1", "--json"]
+    options += [*(["--after"] if after else []), *(["--call", str(number)] if number else [])]
     curated = run_ctxtui("curate", sample, *options).json
     assert json.loads(request.body) == curated["request"]
     price = request.price
@@ -185,6 +198,60 @@ def test_edits_and_policies_give_the_request_of_curate(sample: Path, run_ctxtui:
     assert [moment.once for moment in price.moments] == [
         None if row["once_usd"] is None else pytest.approx(row["once_usd"]) for row in curated["moments"]
     ]
+
+
+def test_what_is_refused_and_lost_is_that_of_curate(run_ctxtui: Run, tmp_path: Path) -> None:
+    body = {"model": "claude-sonnet-4-5", "max_tokens": 9, "messages": [{"role": "user", "content": [EMPTY_TEXT]}]}
+    (tmp_path / "request.json").write_text(json.dumps(body))
+    (tmp_path / "transcript.jsonl").write_bytes(claude_code(3))
+    told = {}
+    for name in ("request.json", "transcript.jsonl"):
+        with open_session(tmp_path / name) as session:
+            request = session.edit()
+        told[name] = [(violation.path, violation.message) for violation in request.violations], list(request.lost)
+        curated = run_ctxtui("curate", tmp_path / name, "--json").json
+        assert told[name] == ([(row["path"], row["message"]) for row in curated["violations"]], curated["lost"])
+    assert told["request.json"][0] and told["transcript.jsonl"][1]
+
+
+EMPTY_TEXT = {"type": "text", "text": ""}
+
+
+def test_the_settings_are_those_of_the_folder(run_ctxtui: Run, tmp_path: Path) -> None:
+    freed, folder = {}, tmp_path / "project"
+    folder.mkdir()
+    for share in ("0.75", "0.1"):
+        (folder / "ctxtui.toml").write_text(f"usable_share = {share}\n")
+        with open_session(SAMPLES[0], cwd=folder) as session:
+            freed[share] = session.edit(policies=["budget"]).price.freed
+        ran = run_ctxtui("--set", f"usable_share={share}", "curate", SAMPLES[0], "--policy", "budget", "--json")
+        assert ran.json["tokens"]["freed"] == freed[share]
+    assert freed["0.1"] > freed["0.75"]
+
+
+def test_last_is_the_newest_session_of_the_folder(home: Path, tmp_path: Path) -> None:
+    names = {}
+    for number, name in enumerate(("mine", "newer")):
+        folder, client = tmp_path / name, ClaudeCode(number)
+        folder.mkdir()
+        client.cwd = str(folder)
+        file = home / ".claude" / "projects" / re.sub(r"[^a-zA-Z0-9]", "-", str(folder)) / f"{client.session}.jsonl"
+        file.parent.mkdir(parents=True)
+        file.write_bytes(lines(client.turns(2)))
+        os.utime(file, (1.7e9 + number, 1.7e9 + number))
+        names[name] = client.session
+    for name, id_ in names.items():
+        with open_session("last", cwd=tmp_path / name) as session:
+            assert session.id == id_
+
+
+def test_a_miss_is_that_of_the_call_in_its_own_thread() -> None:
+    main = Story().user("look through the shop " * 900).call("yes").user("go on").call("so").user("more").call("end")
+    side = Story(thread="side", session=main.session, hidden_tokens=2000).user("help " * 5000).call("well")
+    side.user("go on").call("here", missed=True)
+    session = OpenedSession(Loaded(main.session, "story"), Settings(), Counter())
+    missed = {thread: [call.miss is not None for call in session.calls(thread)] for thread in ("main", "side")}
+    assert missed == {"main": [False, False, False], "side": [False, True]}
 
 
 def test_the_example_of_the_page_runs(home: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

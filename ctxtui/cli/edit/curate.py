@@ -306,7 +306,7 @@ def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Vi
         quoted_literals = list(dict.fromkeys(quote.literal for quote in tag.quotes))
         literals = ", ".join(one_line(word)[:60] for word in quoted_literals[:MAX_LITERALS])
         blocks = {by for quote in tag.quotes for by in quote.by}
-        yield f"quoted   {len(blocks):,} later blocks quote removed text: {literals}"
+        yield f"quoted   removed text, by {numbers.many(len(blocks), 'later block')}: {literals}"
     if tag.lost:
         yield "summary  does not mention: " + ", ".join(
             one_line(literal.literal)[:60] for literal in tag.lost[:MAX_LITERALS]

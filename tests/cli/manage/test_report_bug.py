@@ -8,15 +8,22 @@ import random
 import stat
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxtui.core.session import Described, Happened
 from ctxtui.services.bug_report import make_report
 from ctxtui.services.config.config import load
 from ctxtui.services.config.crash_log import write_crash
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.counting import Counter
+from ctxtui.services.opened_session import OpenedSession
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
+from tests.cases.sessions import Story
 from tests.cli.conftest import Run
 from tests.conftest import THOROUGH
 from tests.corpus import ROOT
@@ -188,6 +195,28 @@ def test_faulty_settings_an_unknown_session_and_a_newer_database_are_reported(ct
     report = json.loads(Path("bug.json").read_text())
     assert report["settings"] is None
     assert report["database"] == {"exists": True, "schema": 99, "error": "Unreadable"}
+
+
+def test_a_session_that_crashes_is_told_by_the_type_alone(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def crash(*_: object, **__: object) -> None:
+        raise ValueError(SECRET.format(1))
+
+    monkeypatch.setattr("ctxtui.services.bug_report.open_session", crash)
+    ran = ctxtui("report-bug", SAMPLE, "-o", "bug.json")
+    assert ran.code == 0 and "  session   it cannot be read: ValueError\n" in ran.out
+    report = json.loads(Path("bug.json").read_text())
+    assert report["session"]["error"] == "ValueError" and not leaks(report) and MARK not in ran.out.lower()
+
+
+def test_the_shape_of_a_session_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    story = Story().user("look").call("yes").user("go on").call("so")
+    story.session.fold([Described(source=SECRET.format(2)), Happened("note", SECRET.format(3))])
+    opened = OpenedSession(Loaded(story.session, "story"), Settings(), Counter())
+    monkeypatch.setattr("ctxtui.services.bug_report.open_session", lambda *_, **__: nullcontext(opened))
+    shape = make_report(load(), Path.cwd(), os.environ, "story")["session"]
+    assert not leaks(shape) and shape["format"] == "other" and shape["happenings"] == 1 == len(story.session.happenings)
+    # The second call sends the header and the text of the first again.
+    assert [(call["blocks"], call["blocks_as_before"]) for call in shape["threads"][0]["calls"]] == [(2, 0), (6, 2)]
 
 
 def test_a_damaged_database_is_reported(ctxtui: Run, tmp_path: Path) -> None:
