@@ -64,7 +64,7 @@ async def send_like(
     begun: RequestBegun,
     body: bytes,
     session: str,
-    tell: Callable[[ExchangeEvent], None],
+    record: Callable[[ExchangeEvent], None],
     name: Callable[[], str],
     clock: Callable[[], float],
 ) -> int:
@@ -75,9 +75,9 @@ async def send_like(
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    def mark(event: ExchangeEvent) -> None:
+    def record_own(event: ExchangeEvent) -> None:
         nonlocal status
-        tell(replace(event, session=session, keep_warm=True) if isinstance(event, RequestBegun) else event)
+        record(replace(event, session=session, keep_warm=True) if isinstance(event, RequestBegun) else event)
         if isinstance(event, AnswerBegun):
             status = event.status
         elif isinstance(event, ExchangeEnded) and not ended.done():
@@ -86,7 +86,7 @@ async def send_like(
 
     scheme, _, rest = begun.url.partition("://")
     host, _, target = rest.partition("/")
-    route = Route([Upstream("keep-warm", f"{scheme}://{host}")], mark, name, allows_foreign=True)
+    route = Route([Upstream("keep-warm", f"{scheme}://{host}")], record_own, name, allows_foreign=True)
     connection = Connection(route, None, clock, set(), guarded=False)
     connection.connection_made(_NoClient(connection))
     fields = [f"{key}: {value}" for key, value in begun.fields if key.lower() not in _OWN_FIELDS]
