@@ -19,8 +19,8 @@ from ctxtui.cli.commands import EDITS, MAIN_COMMANDS, OTHER_COMMANDS, WHY
 from ctxtui.cli.exit_codes import EXIT_CODES
 from ctxtui.cli.group import import_command, main_group
 from ctxtui.core import canonical
+from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.config import describe_default
-from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 
 DOCS: Final = Path(__file__).resolve().parent.parent / "docs"
@@ -97,7 +97,7 @@ def _settings_table() -> Iterator[str]:
 
 def _policies_table() -> Iterator[str]:
     yield from ("| policy | setting | default | meaning |", "|---|---|---|---|")
-    for policy in sorted(load_policies().values(), key=lambda policy: policy.name):
+    for policy in sorted(POLICIES.values(), key=lambda policy: policy.name):
         yield f"| `{policy.name}` | | | {_cell(policy.about)} |"
         for key, value in policy.defaults.items():
             yield f"| | `{key}` | `{canonical.dump_text(value)}` | {_cell(policy.notes.get(key, ''))} |"
