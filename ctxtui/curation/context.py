@@ -101,6 +101,11 @@ def is_result(kind: str) -> bool:
     return kind.endswith(_RESULTS) or kind in _ODD_RESULTS
 
 
+def is_user_content(item: Item) -> bool:
+    """Whether `item` was written by a person as far as its role tells: neither a header nor a result."""
+    return item.place.role == "user" and item.block.kind != HEADER and not is_result(item.block.kind)
+
+
 class CallFacts(NamedTuple):
     """The effects of a call, read from its input.
 
@@ -331,7 +336,7 @@ class Context:
         if item.place.section != "messages":
             return
         self._add_to_message(position, kind, item)
-        if item.place.role == "user" and not item.place.mark and kind != HEADER and not is_result(kind):
+        if is_user_content(item) and not item.place.mark:
             self.user_texts.append(position)
         if position - 1 in self.successor and self.successor[position - 1] < 0:
             self.successor[position - 1] = position if kind not in THINKING else -1

@@ -87,7 +87,7 @@ def same_as_new(now: PolicyContext) -> None:
     context = now.context
     again = Context(context.tree, context.head, context.dialect, context.params)
     new = PolicyContext(context=again, log=now.log, tokens=now.tokens, count=now.count, rules=now.rules)
-    for name in ("total", "left", "open_rounds", "rounds", "turns", "results", "newest_call", "touched", "pinned"):
+    for name in ("total", "left", "unedited_rounds", "rounds", "turns", "results", "newest_call", "touched", "pinned"):
         assert getattr(now, name) == getattr(new, name), name
     assert now.applied.changes == new.applied.changes
     assert now.applied.inserts == new.applied.inserts

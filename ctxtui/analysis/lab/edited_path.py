@@ -20,11 +20,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import RAW, Applied, BlockChange, Position
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.standing_markers import inserted_items
-from ctxtui.curation.context import THINKING, Context, is_call
+from ctxtui.curation.context import THINKING, Context, is_call, is_user_content
 from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
 from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
 from ctxtui.curation.provider_rules import ProviderRules
-from ctxtui.wire.grammar import ANTHROPIC
+from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 
 Propose = Callable[[Applied, tuple[Edit, ...]], tuple[tuple[Edit, ...], Applied]]
 """Takes the result of a log on the context and the log; returns the log with a policy's additions, and its result."""
@@ -278,14 +278,16 @@ def _affects_changes(context: Context, applied: Applied, length: int, rules: Pro
 
     It may if it belongs to a changed block or is in a system message. So may thinking, if the provider binds it to the
     blocks before it or `applied` keeps some in spite of an edit; and a call, if tool definitions are changed (`tools`).
+    A person's text may give calls back to Google that were removed for want of a signature (facts §12).
     """
     thinks = rules.binds_thinking or bool(applied.withheld)
+    signs = context.dialect == GOOGLE and bool(applied.repairs)
     for position in range(length, len(context)):
         item = context.items[position]
         if (thinks and item.block.kind in THINKING) or item.place.role == "system":
             return True
         if any(partner in applied.changes for partner in context.partners.get(position, ())):
             return True
-        if tools and is_call(item.block.kind):
+        if (tools and is_call(item.block.kind)) or (signs and is_user_content(item)):
             return True
     return False

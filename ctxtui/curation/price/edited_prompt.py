@@ -17,7 +17,7 @@ from ctxtui.core.category import INDEX, category_of
 from ctxtui.core.tree import ROOT, Node
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position, sent_items
 from ctxtui.curation.apply.standing_markers import inserted_items, is_off, markers_under_edits
-from ctxtui.curation.context import THINKING
+from ctxtui.curation.context import THINKING, is_user_content
 
 Count = Callable[[Block], int]
 """Tokens of one block, as the provider reads it."""
@@ -208,7 +208,7 @@ def last_user_text(side: Applied) -> int:
 
     Models that strip thinking drop thinking before it.
     """
-    new = max((insert.position for insert in side.inserts if insert.items[-1].place.role == "user"), default=-1)
+    new = max((insert.position for insert in side.inserts if any(map(is_user_content, insert.items))), default=-1)
     old = (p for p in reversed(side.context.user_texts) if block_read_at(side, p, -1) is not None)
     return max(new, next(old, -1))
 

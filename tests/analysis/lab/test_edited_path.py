@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.lab.edited_path import EditedPath, Propose
@@ -36,6 +36,7 @@ def same(found: Applied, again: Applied) -> bool:
 
 @settings(max_examples=400 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 40)
 @given(st.sampled_from(sorted(SHAPES)), st.integers(0, 1_000_000))
+@example("google", 322)  # A person's text gives back calls without a signature.
 def test_what_comes_later_is_changed_when_it_comes(dialect: str, seed: int) -> None:
     """The edits are about blocks of the whole session; the context grows message by message."""
     rng = Random(f"{dialect} {seed}")

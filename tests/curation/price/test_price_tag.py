@@ -197,7 +197,7 @@ def test_the_derived_request_costs_what_the_encoded_one_costs(dialect: str) -> N
 @pytest.mark.parametrize("dialect", few(sorted(SHAPES)))
 def test_what_is_staged_on_applied_edits_costs_what_the_encoded_request_costs(dialect: str) -> None:
     broken = 0
-    for number in range(600 if THOROUGH else 80):
+    for number in {*range(600 if THOROUGH else 80), 281}:  # 281: results of another session at the end
         rng = Random(f"on top {dialect} {number}")
         scene = Scene(dialect, SHAPES[dialect](rng), rng)
         log, rules = edits(rng, scene.context), rules_for(dialect, scene.card)
