@@ -162,7 +162,7 @@ def test_an_address_is_looked_at_and_nobody_is_called_where_all_is_remembered(ct
 def test_every_command_says_so(ctxtui: Run, command: str) -> None:
     sessions(0)
     ran = ctxtui(*command.split(), "--cluster", "NONSENSE")
-    assert ran.code == 2 and "no scheduler's address" in ran.err
+    assert ran.code == 2 and "is not a scheduler's address" in ran.err
 
 
 @pytest.mark.parametrize("address", ["local", "tcp://host:8786", "host:8786", "tls://[::1]:8786"])

@@ -244,16 +244,14 @@ def _describe_server(server: ServerConnection, on: bool) -> str:
 
 
 def _describe_effect(now: RequestForecast | None, changed: RequestForecast | None) -> str:
-    """Describe the change of the next request: tokens, cache, cost; "" without forecasts."""
+    """Describe the change of the next request: tokens, cost, cache; "" without forecasts."""
     if now is None or changed is None:
         return ""
-    effect = f" {numbers.signed(changed.total - now.total)} tokens per request"
-    lost = now.read - changed.read
-    if lost > 0:
-        effect += f", {numbers.tokens(lost)} tokens no longer cached"
+    effect = f" {numbers.signed(changed.total - now.total)} tokens per call"
     if now.usd is not None and changed.usd is not None:
-        effect += f", next call {numbers.signed_money(changed.usd - now.usd)}"
-    return effect
+        effect += f", next {numbers.signed_money(changed.usd - now.usd)}"
+    lost = now.read - changed.read
+    return effect + (f"; {numbers.tokens(lost)} no longer cached" if lost > 0 else "")
 
 
 def describe_starting_servers(host: Host) -> Spans:

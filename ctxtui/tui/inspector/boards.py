@@ -135,7 +135,7 @@ class TooSmallLine(Still):
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
-        text = "ctxtui needs at least 30 x 6 cells" if y == 0 else ""
+        text = "ctxtui needs 30 x 6 cells" if y == 0 else ""
         return paint.strip([Span(cells.fit(text, self.size.width))], self.size.width, look_of(self.app))
 
 

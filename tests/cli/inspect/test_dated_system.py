@@ -10,7 +10,7 @@ from tests.cases.dated_system import CALLS, DIALECTS, TOOLS, bodies
 from tests.cli.conftest import Run
 from tests.sampling import few
 
-RULED = ("anthropic", "openai chat", "openai responses")
+RULED = ("anthropic", "openai chat", "openai responses", "gemini")
 """Where there are rules for the cache, so that a miss can be foretold."""
 
 
