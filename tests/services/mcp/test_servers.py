@@ -34,7 +34,7 @@ SMALL = Path(__file__).with_name("small_server.py")
 
 def small(**more: object) -> McpServer:
     python, *words = warm_python()
-    given = {"command": python, "args": [*words, str(SMALL)], "timeout": 0.5, **more}
+    given = {"command": python, "args": [*words, str(SMALL)], "timeout": 2, **more}
     return parse_server("small", given)
 
 
@@ -70,7 +70,7 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     hanging.cancel()
     with pytest.raises(asyncio.CancelledError):
         await hanging
-    assert (await pool.run(call("hang", seconds=60))).text == "the MCP server small did not answer in 0.5 seconds"
+    assert (await pool.run(call("hang", seconds=60))).text == "the MCP server small did not answer in 2 seconds"
     async with asyncio.timeout(5):  # the server is told both times
         while connection.log_text().count("cancelled") < 2:
             await asyncio.sleep(0.01)
