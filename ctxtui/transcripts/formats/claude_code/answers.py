@@ -157,7 +157,7 @@ def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) ->
 def first_facts(
     record: ClaudeRecord, sent: SentRequest, point: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
-    """Collect the `extra` of a call from the first `record` of its answer.
+    """Collect the extra facts of a call from the first `record` of its answer.
 
     Its request was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are
     those of the newest record before it, and its own.
