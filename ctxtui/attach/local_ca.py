@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _VALIDITY: Final = timedelta(days=7)
-"""Validity of certificates: longer than any run."""
+"""Validity of certificates: longer than a run is expected to take."""
 _CLOCK_TOLERANCE: Final = timedelta(hours=1)
 """Start of validity before now, for clocks that are behind."""
 NAME: Final = "ctxtui, this run only"
@@ -29,10 +29,9 @@ NAME: Final = "ctxtui, this run only"
 class LocalAuthority:
     """A certificate authority of this run. `certificate` is what a program has to trust: public, in PEM."""
 
-    def __init__(self, name: str = NAME, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._name, self._now = name, now
+    def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._new_builder(name, self._key.public_key())
+        builder = _new_builder(NAME, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         usage = x509.KeyUsage(
             digital_signature=False,
@@ -45,8 +44,7 @@ class LocalAuthority:
             encipher_only=False,
             decipher_only=False,
         )
-        self._ca_certificate = self._sign(builder.add_extension(usage, critical=True))
-        self.certificate = self._ca_certificate.public_bytes(Encoding.PEM)
+        self.certificate = self._sign(builder.add_extension(usage, critical=True)).public_bytes(Encoding.PEM)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
@@ -58,7 +56,7 @@ class LocalAuthority:
 
     def _make_context(self, host: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = self._new_builder(host[:64], key.public_key())
+        builder = _new_builder(host[:64], key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -67,25 +65,26 @@ class LocalAuthority:
         secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
-        with _as_path(certificate) as chain, _as_path(secret) as place:
-            context.load_cert_chain(chain, place)
+        with _as_path(certificate) as certificate_path, _as_path(secret) as key_path:
+            context.load_cert_chain(certificate_path, key_path)
         return context
-
-    def _new_builder(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        now = self._now()
-        return (
-            x509.CertificateBuilder()
-            .subject_name(_common_name(subject))
-            .issuer_name(_common_name(self._name))
-            .public_key(key)
-            .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _CLOCK_TOLERANCE)
-            .not_valid_after(now + _VALIDITY)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        )
 
     def _sign(self, builder: x509.CertificateBuilder) -> x509.Certificate:
         return builder.sign(self._key, SHA256())
+
+
+def _new_builder(subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+    now = datetime.now(UTC)
+    return (
+        x509.CertificateBuilder()
+        .subject_name(_common_name(subject))
+        .issuer_name(_common_name(NAME))
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _CLOCK_TOLERANCE)
+        .not_valid_after(now + _VALIDITY)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
 
 
 def _common_name(name: str) -> x509.Name:

@@ -68,7 +68,7 @@ def test_a_bound_that_real_requests_do_not_meet() -> None:
 
 def packed_frame(size: int) -> bytes:
     """A frame whose message unpacks to `size` bytes."""
-    return encode_text_frame(bytes(size), packed=True)
+    return encode_text_frame(bytes(size), compressed=True)
 
 
 def test_a_packed_message_unpacks_up_to_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
