@@ -29,9 +29,10 @@ NAME: Final = "ctxtui, this run only"
 class LocalAuthority:
     """A certificate authority of this run. `certificate` is what a program has to trust: public, in PEM."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = NAME) -> None:
+        self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
-        builder = _new_builder(NAME, self._key.public_key())
+        builder = self._new_builder(name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         usage = x509.KeyUsage(
             digital_signature=False,
@@ -56,7 +57,7 @@ class LocalAuthority:
 
     def _make_context(self, host: str) -> ssl.SSLContext:
         key = ec.generate_private_key(ec.SECP256R1())
-        builder = _new_builder(host[:64], key.public_key())
+        builder = self._new_builder(host[:64], key.public_key())
         builder = builder.add_extension(x509.SubjectAlternativeName([_name(host)]), critical=False)
         builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
@@ -69,22 +70,21 @@ class LocalAuthority:
             context.load_cert_chain(certificate_path, key_path)
         return context
 
+    def _new_builder(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
+        now = datetime.now(UTC)
+        return (
+            x509.CertificateBuilder()
+            .subject_name(_common_name(subject))
+            .issuer_name(_common_name(self._name))
+            .public_key(key)
+            .serial_number(x509.random_serial_number())
+            .not_valid_before(now - _CLOCK_TOLERANCE)
+            .not_valid_after(now + _VALIDITY)
+            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+        )
+
     def _sign(self, builder: x509.CertificateBuilder) -> x509.Certificate:
         return builder.sign(self._key, SHA256())
-
-
-def _new_builder(subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-    now = datetime.now(UTC)
-    return (
-        x509.CertificateBuilder()
-        .subject_name(_common_name(subject))
-        .issuer_name(_common_name(NAME))
-        .public_key(key)
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCK_TOLERANCE)
-        .not_valid_after(now + _VALIDITY)
-        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-    )
 
 
 def _common_name(name: str) -> x509.Name:

@@ -374,7 +374,7 @@ class Passage:
     ) -> None:
         """Pass on more of an answer, with its `head` if that has just arrived, and then report it.
 
-        `fed` is the result of the body's `feed` for `data`.
+        `fed` is the result of `BodyReader.feed` for `data`.
         """
         body = exchange.answer
         assert body is not None
