@@ -96,7 +96,7 @@ def offline(folder: Path, lines: Sequence[Mapping[str, Any]], *options: str) -> 
             yield json.loads(told)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait()
 
 
 def arguments(about: str) -> argparse.ArgumentParser:

@@ -54,7 +54,7 @@ class Searched:
 
 def read(session: str, search: Search, sent: list[Sent], folder: Path) -> Searched:
     """Read a search's session back."""
-    with open_session(session, folder) as opened:
+    with open_session(session, cwd=folder) as opened:
         threads = opened.recording.threads.items()
         # Where generations stand alone, each of the root's calls has a thread of its own.
         alone = [id_ for id_, thread in threads if thread.label.startswith("generation ")]
