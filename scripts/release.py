@@ -142,7 +142,7 @@ def main() -> None:
     check_contents(files, DIST, version)
     (wheel,) = DIST.glob("*.whl")
     if subprocess.run(["sh", "scripts/try_wheel.sh", str(wheel)], cwd=ROOT).returncode:
-        raise SystemExit("the wheel's tests fail")
+        raise SystemExit(f"the wheel's tests fail; {version} is written: `make release` without VERSION goes on")
     for name, data in files.items():
         print(f"{hashlib.sha256(data).hexdigest()}  dist/{name}")
     print(f"left to do: git commit -am 'release {version}', git tag v{version}, git push --tags, twine upload dist/*")
