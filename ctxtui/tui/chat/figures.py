@@ -61,7 +61,7 @@ class FiguresController(ChatController):
     def _show_next(self) -> None:
         """Show the figures of the next request."""
         scene, model = self.panels.scene, self.host.chat_model
-        staging, header_ = self.panels.staging, self.panels.header.what
+        staging, header_ = self.panels.staging, self.panels.header.content
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
             # The panes already show the next request under pending changes.
             self._next = None
@@ -83,7 +83,7 @@ class FiguresController(ChatController):
         before = scene.figures if scene.call.id else None
         context_figures = composition.composition(now, before, None, self.state.shown)
         self.panels.context.show(composition.with_answer(context_figures, self.incoming))
-        header_figures = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
+        header_figures = header.header(now, self.state.recording_state, spent, scene.number < len(thread_study.spent))
         used = None if header_figures.used is None else header_figures.used + sum(self.incoming.values())
         record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
         number = scene.number if scene.call.id else 0

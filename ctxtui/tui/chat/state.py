@@ -80,7 +80,7 @@ class ChatState(InspectorState):
 
     def grow_soon(self) -> None:
         """Update the view once current work is done."""
-        self._planner.once(self._grow)
+        self._access.once(self._grow)
 
     def _grow(self) -> None:
         self.grow(at_end=self.at_end)

@@ -7,8 +7,8 @@ from typing import ClassVar
 from ctxtui.tui.commands import Act, Command
 from ctxtui.views.home.columns import sorts
 
-FILE, STORED, ARCHIVED, READABLE = "file", "stored", "archived", "readable"
-"""Facts about the session at the cursor: only a file, in the database, archived, readable."""
+FILE, STORED, READABLE = "file", "stored", "readable"
+"""Facts about the session at the cursor: only a file, in the database, readable."""
 HELD = "held"
 """A request of some session is held for the user."""
 
@@ -23,7 +23,7 @@ class HomeActions:
         """Open the session whose request is held."""
 
     def change(self, what: str) -> None:
-        """Import, export, rename, tag, archive or delete the session under the cursor."""
+        """Run a `_Change` command on the session under the cursor; `what` is its name there."""
 
     def show_archived(self) -> None:
         """Show or hide archived sessions."""
@@ -54,7 +54,7 @@ class HomeActions:
 
 
 class _Change(Command):
-    """A command that changes or copies the session under the cursor."""
+    """A command that changes or copies the session under the cursor; `what` names it in `SessionQuestions.begin`."""
 
     what: ClassVar[str] = ""
 

@@ -21,7 +21,7 @@ from ctxtui.services.worker import Worker
 from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
-from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
+from ctxtui.tui.home.commands import FILE, HELD, HOME, READABLE, STORED, HomeActions
 from ctxtui.tui.home.loader import (
     TICK_SECONDS,
     HeldRequestsChanged,
@@ -177,7 +177,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.watcher.is_awake = False
 
     def on_screen_resume(self) -> None:
-        """List all sessions again, including the database."""
+        """After a pause, list all sessions again, including the database."""
         if not self.watcher.is_awake:
             self.watcher.is_awake = True
             self.watcher.request_listing(True)
@@ -225,7 +225,6 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         facts = {
             FILE: bool(session and session.path and not session.stored),
             STORED: bool(session and session.stored),
-            ARCHIVED: bool(session and session.archived),
             READABLE: bool(session and not session.error),
             HELD: bool(self.collection.held_reasons),
         }
@@ -244,17 +243,17 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def open_session(self) -> None:
         session = self.browser.rows.current
         if session is not None and not session.error:
-            self.post_message(Open(session.path or session.stored).on(self))
+            self.post_message(Open(session.path or session.stored).sent_from(self))
 
     def open_held(self) -> None:
         """Open the session of a held request: the one under the cursor, else the first."""
         session, held_paths = self.browser.rows.current, self.collection.held_reasons
         path = session.path if session is not None and session.path in held_paths else next(iter(held_paths), "")
         if path:
-            self.post_message(Open(path).on(self))
+            self.post_message(Open(path).sent_from(self))
 
     def change(self, what: str) -> None:
-        """Import, export, rename, tag, archive or delete the session, if that is available."""
+        """Begin the change `what` of the session under the cursor, if it is available."""
         session = self.browser.rows.current
         if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
             self.changes.begin(what, session)
@@ -264,9 +263,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         session = self.browser.rows.current
         return Target({"CTXTUI_SESSION": session.path or session.stored} if session is not None else {})
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a notice until the next key."""
-        self.changes.show_notice(words)
+        self.changes.show_notice(message)
 
     def show_archived(self) -> None:
         """Show or hide archived sessions."""
@@ -300,7 +299,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def _open_miss(self, miss: WorstMiss | None) -> None:
         if miss is not None:
-            self.post_message(Open(miss.key, note="`c` lists its misses").on(self))
+            self.post_message(Open(miss.key, note="`c` lists its misses").sent_from(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figures at a spot."""

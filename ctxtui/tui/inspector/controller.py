@@ -18,7 +18,7 @@ from textual.widget import Widget
 from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.messages import Wish
+from ctxtui.tui.messages import OpenRequest
 from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
@@ -61,8 +61,8 @@ class ScreenAccess:
         self._screen.app.push_screen(screen, then)
 
     def post(self, message: Message) -> None:
-        """Post a message to the app; a `Wish` gets the screen that it was made on."""
-        self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
+        """Post a message to the app; an `OpenRequest` gets this screen as its sender."""
+        self._screen.post_message(message.sent_from(self._screen) if isinstance(message, OpenRequest) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
         """Run `do` in the screen's event loop, after earlier deliveries; thread-safe."""
@@ -112,7 +112,7 @@ class ScreenAccess:
         self._planned.refresh(layout=True)
 
     def suspended(self) -> AbstractContextManager[None]:
-        """Hand the terminal to another program meanwhile."""
+        """Return a context manager that gives the terminal to another program."""
         return self._screen.app.suspend()
 
     def repaint(self) -> None:
@@ -145,9 +145,9 @@ class Controller:
         self.access = access
         self.panels = state.panels
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message on the prompt line."""
-        self.prompt.show_message(words)
+        self.prompt.show_message(message)
 
     def facts(self) -> set[str]:
         """Return facts about this job for commands."""
