@@ -57,7 +57,7 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
         return refuse(failed[0][1], as_json=as_json)
     write_json(audit_json(rows, failed)) if as_json else write(as_text(rows))
     # Files without any call are common in folders, and only noted.
-    return note_failed(failed, passing=(NoContext,))
+    return note_failed(failed, tolerated=(NoContext,))
 
 
 def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:

@@ -62,7 +62,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
         painter.lines([[Span(line)] for line in safe_text.wrap(NO_CALLS, width())])
     else:
         print_text(painter, answer)
-    return note_failed(answer.failed, passing=(NoContext,))
+    return note_failed(answer.failed, tolerated=(NoContext,))
 
 
 def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:

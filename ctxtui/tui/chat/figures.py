@@ -147,22 +147,27 @@ class FiguresController(ChatController):
     async def _forecast_draft(self, draft: Draft) -> str:
         from ctxtui.services.chat.request_forecast import hold_reason
 
+        forecaster = self._forecaster_for_model()
+        if forecaster is None:
+            return ""
+        self.forecast = await asyncio.to_thread(forecaster.forecast, draft, self.host.clock())
+        return hold_reason(self.forecast, self.host.config.settings)
+
+    def _forecaster_for_model(self) -> RequestForecaster | None:
+        """Return the forecaster for the chat's present model; None without model or session."""
         study, model = self.state.study, self.host.chat_model
         if study is None or model is None:
-            return ""
+            return None
         if self._forecaster is None or self._forecaster.chat_model != model:
             self._forecaster = self.state.source.forecaster(study, model)
-        self.forecast = await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock())
-        return hold_reason(self.forecast, self.host.config.settings)
+        return self._forecaster
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
         """Forecast each of these drafts, as if sent now; None for each without model or session."""
-        study, model = self.state.study, self.host.chat_model
-        if study is None or model is None:
+        forecaster = self._forecaster_for_model()
+        if forecaster is None:
             return [None for _ in drafts]
-        if self._forecaster is None or self._forecaster.chat_model != model:
-            self._forecaster = self.state.source.forecaster(study, model)
-        return [await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock()) for draft in drafts]
+        return [await asyncio.to_thread(forecaster.forecast, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
         """Tell the forecaster that the answer to `draft` began: the cache holds it from now on."""
