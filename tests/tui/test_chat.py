@@ -238,9 +238,11 @@ async def test_a_held_request_waits_until_a_staged_summary_is_read(tmp_path: Pat
         await until(pilot, lambda: "apply 1 edit and send" in shown(screen) and screen.prompt.is_ready)
         await pilot.press("a")
         await until(pilot, lambda: "Read the summary before you apply it" in shown(screen))
-        assert screen.state.is_held and len(server.bodies) == 1
+        await pilot.press("escape", "a")
+        await until(pilot, lambda: not screen.edits.overlay.staged)  # type: ignore[union-attr]
         await pilot.press("ctrl+o")
         await until(pilot, lambda: not screen.state.is_running and len(server.bodies) == 2)
+        assert "a summary" in str(server.bodies[1])
 
 
 async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_machine(tmp_path: Path) -> None:
