@@ -136,7 +136,7 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
 
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
-    from ctxtui.tui.home.commands import HOME
+    from ctxtui.tui.home.screen import HOME
     from ctxtui.tui.inspector.screen import RECORDED
     from ctxtui.tui.lists.list_screen import PageScreen
 
