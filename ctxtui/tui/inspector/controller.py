@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
@@ -23,6 +23,9 @@ from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
     from ctxtui.curation.transplant import CopiedBlocks
+    from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.config.config import Config
+    from ctxtui.views.model.scene import Scene
 
 T = TypeVar("T")
 
@@ -155,3 +158,14 @@ class Controller:
 
     def close(self) -> None:
         """Hook: the screen was closed."""
+
+
+class ModelAccess(Protocol):
+    """The session's model, and the configuration for requests to it or another one."""
+
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """Return the session's own model choice; None if unknown."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration for calls."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.tui.inspector.context_edits import ContextEdits
-from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controller import Controller, ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import CompactionsController
 from ctxtui.tui.inspector.controllers.diff import DiffController
@@ -20,7 +20,7 @@ from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
-from ctxtui.tui.inspector.controllers.summaries import ModelAccess, SummariesController
+from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState

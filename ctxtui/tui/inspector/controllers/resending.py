@@ -17,8 +17,7 @@ from ctxtui.services.config.package_data import price_table
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
-from ctxtui.tui.inspector.controller import ScreenAccess
-from ctxtui.tui.inspector.controllers.summaries import ModelAccess
+from ctxtui.tui.inspector.controller import ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.model.scene import Scene

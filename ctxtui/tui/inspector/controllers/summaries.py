@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ctxtui.core import edit as edits
 from ctxtui.core.block import text
@@ -22,7 +22,7 @@ from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import KEYED
 from ctxtui.tui.inspector.context_edits import BlocksOrInsertsCommand, ContextEdits, EditController
-from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.controller import ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -55,17 +55,6 @@ class _Job:
         self, edit: Edit, thread: str, part: SummaryPart, model_choice: ModelChoice, own: EditedContext | None
     ) -> None:
         self.edit, self.thread, self.part, self.model_choice, self.own = edit, thread, part, model_choice, own
-
-
-class ModelAccess(Protocol):
-    """The session's model, and the configuration for requests to it or another one."""
-
-    def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the session's own model choice; None if unknown."""
-
-    @property
-    def config(self) -> Config:
-        """The configuration for calls."""
 
 
 class RecordedModelAccess:
