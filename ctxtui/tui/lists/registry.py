@@ -24,11 +24,14 @@ class ListHost:
     """A screen or controller over which lists are opened."""
 
     def open_list(self, opens: str) -> None:
-        """Open the list class `opens`: ``module.Class`` of this package."""
+        """Open the list class `opens`: ``module.Class`` of this package, or a full dotted path."""
 
 
 class ListCommand(Command):
-    """Base of commands that open a list. `opens` is the list's class: ``module.Class`` of this package."""
+    """Base of commands that open a list.
+
+    `opens` is the list's class: ``module.Class`` of this package, or a full dotted path.
+    """
 
     group = "lists"
     opens: ClassVar[str] = ""
@@ -119,8 +122,8 @@ TABS: Final = {
 
 def list_class(opens: str) -> Any:
     """Return the class of a list."""
-    module, _, name = opens.partition(".")
-    return getattr(import_module(f"{__package__}.{module}"), name)
+    module, _, name = opens.rpartition(".")
+    return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
 
 
 def open_list(push: Push, host: InspectorState, opens: str) -> None:

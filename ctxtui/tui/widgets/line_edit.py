@@ -234,8 +234,8 @@ class LineEdit(Still, can_focus=True):
     def _is_answer(self, event: events.Key) -> bool:
         """Whether a key answers the question.
 
-        A key that comes too early (typed ahead, or held down) does not: it is kept for `on_early`. A wrong one is
-        explained at the end of the line.
+        A key that comes too early (typed ahead, or held down) does not, and is passed on with those before it. A
+        wrong one is explained at the end of the line.
         """
         typed = event.character if event.is_printable else event.key
         if typed is None or not (event.is_printable or typed in self.keys):
