@@ -143,7 +143,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "cline",
         ("*.compaction.json", "*.messages.json", "[0-9]*.json"),
         "a Cline session without any message of a model",
-        strangers=True,
+        has_kin=True,
     ),
     _make_format("continue cli", "continue_cli", bare="a Continue session without any message"),
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
