@@ -132,7 +132,7 @@ class _Session:
                 dialogue.restart(EpochStart.COMPACTION, head=context.head)
         if thread == MAIN:
             yield Described(title=dialogue.title)
-        yield dialogue.tip()
+        yield dialogue.tip_event()
 
 
 def _mode_of(message: dict[str, Json]) -> str:
