@@ -130,10 +130,10 @@ class HeadlessRun:
     ) -> None:
         await asyncio.to_thread(self._store_edits)
         host = self._host
-        session = await host.close()
+        is_recorded = await host.close()
         if self._logs is not None:
             self._try_log(self._logs.close)
-        if not session:
+        if not is_recorded:
             self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
 
     async def tell(self, message: str) -> RunResult:
@@ -240,9 +240,9 @@ class HeadlessRun:
 
     async def _judge(self, draft: Draft) -> str:
         """Report on the next request; return the reason not to send it ("": send it)."""
-        host, runner, teller = self._host, self._host.runner, self._forecaster
-        assert runner is not None and teller is not None
-        forecast = await asyncio.to_thread(teller.forecast, draft, host.clock())
+        host, runner, forecaster = self._host, self._host.runner, self._forecaster
+        assert runner is not None and forecaster is not None
+        forecast = await asyncio.to_thread(forecaster.forecast, draft, host.clock())
         context = Context(
             host.session.tree, draft.sent_head, draft.skeleton.dialect, Request((), draft.skeleton).params
         )
@@ -259,7 +259,7 @@ class HeadlessRun:
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
             return reason
-        permit = await self._reserve(MAIN, teller.chat_model, forecast, draft)
+        permit = await self._reserve(MAIN, forecaster.chat_model, forecast, draft)
         if permit.refused:
             self._stop = Outcome.BUDGET, permit.refused
         elif permit.answer:
