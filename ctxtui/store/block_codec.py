@@ -59,7 +59,7 @@ class Packer:
         dictionary = zstandard.ZstdCompressionDict(shipped_dictionary())
         dictionary.precompute_compress(level=LEVEL)
         self._codec = _find_codec(conn, shipped_dictionary())
-        # The row names the dictionary and SQLite guards its pages: saves 4 bytes per frame, twice.
+        # The row names the dictionary, and a block's digest is checked on reading: saves 4 bytes per frame, twice.
         self._zstd = zstandard.ZstdCompressor(
             level=LEVEL, dict_data=dictionary, write_checksum=False, write_dict_id=False
         )

@@ -259,7 +259,8 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(
         name="gemini-cli", source="gemini cli", places=_gemini_cli_places, variables=("GEMINI_CLI_HOME",), copies=True,
-        named_for=_is_gemini_folder, directory_file=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
+        named_for=_is_gemini_folder, directory_file=".project_root",
+        commands=frozenset({"gemini"}), packages=("gemini-cli",),
         projects=lambda env: _env_folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
     ),
     KnownClient(

@@ -37,8 +37,7 @@ from ctxtui.services.headless.job_log import JobLogs
 from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
 from ctxtui.services.project.model_window import ModelWindow
-from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.progress import report_progress as wait_told
+from ctxtui.services.project.progress import ReadingProgress, report_progress
 from ctxtui.services.project.report import RunPlan, RunReport, make_run_report
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import plain_lines as report_lines
@@ -229,7 +228,7 @@ class HeadlessRun:
         if host.files.usable_tokens:
             progress = ReadingProgress()
             finding = asyncio.to_thread(report_before_run, host, task, self._counter, progress)
-            for line in report_lines(await wait_told(finding, progress, self._say)):
+            for line in report_lines(await report_progress(finding, progress, self._say)):
                 self._say(line)
         else:
             self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")

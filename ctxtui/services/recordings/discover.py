@@ -141,7 +141,7 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
     """The directory that a project's `folder` (at `path`) is for.
 
-    It is the one that the client's file `directory_file` names, else the one of `around` that the folder is named for; "" if
+    It is the one that the client's `directory_file` names, else the one of `around` that the folder is named for; "" if
     there is none.
     """
     if not folder:

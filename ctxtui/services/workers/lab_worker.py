@@ -59,8 +59,8 @@ class OpenLab:
         """Try these variants in addition to earlier ones. The last step has all rows."""
         yield from self._try_each(make_variants(policies, caches, models, self._own))
 
-    def try_sought(self) -> Iterator[LabProgress]:
-        """Try all variants among which the best is sought."""
+    def try_candidates(self) -> Iterator[LabProgress]:
+        """Try all candidates for the best variant."""
         yield from self._try_each(candidate_variants())
 
     def _try_each(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:

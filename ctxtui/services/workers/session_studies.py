@@ -39,7 +39,7 @@ class LabRequest(NamedTuple):
 
 
 class CheckRequest(NamedTuple):
-    """The `limits` that recordings are held against."""
+    """The `limits` that recordings are compared with."""
 
     settings: Settings
     limits: Limits
@@ -84,17 +84,17 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all variants among which the best is sought. Raises what `open_named` raises."""
+    """Run the session under all candidates for the best variant. Raises what `open_named` raises."""
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
-        return try_candidates(inputs, loaded.name, settings, _report_calls(say, "everything that is sought among"))
+        return try_candidates(inputs, loaded.name, settings, _report_calls(say, "all candidates"))
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
     """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
     settings, estimator = request
-    with open_counted(named, settings, say, "foretelling") as (loaded, counter):
+    with open_counted(named, settings, say, "forecasting") as (loaded, counter):
         return audit_session(loaded.session, counter, settings, estimator)
 
 
