@@ -1,8 +1,8 @@
 """The full-text index: which recordings may contain a text, without the text.
 
-Recordings are indexed in pieces of some 65,000 characters by their sequences of three characters. So any part of a word,
-an identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the caller must
-check. With smaller pieces the index would be larger, with larger ones less selective.
+Recordings are indexed in pieces of some 65,000 characters by their sequences of three characters. So any part of a
+word, an identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the
+caller must check. With smaller pieces the index would be larger, with larger ones less selective.
 """
 
 from __future__ import annotations
