@@ -20,7 +20,7 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Headroom(Struct, frozen=True):
-    """What remains of a rate limit.
+    """Remaining requests or tokens of a rate limit.
 
     `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset` is when the whole limit is
     available again, in Unix seconds (None: unknown).

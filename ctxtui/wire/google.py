@@ -15,7 +15,7 @@ from ctxtui.wire.grammar import GOOGLE_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_list, as_object, as_string, error_text
+from ctxtui.wire.stream import Delta, as_dict, as_list, as_str, error_text
 
 _ANSWER_KEYS: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
 """Members of which an answer, or a chunk of one, has at least one."""
@@ -77,20 +77,20 @@ class StreamReader:
         self._top |= {key: item for key, item in chunk.items() if item is not None}
         if chunk.get("error"):
             self._error = error_text(chunk)
-        self._blocked = as_string(as_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        self._blocked = as_str(as_dict(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
         for n, candidate in enumerate(as_list(chunk.get("candidates"))):
-            candidate_object = as_object(candidate)
+            candidate_object = as_dict(candidate)
             if candidate_object.get("index", n):
                 self._others[str(candidate_object.get("index", n))] = candidate
                 continue
-            self._reason = as_string(candidate_object.get("finishReason")) or self._reason
-            content = as_object(candidate_object.get("content"))
+            self._reason = as_str(candidate_object.get("finishReason")) or self._reason
+            content = as_dict(candidate_object.get("content"))
             self._content |= content
             for part in as_list(content.get("parts")):
                 yield self._add_part(part)
 
     def _add_part(self, part: Json) -> Delta:
-        last, news = as_object(self._parts[-1]) if self._parts else {}, as_object(part)
+        last, news = as_dict(self._parts[-1]) if self._parts else {}, as_dict(part)
         # Streamed words go on where the last chunk's stopped; a signature ends a part.
         joins = isinstance(last.get("text"), str) and isinstance(news.get("text"), str)
         joins = joins and last.get("thought") == news.get("thought") and not any(key in last for key in SIGNATURES)
@@ -98,8 +98,8 @@ class StreamReader:
             self._parts[-1] = {**last, **news, "text": last["text"] + news["text"]}
         else:
             self._parts.append(part)
-        call = as_object(news.get("functionCall"))
-        words = canonical.dump_text(call.get("args", {})) if call else as_string(news.get("text"))
+        call = as_dict(news.get("functionCall"))
+        words = canonical.dump_text(call.get("args", {})) if call else as_str(news.get("text"))
         return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
 
     def response(self) -> Response:
@@ -115,8 +115,8 @@ class StreamReader:
             if self._parts
             else (),
             usage=usage.google_usage(report),
-            id=as_string(self._top.get("responseId")),
-            model=as_string(self._top.get("modelVersion")),
+            id=as_str(self._top.get("responseId")),
+            model=as_str(self._top.get("modelVersion")),
             stop_reason=self._reason,
             error=self._blocked,
             extra={

@@ -15,7 +15,7 @@ from ctxtui.wire.grammar import OLLAMA_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_string, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage
 
 _MAPPED_KEYS: Final = frozenset({"model", "message", "done", "done_reason", "error"})
@@ -45,8 +45,8 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=tuple(part.item for part in split_message(resent_message, "$.message", OLLAMA_SHAPE)),
         usage=chat_usage(None, value),
-        model=as_string(value.get("model")),
-        stop_reason=as_string(value.get("done_reason")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(value.get("done_reason")),
         error=error_text(value) if value.get("error") else "",
         complete=value.get("done") is not False,
         extra={**extra, **({"message": other_members} if other_members else {})},

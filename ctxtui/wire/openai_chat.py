@@ -16,7 +16,7 @@ from ctxtui.wire.grammar import CHAT_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_string, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
@@ -48,9 +48,9 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=items,
         usage=chat_usage(value.get("usage"), value),
-        id=as_string(value.get("id")),
-        model=as_string(value.get("model")),
-        stop_reason=as_string(first.get("finish_reason")),
+        id=as_str(value.get("id")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(first.get("finish_reason")),
         error=error_text(value) if value.get("error") else "",
         extra={
             **extra,

@@ -10,7 +10,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.wire.grammar import split_item
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_string, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import extra_usage, responses_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
@@ -39,9 +39,9 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=tuple(part.item for part in parts),
         usage=responses_usage(value.get("usage")),
-        id=as_string(value.get("id")),
-        model=as_string(value.get("model")),
-        stop_reason=as_string(reason) or as_string(value.get("status")),
+        id=as_str(value.get("id")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(reason) or as_str(value.get("status")),
         error=error_text(value["error"]) if value.get("error") else "",
         complete=value.get("status") not in ("in_progress", "queued"),
         extra={k: v for k, v in value.items() if k not in _MAPPED_KEYS | _ECHOED_KEYS and v is not None}

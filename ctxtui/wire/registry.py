@@ -11,7 +11,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.wire import anthropic, google, ollama_chat, openai_chat, openai_responses
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import GRAMMARS
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
 
@@ -30,18 +30,13 @@ class Dialect(Struct, frozen=True):
 
 
 DIALECTS: Final[dict[str, Dialect]] = {
-    module.NAME: Dialect(
-        module.NAME,
-        module.NAME.replace("_", " "),
-        module.decode_response,
-        reader,
-    )
-    for module, reader in (
-        (anthropic, anthropic.StreamReader),
-        (openai_chat, openai_chat.StreamReader),
-        (openai_responses, openai_responses.StreamReader),
-        (ollama_chat, ollama_chat.StreamReader),
-        (google, google.StreamReader),
+    name: Dialect(name, name.replace("_", " "), decode_response, reader)
+    for name, decode_response, reader in (
+        (ANTHROPIC, anthropic.decode_response, anthropic.StreamReader),
+        (CHAT, openai_chat.decode_response, openai_chat.StreamReader),
+        (RESPONSES, openai_responses.decode_response, openai_responses.StreamReader),
+        (OLLAMA, ollama_chat.decode_response, ollama_chat.StreamReader),
+        (GOOGLE, google.decode_response, google.StreamReader),
     )
 }
 """Every dialect, by the name that skeletons carry."""

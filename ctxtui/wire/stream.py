@@ -69,12 +69,12 @@ def parse_answer(body: bytes | Json) -> dict[str, Json]:
     return value
 
 
-def as_string(value: Json) -> str:
+def as_str(value: Json) -> str:
     """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
-def as_object(value: Json) -> dict[str, Json]:
+def as_dict(value: Json) -> dict[str, Json]:
     """Return `value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
