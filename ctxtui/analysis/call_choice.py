@@ -1,6 +1,6 @@
-"""Selects the call for a command or screen.
+"""Selects the call for a command or screen by thread and number.
 
-By thread and number, by default the main thread's last.
+The default is the main thread's last call.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ def _default_thread(session: Session) -> str:
 def unsent_call(session: Session, thread: str) -> Call | None:
     """The call that is still to be made in `thread`, with everything after the last answer.
 
-    None if nothing but parts of answers is new since then, or if the context at the tip does not continue it.
+    None if nothing but parts of answers is new since then, if the context at the tip does not continue it, or if no
+    call was made yet.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:

@@ -65,10 +65,7 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
 
 class _Thoughts(Struct, frozen=True):
-    """Thinking in a context since a person's last message.
-
-    Counted features, and reported tokens.
-    """
+    """Thinking in a context since a person's last message: counted features, and reported tokens."""
 
     features: Features = NOTHING
     tokens: int = 0
@@ -89,7 +86,7 @@ class Lineage:
     def step_to(self, call: Call, counts: Cumulated) -> LineageStep | None:
         """Step to `call` from the call that it extends, by `counts`.
 
-        None before a call with a report. Raises `IndexError` while the context is not counted.
+        None before the first call with a report. Raises `IndexError` while the context is not counted.
         """
         if self._last is None:
             return None
@@ -121,11 +118,6 @@ class Lineage:
     def is_unchanged_in(self, calls: Mapping[str, Call]) -> bool:
         """Whether all remembered calls are unchanged in `calls`."""
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
-
-    @property
-    def ids(self) -> set[str]:
-        """Ids of the calls remembered at the end of a context or answer."""
-        return {call.id for call in list(self._heads.values())}
 
     def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """Features of the blocks `nodes`, which follow `start`."""

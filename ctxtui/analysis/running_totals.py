@@ -137,7 +137,7 @@ class RunningTotals:
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Reason why the block of `node` is absent from the context `head`, by its report.
+        """Why the block of `node` is absent from the context `head`, by a report.
 
         None if it is present.
         """

@@ -1,7 +1,4 @@
-"""Events of a session.
-
-Turns, misses, compactions, jumps, errors; and its one-sentence summary.
-"""
+"""Events of a thread (turns, misses, compactions, jumps, errors), and a one-sentence summary."""
 
 from __future__ import annotations
 

@@ -102,6 +102,7 @@ _IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 """A letter, which level `text` replaces by ``x``."""
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+"""A capital that begins a word inside a name."""
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
 """Characters searched on each side of the border between two texts; the larger one if lines of a key or a long word may
@@ -403,7 +404,7 @@ class Masker:
         return self.mask_text(words)
 
     def _mask_json(self, words: str, mask_text: Callable[[str], str]) -> str:
-        """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
+        """Mask the JSON in `words`; if it is no JSON, return `mask_text` of it."""
         inner = _parse_json(words)
         if inner is None:
             return mask_text(words)

@@ -54,10 +54,7 @@ PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, WARM, OTHER, RECORDED)
 
 
 class ResidualSum(NamedTuple):
-    """Residuals of one sign.
-
-    Their tokens (positive) over `calls` calls, and USD at each call's input cost.
-    """
+    """Residuals of one sign: their `tokens` (positive), and USD at each call's input cost."""
 
     usd: float = 0.0
     tokens: int = 0

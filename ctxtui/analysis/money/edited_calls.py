@@ -125,13 +125,13 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
     reduced = replace(usage, cache_read=read, fresh=max(0, fresh), cost=None, **parts)
     if left is None or left.cache_read >= read:
         return reduced
-    anew = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
-    more = getattr(reduced, anew) + read - left.cache_read
-    return replace(reduced, **{"cache_read": left.cache_read, anew: more})
+    member = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
+    more = getattr(reduced, member) + read - left.cache_read
+    return replace(reduced, **{"cache_read": left.cache_read, member: more})
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after` by raw position of `here` (negative: added).
+    """Tokens freed under `after`, by raw position of `here` (negative: added).
 
     Inserts count at their position.
     """
@@ -177,10 +177,7 @@ class EditedThread(NamedTuple):
         return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
     def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """Convert `freed` to the nodes of the blocks in the calls.
-
-        A context under edits has other nodes.
-        """
+        """Convert `freed` to nodes of the calls: a context under edits has other nodes."""
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))

@@ -28,7 +28,7 @@ class CallUse(NamedTuple):
 class QuotaWindow(Struct, frozen=True, kw_only=True):
     """Usage from `start` (Unix seconds) for `seconds`: tokens, USD, calls.
 
-    USD is a lower bound if calls are `unpriced`; so are both if answers are partly reported (`partial`). `last`
+    USD is a lower bound if calls are `unpriced`; tokens and USD are if answers are partly reported (`partial`). `last`
     is the start of the last call in it.
     """
 

@@ -1,7 +1,4 @@
-"""A statement: the bill of one or more sessions with explanations.
-
-Most expensive blocks, savings, times.
-"""
+"""A statement: the bill of one or more sessions with the most expensive blocks, savings, times."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ class Statement(Struct, kw_only=True):
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
-    """Input cost of each tool; the rest of the context, output and others are last, in rows with their own names."""
+    """Input cost of each tool; the rest of the context, output and others are rows with their own names."""
     categories: list[SpendingRow] = field(default_factory=list)
     """The same for each category of block."""
     subscription: bool = False

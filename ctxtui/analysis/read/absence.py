@@ -117,10 +117,7 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the blocks added since the previous call.
-
-    Tried are the previous answer, all new blocks of one category, and single large blocks.
-    """
+    """Check the previous answer, all new blocks of one category, and single large blocks."""
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
@@ -182,7 +179,7 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Oldest messages before a person's last one, up to the missing tokens.
 
-    Including those added since the previous call. None if they do not explain the missing tokens.
+    Messages added since the previous call are not spared. None if they do not explain the missing tokens.
     """
     spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
@@ -213,8 +210,8 @@ def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tup
 class Absences:
     """Absent blocks of a context, in prompt order; one object for all calls with the same ones."""
 
-    def __init__(self, of: Mapping[int, Absence]) -> None:
-        self.by_node = dict(sorted(of.items()))
+    def __init__(self, by_node: Mapping[int, Absence]) -> None:
+        self.by_node = dict(sorted(by_node.items()))
         """Absences by node."""
         self.nodes = list(self.by_node)
         self.before: dict[tuple[int, str], list[int]] = {}

@@ -210,9 +210,9 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for blocks that exceed the report whatever the earlier residual was.
+        """Like `find_absent`, if the report is so much smaller that some blocks are certainly absent.
 
-        That many are certainly absent.
+        The residual of earlier reports does not matter then.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)

@@ -1,7 +1,4 @@
-"""Payload of a transplant.
-
-Blocks copied from another session, as the provider's JSON with their places.
-"""
+"""Payload of a transplant: blocks of another session, as the provider's JSON with their places."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NAME = "clear_tool_results"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `trigger` tokens, replace all remaining results but the last `keep` by a line.
 
-    Only if that frees `at_least` tokens.
+    It does so only if that frees `at_least` tokens; results of the tools in `exclude` stay.
     """
     if policy_context.total <= settings["trigger"]:
         return
@@ -26,10 +26,10 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     line = count_text(policy_context, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:
-        fine = (
+        is_eligible = (
             policy_context.may_change(position, NAME) and tool_of(policy_context, position) not in settings["exclude"]
         )
-        if fine and policy_context.size(position) > line:
+        if is_eligible and policy_context.size(position) > line:
             chosen.append(position)
     if sum(policy_context.size(p) - line for p in chosen) >= settings["at_least"]:
         for position in chosen:

@@ -123,7 +123,7 @@ def _read_result(policy_context: PolicyContext, position: int) -> _Read:
 
 
 def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
-    """The reads of a file that a later whole read contradicts."""
+    """Positions of the reads of a file that a later whole read contradicts."""
     outdated: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}
     for read in reads:
@@ -139,7 +139,10 @@ def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set
 
 
 def _is_whole(policy_context: PolicyContext, before: int, later: int) -> bool:
-    """Whether the later read is not a smaller part of the file than the earlier one."""
+    """Whether the later read is at least half as large as the earlier one.
+
+    A smaller one may be only a part of the file.
+    """
     return policy_context.tokens(later) * 2 >= policy_context.tokens(before)
 
 

@@ -161,9 +161,9 @@ def _message_parts(text: str, digest: str, settings: Settings) -> Iterator[dict[
 def _line_tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[dict[str, Json]]:
     offset = start
     for number, line in enumerate(text[start:stop].splitlines(keepends=True)):
-        words = line.rstrip("\n")
-        if len(words) > rest + 60:
-            yield {"name": f"rest_{name}_{number}", "line": "", "start": offset + rest, "stop": offset + len(words)}
+        length = len(line.rstrip("\n"))
+        if length > rest + 60:
+            yield {"name": f"rest_{name}_{number}", "line": "", "start": offset + rest, "stop": offset + length}
         offset += len(line)
 
 
