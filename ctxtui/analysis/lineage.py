@@ -11,17 +11,17 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.cache.prefix_key import is_from_person
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
-_PERSON_ROLES: Final = frozenset({"user", "human"})
 
 _MIN_CUMULATED: Final = 40
 """Number of blocks from which running counts are faster than a sum."""
@@ -169,22 +169,12 @@ class Lineage:
             added=self._sum_features(counts, start, nodes),
             lost=self._sum_features(counts, start, lost_nodes),
             stale=self._find_stale_thinking(counts, start, base.sent_head),
-            person_wrote=sum(map(_is_from_person, map(tree.__getitem__, nodes)))
-            > sum(map(_is_from_person, map(tree.__getitem__, lost_nodes))),
+            person_wrote=sum(map(is_from_person, map(tree.__getitem__, nodes)))
+            > sum(map(is_from_person, map(tree.__getitem__, lost_nodes))),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),
         )
-
-
-def _is_from_person(node: Node) -> bool:
-    """Whether `node` is content from a person: not a result, and not marked as the client's.
-
-    Next to a tool result it opens no turn, but thinking before it is stripped all the same.
-    """
-    place = node.place
-    spoken = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
-    return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
 def _sum_parts(parts: Sequence[Features]) -> Features:

@@ -1,7 +1,4 @@
-"""Value of each marker in a session.
-
-Tokens written, number of reads, and whether it saved money.
-"""
+"""Value of each marker in a session: tokens written, reads, and whether it saved money."""
 
 from __future__ import annotations
 

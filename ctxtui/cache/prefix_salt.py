@@ -1,7 +1,4 @@
-"""Salt of a prompt's prefix keys.
-
-Provider, scope, model, and the parameters that reach the prompt.
-"""
+"""Salt of a prompt's prefix keys: provider, scope, model, parameters that reach the prompt."""
 
 from __future__ import annotations
 

@@ -37,7 +37,6 @@ from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summa
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext
-from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import is_empty
 
 COMPACTING: Final[Policy] = replace(
@@ -61,7 +60,7 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
     policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied
     )
-    all_results = frozenset(results(policy_context))
+    all_results = frozenset(policy_context.results)
     chosen = [p for p in positions if p in all_results]
     if not chosen:
         return ManualEdits(why="only results of tools are deduplicated")

@@ -117,8 +117,10 @@ class SentBlocks:
             position = max(position, places[-1].position + places[-1].own) if places else position
 
     def _iter_expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
-        """The blocks that would be sent under `applied`, with those removed by repairs, and with `dropped` the dropped
-        ones."""
+        """The blocks that would be sent under `applied`, with those that repairs removed.
+
+        With `dropped` also those that edits dropped.
+        """
         inserts = [insert for insert in applied.inserts if self._start <= insert.position <= self._end]
         for position in range(self._start, self._end + 1):
             while inserts and inserts[0].position == position:

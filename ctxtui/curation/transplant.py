@@ -165,10 +165,7 @@ def _is_sealed(value: Json) -> bool:
 
 
 def _copy_item(item: Item) -> Item:
-    """The item without what refers to its own session.
-
-    Item ids, and signatures that may be missing.
-    """
+    """The item without what refers to its own session: item ids, and signatures that may be missing."""
     value = item.block.value()
     if not isinstance(value, dict):
         return item

@@ -109,11 +109,13 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class _Field(NamedTuple):
+    """A field of a trial; its text begins at `value`, and `capital` is whether its name begins with a capital."""
+
     name: str
     start: int
     value: int
     indent: str
-    shape: bool
+    capital: bool
 
 
 def parse_trials(text: str) -> list[Trial]:
@@ -232,8 +234,8 @@ def _trial_end(text: str, program: TextRange, stop: int) -> int:
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()
-    words = _PROSE.search(text, program.start, stop)
-    return words.start() if words else stop
+    prose = _PROSE.search(text, program.start, stop)
+    return prose.start() if prose else stop
 
 
 def _paragraph_end(text: str, start: int, stop: int) -> int:
@@ -245,7 +247,7 @@ def _paragraph_end(text: str, start: int, stop: int) -> int:
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
     """Whether the first fence after a heading is the trial's program.
 
-    Before the fields, or in the field for code.
+    It is if it stands before the fields, or first in the field for code.
     """
     before = [field for field in fields if field.start <= fence.start()]
     if before:
@@ -262,7 +264,7 @@ def _find_fields(text: str, start: int, stop: int, fence: re.Match[str] | None) 
         field = _Field(
             _NAMES[match["key"].lower()], match.start(), match.end(), match["indent"], match["key"][0].isupper()
         )
-        if fields and (field.indent, field.shape) != (fields[0].indent, fields[0].shape):
+        if fields and (field.indent, field.capital) != (fields[0].indent, fields[0].capital):
             continue
         # In a program without a fence a docstring may contain "Approach:"; the measured results end the program.
         in_program = fields and fields[-1].name == "code" and not fence

@@ -125,9 +125,8 @@ def _rates_from_row(row: Override, version: str) -> Rates:
 def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
     """Apply the providers' published multiples to `standard`.
 
-    Terms without a multiple are named in `lacks`.
-    `is_library_rate`: the rates already include batch, tier and speed, so that only the region is applied. The factor
-    of fast mode for `model` is in `table`.
+    Terms without a multiple are named in `lacks`. With `is_library_rate` the rates already include batch, tier and
+    speed, so that only the region is applied. The factor of fast mode for `model` is in `table`.
     """
     if terms == STANDARD:
         return standard

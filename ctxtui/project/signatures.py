@@ -1,6 +1,6 @@
-"""A file without bodies.
+"""A file without bodies: imports, types, constants and signatures.
 
-Imports, types, constants and signatures, for files too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
+It stands for a file that is too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
 Java and C are parsed with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
 """
 

@@ -8,7 +8,7 @@ from ctxtui.analysis.content.dead_results import find_dead_results
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import REPLACE
-from ctxtui.curation.policies.tool_results import CLEARED, results
+from ctxtui.curation.policies.tool_results import CLEARED
 
 KIND = "dead results"
 MIN_TOKENS = 1_000
@@ -21,8 +21,8 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     dead = find_dead_results(
         policy_context.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens
     )
-    results_ = set(results(policy_context))
-    positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results_]
+    results = set(policy_context.results)
+    positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results]
     free = [
         p
         for p in positions

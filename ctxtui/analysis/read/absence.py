@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from ctxtui.cache.prefix_key import is_from_person
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import Node, Tree
+from ctxtui.core.tree import Tree
 
 NOT_SENT: Final = "not sent as recorded"
 THINKING_LEFT_OUT: Final = "thinking left out"
@@ -145,18 +146,13 @@ def _check_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
     thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
-    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
-    error, nodes = _nearest_set([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
+    last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
+    error, nodes = _nearest_set([tuple(thoughts), tuple(n for n in thoughts if n < last_said)], missing)
     return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + error) else None
 
 
 def _is_header(tree: Tree, node: int) -> bool:
     return tree[node].block.kind == HEADER
-
-
-def _is_from_person(node: Node) -> bool:
-    place = node.place
-    return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
 
 
 def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
@@ -181,8 +177,8 @@ def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
     Messages added since the previous call are not spared. None if they do not explain the missing tokens.
     """
-    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
-    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
+    last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
+    nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
     oldest, total = _take_oldest(movable, 0, missing)
     return AbsentBlocks(oldest, MESSAGES_LEFT_OUT) if oldest and missing.explains(total) else None

@@ -389,10 +389,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lead_count(self) -> int:
-        """Number of messages before the conversation.
-
-        A system prompt (OpenAI Chat), then memory of a host.
-        """
+        """Number of messages before the conversation: a system prompt (OpenAI Chat), memory of a host."""
         messages = self.context.messages
         return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
 

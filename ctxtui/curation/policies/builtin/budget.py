@@ -37,7 +37,7 @@ from ctxtui.curation.policies.search import (
     single_remedy,
     with_count_cache,
 )
-from ctxtui.curation.policies.tool_results import CLEARED, results
+from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.curation.record_summary import length_for
 
 NAME = "budget"
@@ -426,7 +426,7 @@ def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> I
 
 def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     cut_settings = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
-    for position in results(policy_context):
+    for position in policy_context.results:
         if position < limit and policy_context.may_change(position, NAME):
             yield from _make_choice(
                 policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], cut_settings), position
@@ -435,7 +435,7 @@ def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) 
 
 def _clear_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = policy_context.touched.get(NAME, frozenset()) - policy_context.released(NAME)
-    for position in results(policy_context):
+    for position in policy_context.results:
         may = position in mine or policy_context.may_change(position, NAME)
         if position < limit and position not in policy_context.pinned and may:
             edit_ = make_edit(policy_context, NAME, REPLACE, [position], {"text": CLEARED})

@@ -10,7 +10,7 @@ from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
+from ctxtui.curation.policies.tool_results import CLEARED, tool_of
 
 NAME = "clear_tool_results"
 
@@ -22,7 +22,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     """
     if policy_context.total <= settings["trigger"]:
         return
-    positions = [position for position in results(policy_context) if not policy_context.is_removed(position)]
+    positions = [position for position in policy_context.results if not policy_context.is_removed(position)]
     line = count_text(policy_context, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:

@@ -15,7 +15,7 @@ from ctxtui.core.edit_kinds import DEDUPLICATE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
-from ctxtui.curation.policies.tool_results import path_of, results, tool_of
+from ctxtui.curation.policies.tool_results import path_of, tool_of
 
 NAME = "dedupe_reads"
 
@@ -110,7 +110,7 @@ class _Reads:
 
 
 def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | None) -> _Reads:
-    result_positions = results(policy_context)
+    result_positions = policy_context.results
     reads = reads or _Reads()
     for position in result_positions[bisect_left(result_positions, length) :]:
         reads.add(_read_result(policy_context, position))

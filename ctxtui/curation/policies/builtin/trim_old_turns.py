@@ -60,9 +60,9 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
         return
     for number, texts in candidates:
         full_text = "\n".join(policy_context.context.reading(p).text for p in texts)
-        words = fill_template(settings["template"], number, full_text)
-        if sum(map(policy_context.size, texts)) > count_text(policy_context, words) + settings["least"]:
-            yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": words})
+        text = fill_template(settings["template"], number, full_text)
+        if sum(map(policy_context.size, texts)) > count_text(policy_context, text) + settings["least"]:
+            yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": text})
             if texts[1:]:
                 yield make_edit(policy_context, NAME, DROP, texts[1:])
 
