@@ -45,20 +45,6 @@ def without_writes_table(record: dict[str, Any]) -> str:
     )
 
 
-def readme_table(record: dict[str, Any]) -> str:
-    """Each client's figures beside the naive rule's, as the README has them."""
-    lines = [
-        "| recordings | calls | cache reads within: ctxtui, naive rule | misses foreseen: ctxtui, naive rule |",
-        "| --- | --- | --- | --- |",
-    ]
-    for one in record["clients"]:
-        ours, naive = one["cache"], one["naive"]["cache"]
-        within = f"{_short(ours['within'])} %, {_short(naive['within'])} %"
-        foreseen = f"{ours['foreseen']}, {naive['foreseen']} of {ours['misses']}"
-        lines.append(_line(one["client"], [f"{one['calls']:,}", within, foreseen]))
-    return "\n".join(lines)
-
-
 def _client_lines(one: dict[str, Any]) -> list[str]:
     return [
         _line(f"**{one['client']}**", _cells(one["input"], one["cache"], one["calls"])),
@@ -82,7 +68,6 @@ def missed_lines(record: dict[str, Any]) -> list[str]:
 PLACES: Final[tuple[tuple[Path, str, Callable[[dict[str, Any]], str]], ...]] = (
     (ROOT / "docs" / "forecasts.md", "forecasts", page_table),
     (ROOT / "docs" / "forecasts.md", "forecasts without writes", without_writes_table),
-    (ROOT / "README.md", "forecasts", readme_table),
 )
 """The documents that show figures of forecasts: where, between which comments, made by what."""
 

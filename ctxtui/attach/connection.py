@@ -24,7 +24,7 @@ from ctxtui.wire.bounds import MAX_UNSENT
 
 
 class ProviderConnection(asyncio.Protocol):
-    """The connection to a provider, for its `user`."""
+    """The connection to a provider; `user` is the client's connection that it serves."""
 
     def __init__(self, upstream: Upstream, user: Connection) -> None:
         self.upstream = upstream
@@ -41,7 +41,7 @@ class ProviderConnection(asyncio.Protocol):
         self.user.provider_data(data)
 
     def eof_received(self) -> bool:
-        """The provider ended its half, and is closed."""
+        """The provider ended its half: the connection is closed."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -202,10 +202,9 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Reset the client's connection, as the provider's broke.
+        """Reset the client's connection because the provider's broke: not every answer shows that it is truncated.
 
-        Not every answer shows by itself that it is truncated. If bytes are still to be sent, it is closed after them
-        instead, as a reset would discard them.
+        If bytes are still to be sent, the connection is closed after them instead, as a reset would discard them.
         """
         client = self._client
         if client is None:
@@ -236,7 +235,7 @@ class Connection(asyncio.Protocol):
             self._passage.provider_ended(self._clock(), broken)
 
     def hold_back(self, paused: bool) -> None:
-        """Pause or resume the client, by the provider's buffer."""
+        """Pause reading from the client, or resume it unless the passage is full."""
         self._set_paused(paused or self._passage.is_full)
 
     def _pause_if_full(self) -> None:

@@ -24,14 +24,17 @@ _END: Final = b"0\r\n\r\n"
 
 
 class EarlyAnswer:
-    """The early answer to a waiting client that asked for a stream; every method returns the bytes to send."""
+    """The early answer to a waiting client that asked for a stream.
+
+    All methods but `begin_provider_answer` return the bytes to send.
+    """
 
     def __init__(self, as_event: AsEvent) -> None:
         self._as_event = as_event
         self._status = 0
-        self._streams = False
+        self._is_stream = False
         self._unpacker: BodyUnpacker = make_unpacker("")
-        """The provider's body is sent unpacked, as the head was sent before."""
+        """The provider's body is sent unpacked, as the head that was sent names no encoding."""
         self._body = bytearray()
 
     def begin(self) -> bytes:
@@ -39,35 +42,35 @@ class EarlyAnswer:
         return _HEAD
 
     def encode_piece(self, data: bytes) -> bytes:
-        """A piece of the stream."""
+        """A chunk with `data`; b"" without data."""
         return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
     def begin_provider_answer(self, status: int, head: Head) -> None:
         """Start the provider's answer; its head cannot be sent any more. Raises `Malformed` for an unknown packing."""
         self._status = status
-        self._streams = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
+        self._is_stream = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
         self._unpacker = make_unpacker(head.get("content-encoding"))
 
     def add_provider_data(self, data: bytes) -> bytes:
-        """Add more of its body, taken from its chunks. Raises `Malformed`."""
+        """Add more of the provider's body, without chunk framing. Raises `Malformed`."""
         content = self._unpacker.feed(data)
-        if self._streams:
+        if self._is_stream:
             return self.encode_piece(content)
         self._body += content
         if len(self._body) > MAX_READ_AHEAD:
-            raise Malformed("an answer that is no stream, and too large to be told in one")
+            raise Malformed("an answer that is not a stream, and too large for an event")
         return b""
 
     def end(self) -> bytes:
-        """End its answer."""
-        return _END if self._streams else self.end_with_error(self._status, bytes(self._body))
+        """End the provider's answer."""
+        return _END if self._is_stream else self.end_with_error(self._status, bytes(self._body))
 
     def end_with_stream(self, body: bytes) -> bytes:
-        """End with a complete stream, unpacked."""
+        """End with a complete, unpacked stream."""
         return self.encode_piece(body) + _END
 
     def end_with_error(self, status: int, body: bytes) -> bytes:
-        """End with an answer that is no stream."""
+        """End with an answer that is not a stream, as an error event."""
         return self.encode_piece(self._as_event(status, body)) + _END
 
 

@@ -104,7 +104,7 @@ class Exchange(Struct, kw_only=True):
         self.gated_content.clear()
 
     def report_body(self, content: bytes, at: float) -> None:
-        """Report more of its body."""
+        """Report more of its body; at the end also that it skipped the gate, if it did."""
         self.tell(RequestBytes(self.x, content, self.body.done))
         if self.skipped_gate and self.body.done:
             self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
@@ -191,7 +191,7 @@ class Exchange(Struct, kw_only=True):
             self.tell(AnswerDecided(self.x, at, report))
 
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
-        """Report a verdict, and make its own bytes or others wait for the provider.
+        """Report a verdict, and queue its own or the verdict's bytes for the provider.
 
         The caller sends the verdict's own answer, if it has one.
         """
@@ -205,7 +205,7 @@ class Exchange(Struct, kw_only=True):
             self.held_answer = HeldAnswer(verdict.decide_answer)
 
     def pass_unchanged(self, error: Exception, at: float) -> None:
-        """Handle a fault of the gate: send the request's own bytes."""
+        """Handle a fault of the gate: queue the request's own bytes for the provider."""
         self.tell(RequestDecided(self.x, at, None, fault_record(error)))
         self.waiting.insert(0, self.head_bytes())
 

@@ -39,7 +39,7 @@ _USER: Final = "ctxtui"
 class ForwardProxy(Struct):
     """Serves clients on loopback that know its password.
 
-    `tell`, `name`, `gate` and `clock` are as in a relay; `env` names the proxy for its own connections.
+    `tell`, `name`, `gate` and `clock` are as in a relay. `env`: environment that names the proxy for tunnels.
     """
 
     upstreams: Sequence[Upstream]
@@ -66,8 +66,8 @@ class ForwardProxy(Struct):
             self._server.close()
         for connection in list(self.connections):
             connection.abort()
-        for visit in list(self._tasks):
-            visit.cancel()
+        for task in list(self._tasks):
+            task.cancel()
         await asyncio.sleep(0)
 
     @property
@@ -155,7 +155,7 @@ class _Visitor(asyncio.Protocol):
             return
         host, _, port = request.target.rpartition(":")
         if request.method != "CONNECT" or not host or not port.isdigit() or rest:
-            self._refuse(400, "this proxy leads to hosts with TLS alone (CONNECT)")
+            self._refuse(400, "this proxy only opens connections for TLS (CONNECT)")
             return
         self._proxy.connect(self._transport, host.strip("[]"), int(port))
 
@@ -166,7 +166,7 @@ class _Visitor(asyncio.Protocol):
 
 
 class _SecuredConnection(Connection):
-    """Over TLS, which has no half-open connections."""
+    """A client's connection over TLS, which cannot be half open."""
 
     def eof_received(self) -> bool:
         """The client ended the connection."""
@@ -174,7 +174,7 @@ class _SecuredConnection(Connection):
 
 
 class _Pipe(asyncio.Protocol):
-    """One end of a tunnel: its data goes to the `other` one."""
+    """One end of a tunnel: its data goes to the `other` end."""
 
     def __init__(self) -> None:
         self.other: _Pipe | None = None

@@ -14,19 +14,19 @@ from ctxtui.wire.bounds import MAX_BODY
 
 _TEXT: Final = 1
 _CLOSE: Final = 8
-_PACKED: Final = 0x40
+_COMPRESSED: Final = 0x40
 """The bit of a frame's first byte for a compressed message (RSV1)."""
-_LAST: Final = 0x80
+_FINAL: Final = 0x80
 """The bit for the last frame of a message (FIN)."""
 _TAIL: Final = b"\x00\x00\xff\xff"
 """The end of a compressed block, which is not sent."""
-_WORTH_PACKING: Final = 1024
+_MIN_COMPRESSED_BYTES: Final = 1024
 """Bytes above which a text is compressed."""
-_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
+_CLIENT_WINDOW_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)")
 
 
 class WireFrame(Struct, frozen=True):
-    """A frame: its `raw` bytes, its first byte, its masking key (b"" for none), its payload."""
+    """A frame: its `raw` bytes, its first byte, its masking key (b"" for none), its unmasked payload."""
 
     raw: bytes
     first: int
@@ -60,7 +60,7 @@ class Deflate(Struct, frozen=True):
 def parse_extensions(extensions: str) -> Deflate:
     """Parse an answer's ``Sec-WebSocket-Extensions``."""
     lowered = extensions.lower()
-    bits = _BITS.search(lowered)
+    bits = _CLIENT_WINDOW_BITS.search(lowered)
     return Deflate(
         "permessage-deflate" in lowered,
         "client_no_context_takeover" not in lowered,
@@ -77,7 +77,7 @@ class FrameReader(Struct, kw_only=True):
 
     deflate: bool = False
     takeover: bool = True
-    packed: bool = False
+    is_compressed: bool = False
     """Whether the current message is compressed."""
     _inflater: zlib._Decompress = field(default_factory=lambda: zlib.decompressobj(-15))
     _rest: bytearray = field(default_factory=bytearray)
@@ -102,19 +102,19 @@ class FrameReader(Struct, kw_only=True):
                 yield text
 
     def add_frame(self, frame: WireFrame) -> str | None:
-        """The text message that `frame` completes, None if it completes none. Raises `Malformed`."""
+        """The text message that `frame` completes; None if it completes none or a binary one. Raises `Malformed`."""
         if frame.is_control:
             return None
         if frame.kind:
-            self._kind, self.packed = frame.kind, bool(frame.first & _PACKED)
+            self._kind, self.is_compressed = frame.kind, bool(frame.first & _COMPRESSED)
         self._message += frame.payload
         if len(self._message) > MAX_BODY:
-            raise Malformed("a message over a WebSocket that has no end")
-        if not frame.first & _LAST:
+            raise Malformed("a WebSocket message that is too large to be recorded")
+        if not frame.first & _FINAL:
             return None
         whole = bytes(self._message)
         self._message.clear()
-        if self.packed:
+        if self.is_compressed:
             whole = self._inflate(whole)
         return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
 
@@ -131,7 +131,7 @@ class FrameReader(Struct, kw_only=True):
             size = int.from_bytes(rest[at : at + length_size], "big")
             at += length_size
         if size > MAX_BODY:
-            raise Malformed("a frame of a WebSocket that is too large to be recorded")
+            raise Malformed("a WebSocket frame that is too large to be recorded")
         masked = bool(rest[1] & 0x80)
         end = at + 4 * masked + size
         if len(rest) < end:
@@ -144,13 +144,13 @@ class FrameReader(Struct, kw_only=True):
 
     def _inflate(self, data: bytes) -> bytes:
         if not self.deflate:
-            raise Malformed("a packed message over a WebSocket where none was agreed on")
+            raise Malformed("a compressed WebSocket message without the extension for it")
         try:
             inflated = self._inflater.decompress(data + _TAIL, MAX_BODY + 1)
         except zlib.error as error:
-            raise Malformed(f"a message over a WebSocket that cannot be unpacked: {error}") from None
+            raise Malformed(f"a WebSocket message that cannot be decompressed: {error}") from None
         if len(inflated) > MAX_BODY:
-            raise Malformed("a message over a WebSocket that unpacks to more than can be recorded")
+            raise Malformed("a WebSocket message that unpacks to more than can be recorded")
         if not self.takeover:
             self._inflater = zlib.decompressobj(-15)
         return inflated
@@ -164,17 +164,17 @@ def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
     )
 
 
-def encode_text_frame(text: bytes, mask: bytes = b"", *, packed: bool = False, bits: int = 15) -> bytes:
+def encode_text_frame(text: bytes, mask: bytes = b"", *, compressed: bool = False, bits: int = 15) -> bytes:
     """Encode `text` as one frame, masked with the key `mask` if given.
 
-    `packed`: a text of more than 1 KB is compressed, without earlier context, which every receiver accepts. `bits` is
-    the window, as a power of two; with 8 the text is not compressed, as zlib cannot write such a stream.
+    `compressed`: a text of more than 1 KB is compressed, without earlier context, which every receiver accepts. `bits`
+    is the window, as a power of two; with 8 the text is not compressed, as zlib cannot write such a stream.
     """
-    first = _LAST | _TEXT
-    if packed and len(text) > _WORTH_PACKING and bits > 8:
-        packer = zlib.compressobj(1, zlib.DEFLATED, -bits)
-        text = (packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH))[: -len(_TAIL)]
-        first |= _PACKED
+    first = _FINAL | _TEXT
+    if compressed and len(text) > _MIN_COMPRESSED_BYTES and bits > 8:
+        compressor = zlib.compressobj(1, zlib.DEFLATED, -bits)
+        text = (compressor.compress(text) + compressor.flush(zlib.Z_SYNC_FLUSH))[: -len(_TAIL)]
+        first |= _COMPRESSED
     size = len(text)
     if size < 126:
         length_bytes = bytes([size])

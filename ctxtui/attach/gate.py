@@ -21,9 +21,8 @@ Its arguments: the ping, the encoder of errors as events (the answer has begun b
 class WaitingRequest(Struct, frozen=True, kw_only=True):
     """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
 
-    `body` is empty if it cannot be unpacked.
-    `keep_alive` sends a ping to its client (None: the client accepts none). `can_hold_answer`: whether its answer can
-    be held too, which a WebSocket's cannot.
+    `body` is empty if it cannot be unpacked. `keep_alive` sends a ping to its client (None: the client accepts none).
+    `can_hold_answer`: whether its answer can be held too, which is impossible for a WebSocket.
     """
 
     x: str

@@ -28,7 +28,7 @@ _LENGTH, _CODING = "content-length", "transfer-encoding"
 _FRAMING: Final = frozenset((_LENGTH, _CODING, "host", "connection"))
 """Headers that delimit and route messages."""
 _LOOKALIKES: Final = frozenset(("content_length", "transfer_encoding"))
-"""Names that CGI and WSGI gateways read as those."""
+"""Names that CGI and WSGI gateways take for those of framing headers."""
 _MAX_LENGTH_DIGITS: Final = 15
 """Maximum digits of a length."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
@@ -53,7 +53,7 @@ class Head(Struct, frozen=True):
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
-        """The first of them; "" for none."""
+        """The value of the first header `name` (lower case); "" for none."""
         values = self.values.get(name)
         return values[0] if values else ""
 
@@ -94,7 +94,7 @@ def _field(line: str) -> tuple[str, str]:
     """Parse a header's line. Raises `Malformed`."""
     name, colon, value = line.partition(":")
     if not colon or _TOKEN.fullmatch(name) is None or name.lower() in _LOOKALIKES:
-        raise Malformed(f"no header: {line[:80]!r}")
+        raise Malformed(f"an invalid header: {line[:80]!r}")
     if _CONTROL.search(value):
         raise Malformed(f"a control character in a head: {line[:80]!r}")
     return name, value.strip(" \t")
@@ -108,7 +108,7 @@ def next_head(data: bytes) -> tuple[Head, bytes] | None:
     if end:
         return read_head(raw + end), rest
     if _BLANK_LINE.search(raw):
-        raise Malformed("a head whose lines end otherwise than in CRLF")
+        raise Malformed("a head with lines that do not end in CRLF")
     return None
 
 
@@ -116,7 +116,7 @@ def request_line(head: Head) -> RequestLine:
     """Parse a request's first line. Raises `Malformed`."""
     parts = head.start.split(" ")
     if len(parts) != 3 or parts[2] not in _VERSIONS or not (_TOKEN.fullmatch(parts[0]) and _TARGET.fullmatch(parts[1])):
-        raise Malformed(f"no request of HTTP/1.1: {head.start[:80]!r}")
+        raise Malformed(f"not an HTTP/1.1 request: {head.start[:80]!r}")
     return RequestLine(parts[0], parts[1])
 
 
@@ -124,7 +124,7 @@ def status_of(head: Head) -> int:
     """The status in an answer's first line. Raises `Malformed`."""
     match = _STATUS_LINE.fullmatch(head.start)
     if match is None:
-        raise Malformed(f"no answer of HTTP/1.1: {head.start[:80]!r}")
+        raise Malformed(f"not an HTTP/1.1 answer: {head.start[:80]!r}")
     return int(match[1])
 
 
@@ -219,11 +219,11 @@ class BodyReader(Struct):
             at += len(piece)
             self._partial_line += piece
             if len(self._partial_line) > _MAX_SIZE_LINE_BYTES:
-                raise Malformed("a chunk whose size has no end")
+                raise Malformed("a chunk size or trailer field that is too long")
             if stop >= 0:
                 line, self._partial_line = self._partial_line, b""
                 if not line.endswith(b"\r\n") or b"\r" in line[:-2]:
-                    raise Malformed("a line of a body in chunks that ends otherwise than in CRLF")
+                    raise Malformed("a line of a chunked body that does not end in CRLF")
                 self._read_line(line[:-2])
         return at, b"".join(contents)
 
@@ -247,15 +247,15 @@ class BodyReader(Struct):
     def _read_line(self, line: bytes) -> None:
         text = line.decode("latin-1")
         if _CONTROL.search(text):
-            raise Malformed(f"a control character in a body in chunks: {line[:40]!r}")
+            raise Malformed(f"a control character in a chunked body's framing: {line[:40]!r}")
         if self._state == "end":
             if line:
-                raise Malformed("a chunk longer than it said")
+                raise Malformed("a chunk that is longer than its size")
             self._state = "size"
         elif self._state == "size":
             size = line.partition(b";")[0].rstrip(b" \t")
-            if not size or not _HEX.issuperset(size) or len(size) > 15:
-                raise Malformed(f"no size of a chunk: {line[:40]!r}")
+            if not size or not _HEX.issuperset(size) or len(size) > _MAX_LENGTH_DIGITS:
+                raise Malformed(f"an invalid chunk size: {line[:40]!r}")
             self._left = int(size, 16)
             self._state = "data" if self._left else "trailer"
         elif not line:
@@ -263,7 +263,7 @@ class BodyReader(Struct):
         else:
             self._trailer += len(line)
             if _field(text)[0].lower() in _FRAMING or self._trailer > MAX_HEAD:
-                raise Malformed(f"a field that cannot stand behind a body: {line[:40]!r}")
+                raise Malformed(f"a trailer field that is not allowed: {line[:40]!r}")
 
 
 def _declared_length(head: Head) -> int | None:
@@ -271,7 +271,7 @@ def _declared_length(head: Head) -> int | None:
     if not values:
         return None
     if len(set(values)) > 1 or not values[0].isdecimal() or len(values[0]) > _MAX_LENGTH_DIGITS:
-        raise Malformed(f"no length of a body: {', '.join(values)[:40]!r}")
+        raise Malformed(f"an invalid content-length: {', '.join(values)[:40]!r}")
     return int(values[0])
 
 
@@ -287,9 +287,9 @@ def request_body(head: Head) -> BodyReader:
     if (coding and length is not None) or len(head.all(_LENGTH)) > 1:
         raise Malformed("a body with two lengths")
     if coding and (old or [value.lower() for value in coding] != ["chunked"]):
-        raise Malformed(f"a body whose end nothing tells: {', '.join(coding)[:40]!r}")
+        raise Malformed(f"a transfer-encoding without a known end: {', '.join(coding)[:40]!r}")
     if any(head.holds("connection", name) for name in _FRAMING):
-        raise Malformed("a connection that takes away what tells a body's length")
+        raise Malformed("a Connection header that removes a framing header")
     return BodyReader(0, chunked=True) if coding else BodyReader(length or 0)
 
 

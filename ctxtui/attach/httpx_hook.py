@@ -1,4 +1,4 @@
-"""Records a program's requests by httpx, which every SDK uses: the exact bytes, without a relay.
+"""Records a program's requests by httpx, which the providers' SDKs use: the exact bytes, without a relay.
 
 `Client.send` of httpx and httpx2 is replaced while recording. The request is sent normally; each piece of the answer is
 passed on as it arrives, and reported.
@@ -28,7 +28,7 @@ LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange, reported to `tell` under the name `x`. Methods never raise: errors go to `fault`."""
+    """One exchange, reported to `tell` under the name `x`. Errors of reporting are not raised, but go to `fault`."""
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell

@@ -1,7 +1,7 @@
 """Lines of an attached recording (read by `transcripts/formats/attached`).
 
-A body is written as the difference from an earlier one, as agents resend their whole history with every request; keys
-are masked.
+A body is written as the difference from a similar earlier one, if there is one: agents resend their whole history with
+every request. Keys are masked.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def common_head(a: bytes, b: bytes) -> int:
         elif stop - at == 1:
             return at
         else:
-            # In here: halve the step.
+            # They differ within this step: halve it.
             step = max(1, (stop - at) // 2)
     return at
 
@@ -121,7 +121,7 @@ def common_tail(a: bytes, b: bytes, limit: int) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """The body in `earlier_bodies` that saves most of `body`; None if none saves a third.
+    """The body in `earlier_bodies` that has most in common with `body`; None if that is not more than a third of it.
 
     Cuts are between UTF-8 characters.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from ipaddress import ip_address
@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _VALIDITY: Final = timedelta(days=7)
-"""Validity of certificates: longer than any run."""
+"""Validity of certificates: longer than a run is expected to take."""
 _CLOCK_TOLERANCE: Final = timedelta(hours=1)
 """Start of validity before now, for clocks that are behind."""
 NAME: Final = "ctxtui, this run only"
@@ -29,8 +29,8 @@ NAME: Final = "ctxtui, this run only"
 class LocalAuthority:
     """A certificate authority of this run. `certificate` is what a program has to trust: public, in PEM."""
 
-    def __init__(self, name: str = NAME, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
-        self._name, self._now = name, now
+    def __init__(self, name: str = NAME) -> None:
+        self._name = name
         self._key = ec.generate_private_key(ec.SECP256R1())
         builder = self._new_builder(name, self._key.public_key())
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
@@ -45,8 +45,7 @@ class LocalAuthority:
             encipher_only=False,
             decipher_only=False,
         )
-        self._ca_certificate = self._sign(builder.add_extension(usage, critical=True))
-        self.certificate = self._ca_certificate.public_bytes(Encoding.PEM)
+        self.certificate = self._sign(builder.add_extension(usage, critical=True)).public_bytes(Encoding.PEM)
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
@@ -67,12 +66,12 @@ class LocalAuthority:
         secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.set_alpn_protocols(["http/1.1"])
-        with _as_path(certificate) as chain, _as_path(secret) as place:
-            context.load_cert_chain(chain, place)
+        with _as_path(certificate) as certificate_path, _as_path(secret) as key_path:
+            context.load_cert_chain(certificate_path, key_path)
         return context
 
     def _new_builder(self, subject: str, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        now = self._now()
+        now = datetime.now(UTC)
         return (
             x509.CertificateBuilder()
             .subject_name(_common_name(subject))

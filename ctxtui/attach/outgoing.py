@@ -15,7 +15,7 @@ from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 
 CONNECT_TIMEOUT_S: Final = 30.0
-"""Seconds for a connection to a provider."""
+"""Seconds to wait for a connection to a provider."""
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
@@ -59,10 +59,7 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
     tunnel = await _tunnel(proxy_url, upstream.host, upstream.port)
     protocol = make_protocol()
     if not upstream.tls:
-        tunnel.set_protocol(protocol)
-        protocol.connection_made(tunnel)
-        tunnel.resume_reading()
-        return protocol
+        return _attach_protocol(tunnel, protocol)
     context = cast(ssl.SSLContext, upstream.context)
     secured = await loop.start_tls(tunnel, protocol, context, server_hostname=name)
     if secured is None:
@@ -72,14 +69,16 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
 
 
 async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect to `host` for TLS that passes through unseen. Raises `OSError`."""
+    """Connect to `host` for a program's own TLS, which passes through unread. Raises `OSError`."""
     name = f"[{host}]" if ":" in host else host
     proxy_url = proxy_for(Upstream("", f"https://{name}:{port}"), env)
     if not proxy_url:
         _, protocol = await asyncio.get_running_loop().create_connection(make_protocol, host, port)
         return protocol
-    tunnel = await _tunnel(proxy_url, host, port)
-    protocol = make_protocol()
+    return _attach_protocol(await _tunnel(proxy_url, host, port), make_protocol())
+
+
+def _attach_protocol(tunnel: asyncio.Transport, protocol: P) -> P:
     tunnel.set_protocol(protocol)
     protocol.connection_made(tunnel)
     tunnel.resume_reading()
@@ -108,7 +107,7 @@ async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
     try:
         status = await waiting.status
         if status != 200:
-            raise OSError(f"the proxy {parts.hostname} says {status}")
+            raise OSError(f"the proxy {parts.hostname} answers {status}")
     except BaseException:
         transport.abort()
         raise
@@ -139,7 +138,7 @@ class _ProxyHandshake(asyncio.Protocol):
                 self._transport.pause_reading()
                 self.status.set_result(http1.status_of(parsed[0]))
         except Malformed as error:
-            self.status.set_exception(OSError(f"the proxy says no HTTP: {error.message}"))
+            self.status.set_exception(OSError(f"the proxy's answer is not HTTP: {error.message}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection broke off."""

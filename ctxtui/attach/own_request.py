@@ -1,6 +1,6 @@
-"""Sends a request of ctxtui's own as the relay sends a client's, so that it is recorded alike.
+"""Sends a request of ctxtui's own as the relay sends a client's, so that it is recorded in the same way.
 
-No client gets its answer.
+Its answer is discarded.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ async def send_like(
 ) -> int:
     """Send `body` with the method, URL and headers of the request `begun`; return the answer's status.
 
-    It is recorded in `session`, as a request that keeps a cache warm. 0 if there is no answer.
+    It is recorded in `session`, as a request that keeps a cache warm. 0 if there is no complete answer.
     """
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

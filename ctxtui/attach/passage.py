@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """One connection of a client. Every method takes the time `at` (Unix seconds) and neither waits nor raises."""
+    """One connection of a client. Its methods take the time `at` (Unix seconds), and neither wait nor raise."""
 
     def __init__(self, route: Route, connection: Connection) -> None:
         self._route = route
@@ -72,7 +72,7 @@ class Passage:
             return
         self._client_has_ended = True
         if self._socket is not None:
-            self._socket.client_ended(at)
+            self._socket.end(at)
         elif gone and self._exchange is not None:
             self.client_lost(at)
         else:
@@ -87,7 +87,7 @@ class Passage:
             if not self._exchange.body.done:
                 self.client_lost(at)
         elif self._client_buffer.strip():
-            self._refuse(400, "a head that breaks off", at)
+            self._refuse(400, "an incomplete head", at)
         else:
             self._end()
 
@@ -143,7 +143,7 @@ class Passage:
         self._end()
 
     def _send_ping(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
-        """Send a ping to the client of the held request; returns whether it was sent."""
+        """Send a ping to the client of the held request or answer; returns whether it was sent."""
         exchange = self._exchange
         if self._has_ended or exchange is None or self._socket is not None:
             return False
@@ -208,7 +208,7 @@ class Passage:
             return
         exchange = self._exchange
         if self._socket is not None:
-            self._socket.provider_ended(at)
+            self._socket.end(at)
             return
         if exchange is not None:
             if exchange.held_answer is not None and exchange.held_answer.completed is not None:
@@ -349,7 +349,7 @@ class Passage:
             status = http1.status_of(head)
             exchange.head_count += 1
             if exchange.head_count > MAX_EARLY_HEADS or (status == 101 and not exchange.head.get("upgrade")):
-                raise Malformed("heads that nobody asked for")
+                raise Malformed("answer heads that nobody asked for")
             body = http1.answer_body(head, status, exchange.method)
             if status >= 200:
                 # An error is not held.
@@ -372,9 +372,9 @@ class Passage:
     def _pass_on(
         self, exchange: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None
     ) -> None:
-        """Pass on more of an answer, of which `fed` bytes are its body's; with its head if that has just arrived.
+        """Pass on more of an answer, with its `head` if that has just arrived, and then report it.
 
-        Reported after sending.
+        `fed` is the result of `BodyReader.feed` for `data`.
         """
         body = exchange.answer
         assert body is not None

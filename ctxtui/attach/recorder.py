@@ -1,9 +1,9 @@
 """Records exchanges between a client and its provider, in a thread of its own.
 
-The relay calls `put` with each event, which only queues it. The thread collects events, unpacks, masks keys, finds the
-session and writes lines. `put` itself makes the line of a single piece of an answer, after it was passed on: in the
-thread, pieces would be processed together, and delay the next one. Faults are reported at the end of the run and never
-reach a request.
+The relay calls `put` with each event, which queues it. The thread collects events, unpacks, masks keys, finds the
+session and writes lines. `put` itself makes the line of a small single piece of an answer, after it was passed on: in
+the thread, pieces would be processed together, and delay the next one. Faults are reported at the end of the run and
+never reach a request.
 """
 
 from __future__ import annotations
@@ -87,9 +87,9 @@ class Tapes:
 
     def __init__(self, run: RecordedRun) -> None:
         self.exchanges = 0
-        """Number of recorded exchanges so far."""
+        """Number of exchanges that have ended and are written."""
         self.lock = threading.Lock()
-        """Held while lines are made and taken out, never while they are written."""
+        """Held while lines are made and taken out. `flush` writes without it; `record` writes with it, but rarely."""
         self._run = run
         self._ended_count = 0
         self._open: dict[str, _RecordedExchange] = {}
@@ -132,7 +132,7 @@ class Tapes:
         return x in self._open
 
     def can_append(self, x: str) -> bool:
-        """Whether a line of an open exchange can be added to a file in use without side effects."""
+        """Whether a line of an open exchange can be added without opening, closing or writing a file."""
         exchange = self._open.get(x)
         return (
             exchange is not None
@@ -316,7 +316,7 @@ class Tapes:
                 tags=list(run.tags),
                 upstreams=dict(run.upstreams),
             )
-            tape = self._tapes[session] = Tape(run.folder / file_name(session), lambda: head)
+            tape = self._tapes[session] = Tape(run.folder / file_name(session), head)
         self._mark_used(session, tape)
         return tape
 
@@ -356,7 +356,7 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
 _MAX_REPORTED_FAULTS: Final = 10
 """Maximum faults that are reported individually."""
 _GATHER_S: Final = 0.03
-"""Seconds for which events are gathered before they are written; a killed process loses at most that much."""
+"""Seconds for which events are gathered before they are written; a killed process loses about that much."""
 _MAX_INLINE_BYTES: Final = 1 << 12
 """Maximum bytes of a piece of an answer whose line `put` makes."""
 _MIN_GAP_S: Final = 0.0005
@@ -391,11 +391,12 @@ class Recorder:
         self._bytes_put = self._bytes_taken = 0
         """Bytes queued in all, and bytes recorded from the queue."""
         self._dropped: set[str] = set()
+        """Exchanges of which data was dropped."""
         self._faults: list[str] = []
         self._prefix = run.run
         self._numbers = itertools.count(1)
         self.faults = 0
-        """Exchanges that were lost to faults of the recorder."""
+        """Number of exchanges lost to faults of the recorder."""
         self.closed = False
         """Whether `close` was called."""
         self._begin()
@@ -418,9 +419,10 @@ class Recorder:
         self._begin()
 
     def put(self, event: ExchangeEvent) -> None:
-        """Queue an event, or record a single piece of an answer at once. Never raises, never waits.
+        """Queue an event, or record a single piece of an answer at once. Never raises, never waits for the disk.
 
-        While more than `MAX_UNWRITTEN` bytes wait, bodies are dropped, and their exchanges reported in `troubles`.
+        While more than `MAX_UNWRITTEN` bytes wait, bodies and WebSocket messages are dropped, and their exchanges
+        reported in `troubles`.
         """
         if not self._thread.is_alive():
             self._restart_thread()
@@ -431,15 +433,15 @@ class Recorder:
                 return
             self._bytes_put += size
             self._queue.append(event)
-        # A head alone is no line yet, and the request is not sent.
+        # A head alone makes no line yet.
         if self._asleep and not isinstance(event, RequestBegun):
             self._wake.set()
 
     def _record_inline(self, event: AnswerBytes) -> bool:
         """Make its line here if that is as fast as waking the thread; returns whether it was made."""
-        hand = self._tapes.lock
+        lock = self._tapes.lock
         gap, self._last_piece_at = event.at - self._last_piece_at, event.at
-        if gap < _MIN_GAP_S or self._queue or len(event.data) > _MAX_INLINE_BYTES or not hand.acquire(blocking=False):
+        if gap < _MIN_GAP_S or self._queue or len(event.data) > _MAX_INLINE_BYTES or not lock.acquire(blocking=False):
             return False
         try:
             # Another thread may have queued something meanwhile, and the recorder's thread takes nothing now.
@@ -448,7 +450,7 @@ class Recorder:
                 self._record(event)
             return can_append
         finally:
-            hand.release()
+            lock.release()
 
     def _record(self, event: ExchangeEvent) -> None:
         """Make lines of an event; the caller holds the lock."""
@@ -487,7 +489,7 @@ class Recorder:
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until everything is written; returns whether it was within `seconds`."""
         limit = time.monotonic() + seconds
-        # In the order of processing: it is in none of them only when written.
+        # Checked in the order of processing: an event is in none of them only when it is written.
         while self._queue or self._pending or self._writing:
             if time.monotonic() > limit:
                 return False
@@ -499,7 +501,7 @@ class Recorder:
 
     @property
     def exchanges(self) -> int:
-        """Number of recorded exchanges so far."""
+        """Number of exchanges that have ended and are written."""
         return self._tapes.exchanges
 
     @property
@@ -514,7 +516,7 @@ class Recorder:
             [f"{len(self._dropped)} exchanges not recorded: too much waited for the disk"] if self._dropped else []
         )
         more = (
-            [f"{self.faults - _MAX_REPORTED_FAULTS} more exchanges lost so"]
+            [f"{self.faults - _MAX_REPORTED_FAULTS} more exchanges lost to such faults"]
             if self.faults > _MAX_REPORTED_FAULTS
             else []
         )

@@ -1,8 +1,8 @@
 """Passes a client's bytes to its provider and the answer back, as they arrive, and reports them to a recorder.
 
-Each client connection has its own provider connection. In a request's head only the host changes, and in a relay of
-several providers the name before the path; everything else is passed on as received (`passage` parses, `connection`
-holds the connections).
+Each client connection has its own provider connection. In a request's head only the host and the beginning of the path
+change (`route`); all else is passed on as received, unless a gate decides otherwise. `passage` parses, `connection`
+holds the connections.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Relay(Struct):
     """Serves the user's programs on loopback.
 
     `tell` gets all events (it must not wait or raise), each exchange under a unique `name`. With `named` the first step
-    of a path names the provider, else there is one. If the system cannot identify a connection's user, a relay of one
-    provider serves clients that know the `word` in its base URL, and one of several serves everyone on this machine.
+    of a path names the provider, else there is only one. If the system cannot identify a connection's user, a relay of
+    one provider serves clients that know the `word` in its base URL, and one of several serves everyone on the machine.
     """
 
     upstreams: Sequence[Upstream]

@@ -64,8 +64,8 @@ Wants = Callable[[Head, str], bool]
 class Route(Struct):
     """Routing of requests.
 
-    With `named` the first step of a path names the provider, else there is one, and the first step is the `word`, if
-    set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
+    With `named` the first step of a path names the provider, else there is only one, and the first step is the `word`,
+    if set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
     `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
     `records_everything`: requests other than model calls are reported and gated too (a client with a base URL sends
     nothing else there).

@@ -86,7 +86,7 @@ class SocketContext:
     def read_request(self, text: str) -> CompleteRequest | None:
         """The complete request of a client's message; None if it is no request.
 
-        Unchanged if it continues an unknown response (of another connection).
+        It is the message itself if that continues an unknown response (another connection's, or a discarded one).
         """
         try:
             fields = _members.decode(text)
@@ -154,7 +154,7 @@ _TEXT_OPCODE: Final = 1
 
 
 class SocketPassage:
-    """The data after ``101 Switching Protocols``. Other protocols than WebSocket pass unread."""
+    """The data after ``101 Switching Protocols``. Protocols other than WebSocket are passed on unread."""
 
     def __init__(self, exchange: Exchange, head: Head, connection: Connection, wants: Wants | None) -> None:
         self._exchange = exchange
@@ -191,10 +191,6 @@ class SocketPassage:
         self._client_frames.add(data)
         self._process(at)
 
-    def client_ended(self, at: float) -> None:
-        """Handle the end of the client's data."""
-        self._end(at)
-
     def provider_data(self, data: bytes, at: float) -> None:
         """Handle data from the provider."""
         self._connection.to_client(data)
@@ -208,10 +204,6 @@ class SocketPassage:
             # Already passed on: only the recording of this direction ends.
             self._reads_provider = False
         self._send_own_answers(at)
-
-    def provider_ended(self, at: float) -> None:
-        """Handle the end of the provider's data."""
-        self._end(at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
         """Apply the verdict on the held request."""
@@ -251,7 +243,8 @@ class SocketPassage:
         """End the exchange."""
         self._exchange.end(at)
 
-    def _end(self, at: float) -> None:
+    def end(self, at: float) -> None:
+        """Handle the end of the client's or the provider's data: end the exchange and both connections."""
         self._exchange.end(at)
         self._connection.end()
 
@@ -287,8 +280,8 @@ class SocketPassage:
         if len(data) > self._passed_bytes:
             self._connection.to_provider(bytes(data[self._passed_bytes :] if self._passed_bytes else data))
 
-    def _must_hold(self, packed: bool) -> bool:
-        if self._context.altered or (self._has_diverged and packed):
+    def _must_hold(self, compressed: bool) -> bool:
+        if self._context.altered or (self._has_diverged and compressed):
             return True
         try:
             return self._wants is not None and self._wants(self._exchange.head, self._exchange.url)
@@ -310,16 +303,13 @@ class SocketPassage:
         if self._held_frames is None:
             return
         self._text = text
-        if request is None or not self._has_gate():
+        if request is None or self._wants is None:
             self._send_client_message()
             return
         self._request = request
         self._connection.ask(
             WaitingRequest(x=self._exchange.x, url=self._exchange.url, head=self._exchange.head, body=request.body)
         )
-
-    def _has_gate(self) -> bool:
-        return self._wants is not None
 
     def _send_unchanged(self, request: CompleteRequest) -> None:
         """Send the client's own request: complete if the provider would continue another conversation."""
@@ -332,7 +322,7 @@ class SocketPassage:
     def _send_client_message(self) -> None:
         """Send the client's own message: its frames, or re-encoded if they depend on unsent ones."""
         held = self._held_frames or []
-        if self._has_diverged and self._client_frames.packed:
+        if self._has_diverged and self._client_frames.is_compressed:
             self._send_instead(self._text.encode())
             return
         self._held_frames = None
@@ -342,10 +332,10 @@ class SocketPassage:
     def _send_instead(self, text: bytes) -> None:
         """Send another message instead of the client's."""
         held, self._held_frames = self._held_frames or [], None
-        packed = self._client_frames.packed
-        self._has_diverged = self._has_diverged or (packed and self._deflate.client_takeover)
+        compressed = self._client_frames.is_compressed
+        self._has_diverged = self._has_diverged or (compressed and self._deflate.client_takeover)
         mask = held[0].mask if held else b"\x00\x00\x00\x00"
-        self._connection.to_provider(encode_text_frame(text, mask, packed=packed, bits=self._deflate.bits))
+        self._connection.to_provider(encode_text_frame(text, mask, compressed=compressed, bits=self._deflate.bits))
 
     def _send_own_answers(self, at: float) -> None:
         """Send ctxtui's own answers, between the provider's frames."""

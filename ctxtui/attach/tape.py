@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -24,13 +24,13 @@ def file_name(session: str) -> str:
 
 
 class Tape:
-    """One recording. `head` returns its first line of this run.
+    """One recording. `head` is its first line of this run.
 
     Lines wait until `flush` writes them together. Lines that cannot be written are counted (`lost`, with the last
     reason in `why`), and reported in the file once it can be written again.
     """
 
-    def __init__(self, path: Path, head: Callable[[], bytes]) -> None:
+    def __init__(self, path: Path, head: bytes) -> None:
         self.path = path
         self.bodies = RecordedBodies()
         self.sent = RecordedBodies()
@@ -110,7 +110,7 @@ class Tape:
         if self._file < 0:
             self._open()
         if not self._begun:
-            self._write_line(self._head())
+            self._write_line(self._head)
             self._begun = True
         if self._unreported:
             self._write_line(encode_line(lost=self._unreported, why=self.why))

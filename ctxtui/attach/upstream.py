@@ -15,9 +15,9 @@ from ctxtui.wire.key_mask import mask_url
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
-    """`url` is the provider's base URL as a client would use it. `path` is its path, without a trailing slash.
+    """A provider: `url` is its base URL as a client would use it, `path` the path of that, without a trailing slash.
 
-    `paths` are the provider's own for paths that some SDKs send instead; a `url` with a path has none.
+    `paths`: the provider's own path for each path that some SDKs send instead. Not used if the `url` has a path.
     """
 
     name: str
@@ -42,7 +42,9 @@ class Upstream:
             )
         if parts.username is not None:
             raise BadConfig(
-                "an upstream's address holds no name and password", place=self.name, way_out="the client sends its own"
+                "the URL of a provider must not contain a name or password",
+                place=self.name,
+                way_out="the client sends its own",
             )
         set_ = object.__setattr__
         set_(self, "host", parts.hostname)
@@ -51,7 +53,7 @@ class Upstream:
         set_(self, "path", parts.path.rstrip("/"))
 
     def at(self, host: str, port: int) -> Upstream | None:
-        """This upstream at `host`; None if that is no host of it. A ``*`` in its name is any part of a name."""
+        """This upstream at `host` and `port`; None if they are not its own. A ``*`` in its host is any part of one."""
         if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
             return None
         return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)

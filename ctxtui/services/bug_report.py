@@ -167,7 +167,7 @@ def _database(path: Path) -> dict[str, Any]:
 
 
 def _read_schema(path: Path) -> int | None:
-    """The schema of a database that this version does not open; None if it is none."""
+    """The schema version of a database that this version cannot open; None if it cannot be read."""
     try:
         with closing(open_to_read(path)) as conn:
             return schema_version(conn)

@@ -37,7 +37,7 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 from ctxtui.wire.codec.skeleton import markers_json, read_markers
 
 UNANSWERED: Final = "unanswered"
-"""Happening of a request without an answer: it failed or was interrupted, which is not recorded."""
+"""Kind of `Happened` for a request without an answer."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCK_TOLERANCE_SECONDS: Final = 1.0
 """Seconds by which the client's times of a call may differ from ctxtui's; both use one machine's clock."""
@@ -142,7 +142,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
     """Pair exchanges that have no report and no error by their answers.
 
-    Both records are in order of time.
+    Both records are expected in order of time.
     """
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
@@ -250,17 +250,17 @@ class SessionJoin:
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
         self.wire, self.own = wire, own
         self._leads, self._union = leads, union
-        self._grafts = _ContextMapper(wire.tree, own.tree)
-        self._made: dict[str, tuple[Call, Call | None, Call]] = {}
+        self._mapper = _ContextMapper(wire.tree, own.tree)
+        self._merged_exchanges: dict[str, tuple[Call, Call | None, Call]] = {}
         """Exchange id -> its source calls (wire, transcript) and the merged call."""
-        self._alone: dict[str, tuple[Call, Call]] = {}
+        self._mapped_calls: dict[str, tuple[Call, Call]] = {}
         """Id of a call only in the transcript -> its source call and the mapped call."""
 
     def join(self) -> Session:
         """Join both sessions in their current state."""
-        if self._grafts.update_marks(self.own.tree):
-            self._made.clear()
-            self._alone.clear()
+        if self._mapper.update_marks(self.own.tree):
+            self._merged_exchanges.clear()
+            self._mapped_calls.clear()
         pairs = pair_calls(self.wire, self.own)
         threads: dict[str, str] = {}
         for id_, call in pairs.wire.items():
@@ -288,11 +288,11 @@ class SessionJoin:
         """
         owners: dict[str, str] = {}
         for call in _calls_in_order(self.own, self.wire, pairs):
-            went_by = self.wire.calls.get(call.id) is call
-            if not self._union and went_by == self._leads and not (went_by and call.id in pairs.own):
+            is_exchange = self.wire.calls.get(call.id) is call
+            if not self._union and is_exchange == self._leads and not (is_exchange and call.id in pairs.own):
                 continue
             joined_call = self._join_call(call, pairs, threads)
-            if went_by and call.id not in pairs.own and _is_failed(call) and joined_call.thread in self.own.threads:
+            if is_exchange and call.id not in pairs.own and _is_failed(call) and joined_call.thread in self.own.threads:
                 after = joined.order.get(joined_call.thread, [""])[-1]
                 joined.happenings.append(
                     Happened(UNANSWERED, joined_call.error, joined_call.thread, joined_call.at, after)
@@ -327,38 +327,36 @@ class SessionJoin:
         if self.wire.calls.get(call.id) is not call:
             return self._map_transcript_call(call)
         own = pairs.own.get(call.id)
-        cached = self._made.get(call.id)
+        cached = self._merged_exchanges.get(call.id)
         if cached is None or cached[0] is not call or cached[1] is not own:
-            cached = self._made[call.id] = call, own, self._map_exchange(call, own)
+            cached = self._merged_exchanges[call.id] = call, own, self._map_exchange(call, own)
         merged = cached[2]
         thread = threads.get(merged.thread, merged.thread) if own is None else merged.thread
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded exchanges from the client's sum of unrecorded calls.
+        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
 
-        None if nothing is left. Those of another model or after the sum do not count. What the transcript's own call
-        reported is not in the sum.
+        Exchanges of another model, after the sum, or of ctxtui itself are not in the sum, and so not subtracted. Of a
+        call that the transcript has, only the part that the transcript does not report is in the sum.
         """
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
             late = (
                 sum_.ended is not None and call.ended is not None and call.ended > sum_.ended + _CLOCK_TOLERANCE_SECONDS
             )
-            # ctxtui's own requests are not in the client's sum.
             if call.usage is not None and not call.keeps_warm and not late and _is_same_model(call, sum_):
                 spent = replace(call.usage, output=call.output)
-                # A transcript may have only the report from the beginning of an answer.
                 used = subtract(used, spent if own is None or own.usage is None else subtract(spent, own.usage))
         return used if used.input + used.output else None
 
     def _map_exchange(self, call: Call, own: Call | None) -> Call:
-        heads = self._grafts.map_wire
+        map_head = self._mapper.map_wire
         mapped = replace(
             call,
-            raw_head=heads(call.raw_head),
-            sent_head=heads(call.sent_head),
-            response_head=heads(call.response_head),
+            raw_head=map_head(call.raw_head),
+            sent_head=map_head(call.sent_head),
+            response_head=map_head(call.response_head),
         )
         if own is None:
             return mapped
@@ -367,8 +365,8 @@ class SessionJoin:
         elif not is_answered(mapped):
             mapped = replace(mapped, response_head=self._append_answer(mapped.raw_head, own))
         merged = merge_exchange(own, mapped)
-        if self._grafts.add_end(own.response_head, merged.response_head):
-            self._alone.clear()
+        if self._mapper.add_end(own.response_head, merged.response_head):
+            self._mapped_calls.clear()
         return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _append_answer(self, head: int, own: Call) -> int:
@@ -380,19 +378,19 @@ class SessionJoin:
         return self.wire.tree.extend(head, [opened, *items])
 
     def _map_transcript_call(self, call: Call) -> Call:
-        cached = self._alone.get(call.id)
+        cached = self._mapped_calls.get(call.id)
         if cached is None or cached[0] is not call:
-            heads = self._grafts.map_transcript
+            map_head = self._mapper.map_transcript
             mapped = replace(
                 call,
-                raw_head=heads(call.raw_head),
-                sent_head=heads(call.sent_head),
-                response_head=heads(call.response_head),
-                skeleton=call.skeleton and self._grafts.map_skeleton(call.sent_head, call.skeleton),
+                raw_head=map_head(call.raw_head),
+                sent_head=map_head(call.sent_head),
+                response_head=map_head(call.response_head),
+                skeleton=call.skeleton and self._mapper.map_skeleton(call.sent_head, call.skeleton),
             )
             if not self._leads:
                 mapped = replace(mapped, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
-            cached = self._alone[call.id] = call, mapped
+            cached = self._mapped_calls[call.id] = call, mapped
         return cached[1]
 
     def _map_happening(self, happening: Happened, pairs: CallPairs) -> Happened:
@@ -419,14 +417,14 @@ class SessionJoin:
     def _thread_tip(self, joined: Session, own: Thread, wire: Thread, pairs: CallPairs) -> int:
         calls = joined.thread_calls(own.id)
         last = calls[-1] if calls else None
-        spoken = self.wire.order.get(wire.id, ())
-        answered = self.wire.calls[spoken[-1]].response_head if spoken else ROOT
+        wire_calls = self.wire.order.get(wire.id, ())
+        answered = self.wire.calls[wire_calls[-1]].response_head if wire_calls else ROOT
         if wire.tip not in (ROOT, answered):
-            return self._grafts.map_wire(wire.tip)  # a pending request
+            return self._mapper.map_wire(wire.tip)  # a pending request
         if last is None or last.id not in self.wire.calls or last.id in pairs.own:
-            grown = self._grafts.map_transcript(own.tip)
-            if last is None or joined.tree.holds(grown, last.response_head):
-                return grown
+            own_tip = self._mapper.map_transcript(own.tip)
+            if last is None or joined.tree.holds(own_tip, last.response_head):
+                return own_tip
         return last.response_head
 
 
@@ -442,7 +440,7 @@ class _ContextMapper:
         self._paths = tree.running(), own.running()
         self.ends: dict[int, int] = {}
         """End of an answer in the transcript's tree -> its end in the wire's tree."""
-        self._grown: dict[int, int] = {}
+        self._mapped_nodes: dict[int, int] = {}
         """Node of the transcript's tree -> its node in the wire's tree."""
         self._marked: dict[int, int] = {}
         """Node of the wire's tree -> the same with the transcript's marks."""
@@ -452,27 +450,21 @@ class _ContextMapper:
         """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
-        """Map the end of an answer in the transcript to its end on the wire.
-
-        True if contexts built earlier are outdated.
-        """
-        anew = self.ends.get(own, self._grown.get(own, sent)) != sent
+        """Map the end of an answer in the transcript to its end on the wire; True if mapped contexts are outdated."""
+        is_outdated = self.ends.get(own, self._mapped_nodes.get(own, sent)) != sent
         self.ends[own] = sent
-        if anew:
-            self._grown.clear()
-        return anew
+        if is_outdated:
+            self._mapped_nodes.clear()
+        return is_outdated
 
     def update_marks(self, own: Tree) -> bool:
-        """Read the marks of new blocks in the transcript's tree.
-
-        True if contexts built earlier are outdated.
-        """
-        anew = own is not self._own
-        if anew:
+        """Read the marks of new blocks in the transcript's tree; True if mapped contexts are outdated."""
+        is_outdated = own is not self._own
+        if is_outdated:
             self._own, self._seen = own, 0
             self._paths = self._tree.running(), own.running()
             self.ends.clear()
-            self._grown.clear()
+            self._mapped_nodes.clear()
         before = len(self._marks)
         for node in own.nodes(self._seen):
             if node.place.mark:
@@ -480,8 +472,8 @@ class _ContextMapper:
         self._seen = len(own)
         if len(self._marks) != before:
             self._marked.clear()
-            self._grown.clear()
-        return anew or len(self._marks) != before
+            self._mapped_nodes.clear()
+        return is_outdated or len(self._marks) != before
 
     def map_wire(self, head: int) -> int:
         """Return the wire's context `head` with the transcript's marks."""
@@ -502,7 +494,7 @@ class _ContextMapper:
     def map_skeleton(self, head: int, skeleton: Skeleton) -> Skeleton:
         """Adapt the skeleton of the transcript's context `head` to the mapped context.
 
-        That may begin with more blocks; cache breakpoints after them move by their number.
+        The mapped context may begin with more blocks; cache breakpoints after them move by their number.
         """
         new = self.map_transcript(head)
         more, marks = self._tree[new].depth - self._own[head].depth, read_markers(skeleton.parts)
@@ -517,13 +509,13 @@ class _ContextMapper:
     def map_transcript(self, head: int) -> int:
         """Return the transcript's context `head` in the wire's tree, continuing from an exchange if it follows one."""
         at, later_nodes = head, list[int]()
-        while at != ROOT and at not in self.ends and at not in self._grown:
+        while at != ROOT and at not in self.ends and at not in self._mapped_nodes:
             later_nodes.append(at)
             at = self._own[at].parent
-        mapped = self.ends.get(at) or self._grown.get(at, ROOT)
+        mapped = self.ends.get(at) or self._mapped_nodes.get(at, ROOT)
         for node in reversed(later_nodes):
             mapped = self._tree.extend(mapped, [Item(self._own[node].block, self._own[node].place)])
-            self._grown[node] = mapped
+            self._mapped_nodes[node] = mapped
         return mapped
 
 
@@ -553,7 +545,7 @@ def _describe_doubt(calls: int, source: str) -> str:
 def events_between(old: Session, new: Session) -> list[Event] | None:
     """List the events that turn `old` into `new`, which shares its tree.
 
-    None if a thread's calls are not those of `old` with more after them, so that the session must be shown anew.
+    None if a thread's calls are not those of `old` with more after them, so that the session must be shown again.
     """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
@@ -605,10 +597,10 @@ class JoinedReader(Reader):
         self.main = main
         self._beside, self._settle = beside, settle
         # The session as `main` reads it, that of the companions, and the joined one as reported so far.
-        self._first, self._other, self._told = Session(tree), Session(apart or tree), Session(tree)
+        self._first, self._other, self._reported = Session(tree), Session(apart or tree), Session(tree)
         wire, own = (self._other, self._first) if transcript else (self._first, self._other)
         self._join = SessionJoin(wire, own, leads=transcript, union=union)
-        self._begun = False
+        self._has_companion = False
         """Whether a companion of the other record was opened; until then, there is nothing to join."""
 
     @property
@@ -619,24 +611,24 @@ class JoinedReader(Reader):
         return self._fold_main(self.main.feed(data))
 
     def settle(self) -> list[Event]:
-        if not self._begun:
+        if not self._has_companion:
             return self._fold_main(self.main.settle())
         self._first.fold(self.main.settle())
         self._other.fold(self._settle(self._first))
         joined = self._join.join()
-        before, self._told = self._told, joined
+        before, self._reported = self._reported, joined
         return diff_sessions(before, joined)
 
     def part(self, name: str) -> Reader:
         reader = self._beside(name)
         if reader is None:
             return ChangedReader(self.main.part(name), self._fold_main)
-        self._begun = True
+        self._has_companion = True
         return ChangedReader(reader, self._fold_other)
 
     def _fold_main(self, events: list[Event]) -> list[Event]:
         self._first.fold(events)
-        self._told.fold(events)
+        self._reported.fold(events)
         return events
 
     def _fold_other(self, events: list[Event]) -> list[Event]:

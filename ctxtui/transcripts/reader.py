@@ -29,22 +29,22 @@ class Reader(Protocol):
         return None
 
     def feed(self, data: bytes) -> list[Event]:
-        """Add bytes and return the events of the records they complete. Use slices of at most 1 MB inside an event
-        loop.
+        """Add bytes and return the events of the records they complete.
+
+        Use slices of at most 1 MB inside an event loop.
         """
 
     def settle(self) -> list[Event]:
-        """Read what is left without more data.
+        """Read the rest as if no more data came: a last record without line end, or a file that is parsed whole.
 
-        A last record without line end, or a whole-file format. May be called again after more `feed`s: a followed file
-        settles many times.
+        May be called again after more `feed`s: a followed file settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name`.
+        """Return the reader for companion file `name` of the session.
 
-        Own bytes and line numbers, same tree and session. A file of another session emits nothing; neither does any
-        file for a format without companions.
+        It has its own bytes and line numbers, and the same tree. A file of another session emits nothing; neither does
+        any file for a format without companions.
         """
         return NoReader()
 

@@ -31,7 +31,7 @@ class Format(Struct, frozen=True):
     - `kin`: if unrelated files may match `companions`: whether a file that begins with the second bytes belongs to the
       session of the one that begins with the first.
     - `bodies`: the client may write the bodies of its requests into a folder; they are companions, too.
-    - `bare`: completes the sentence "this is ..." for a file of the format without any context.
+    - `bare`: completes the sentence "this is ..." for a file of the format without any context; "": a default.
     - `open_usage`: makes a reader that reports the usage of calls without contexts, in a fraction of the time; it
       raises `NeedsContexts` for files that need them.
     """
@@ -54,11 +54,10 @@ CERTAIN_SCORE: Final = 0.99
 
 
 def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
-    """Return a function that imports `name` from a format's module on its first call, with `first` as leading
-    arguments.
+    """Return a function that imports `name` from a format's module when called, and calls it.
 
-    A format costs nothing until a file is tested against it, so that the first screen does not wait for a dozen
-    readers.
+    `first` are its leading arguments. A format costs nothing until a file is tested against it, so that the first
+    screen does not wait for the readers of all formats.
     """
     return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
@@ -82,7 +81,7 @@ def _make_format(
     bare: str = "",
     *,
     bodies: bool = False,
-    strangers: bool = False,
+    has_kin: bool = False,
     usage: bool = False,
 ) -> Format:
     return Format(
@@ -92,7 +91,7 @@ def _make_format(
         companions,
         bare,
         bodies=bodies,
-        kin=lazy_import(module, "kin") if strangers else None,
+        kin=lazy_import(module, "kin") if has_kin else None,
         open_usage=_lazy_opener(module, "usage_reader") if usage else None,
     )
 
@@ -121,7 +120,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "codex.session",
         ("rollout-*.jsonl",),
         "a Codex rollout without any message",
-        strangers=True,
+        has_kin=True,
     ),
     _make_format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _make_format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
@@ -140,7 +139,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
     _make_format("continue cli", "continue_cli", bare="a Continue session without any message"),
-    _make_format("goose request log", "goose.request_log", bare="a log of Goose's without a request"),
+    _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
     _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),
     _make_format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
     _make_format("har", "har", bare="a HAR file without model traffic"),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -362,6 +363,17 @@ async def edit_and_say(chat: EditedChat, turn: Turn, clock: SetClock) -> None:
         assert abs(foretold - usage.input) <= max(20, usage.input // 50), (turn, foretold, usage.input)
 
 
+def copy_data(home: Path, copy: Path) -> None:
+    """Copy the data of a running chat, for what a killed one leaves: the copy has no host.
+
+    SQLite copies its databases: to read one as a file would drop this process's locks on it (`live_database`).
+    """
+    shutil.copytree(home, copy, ignore=shutil.ignore_patterns("*.db", "*.db-*"))
+    for database in home.glob("*.db"):
+        with closing(sqlite3.connect(database)) as source, closing(sqlite3.connect(copy / database.name)) as target:
+            source.backup(target)
+
+
 async def edited_twelve_times(tmp_path: Path, asked: Asked, rounds: int, killed_after: int) -> None:
     """Twelve turns, `rounds` times; killed after so many turns, and continued."""
     write_files(tmp_path, memory=rounds > 1)
@@ -378,8 +390,7 @@ async def edited_twelve_times(tmp_path: Path, asked: Asked, rounds: int, killed_
                     await edit_and_say(chat, turn, clock)
                 await chat.wait(chat.is_on_record)
                 name = chat.screen.state.host.session.about.id
-                # What a killed program leaves: a copy of its files has no host any more.
-                shutil.copytree(tmp_path / home, tmp_path / f"home{start}")
+                copy_data(tmp_path / home, tmp_path / f"home{start}")
                 home = f"home{start}"
 
 

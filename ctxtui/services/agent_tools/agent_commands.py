@@ -58,15 +58,14 @@ class AgentCommands:
             return parsed
         input_, argv = parsed
         seconds = min(max(1, input_.get("timeout", DEFAULT_SECONDS)), MAX_SECONDS)
-        memory, network = settings.command_memory, settings.command_network
         try:
             # Without a sandbox, the user was asked for this command, or `command_unconfined` allows it.
             result = await run_confined(
                 argv,
                 self._root,
                 seconds=seconds,
-                memory_mb=memory,
-                network=network,
+                memory_mb=settings.command_memory,
+                network=settings.command_network,
                 unconfined=True,
                 variables=settings.command_variables,
                 reads=shlex.split(settings.command_reads),

@@ -121,10 +121,7 @@ class AgentTools(Struct, eq=False):
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
-        """End the tool processes.
-
-        The servers end, too, unless they belong to another agent.
-        """
+        """End the tool process, and the servers unless they belong to another agent."""
         await self.files.close()
         if self.only is None:
             await self.servers.close()

@@ -1,6 +1,6 @@
 """The agent's file tools, run in a child process one call at a time, each with a deadline.
 
-Interrupting the turn ends the child. The chat's own tools and ``recall`` run in this process, without a deadline.
+Cancelling a call ends the child. The chat's own tools and ``recall`` run in this process, without a deadline.
 """
 
 from __future__ import annotations
@@ -30,8 +30,7 @@ T = TypeVar("T")
 class ToolProcess:
     """The tools that work in the folder `root`, and tools of the chat itself (`own`).
 
-    `external` returns content outside of the conversation by name (see `Toolbox`). For one event loop. Cancelling a
-    task that awaits a call here ends the child and its work.
+    `external` returns content outside of the conversation by name (see `Toolbox`). For one event loop.
     """
 
     def __init__(

@@ -182,7 +182,7 @@ class AppliedEdits(Struct):
     def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
         """Read the edits from the database, updating `snapshot` (None: make one).
 
-        Another thread may read at the same time, so that the snapshot is replaced as a whole.
+        Another thread may read at the same time, so the snapshot is replaced as a whole.
         """
         if not stamps:
             self._snapshot = _Snapshot()

@@ -48,7 +48,7 @@ class EditsGate:
         # An error will be reported with the first request.
         with suppress(CtxtuiError):
             self._edits.load_ahead()
-        # Exclude the objects just loaded from garbage collection.
+        # Exclude all objects so far from garbage collection.
         gc.freeze()
 
     def wants(self, head: Head, url: str) -> bool:

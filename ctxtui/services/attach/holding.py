@@ -51,7 +51,7 @@ RELEASE_MARGIN_S: Final = 15.0
 DEFAULT_HOLD_S: Final = 120.0
 """Maximum seconds to hold a request whose client does not send its time-out (with pings: `STREAM_HOLD_S`)."""
 STREAM_HOLD_S: Final = 600.0
-"""Seconds that a request can be held at least if pings keep its client waiting; an extension adds as many."""
+"""Minimum of the seconds that a request can be held if pings keep its client waiting; an extension adds as many."""
 PING_INTERVAL_S: Final = 10.0
 """Seconds between pings."""
 
@@ -93,7 +93,7 @@ class HeldRequest:
     decision: asyncio.Future[Decision]
     forecast: ForecastSummary | None = None
     pings_from: float | None = None
-    """Time of the first ping to its client (Unix seconds); None if its API has no pings."""
+    """Time of the first ping to its client (Unix seconds); None if it gets no pings."""
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
     client: str = ""
@@ -161,7 +161,7 @@ class HoldGate:
         return self.edits.wants(head, url)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """Hold the request if a rule or the user says so, until a decision or its client's time-out."""
+        """Hold the request if a rule or the user says so, until a decision or the end of its time."""
         body = parse_body(waiting.body)
         exchange = Exchange(waiting.body, url=waiting.url)
         dialect = detect_dialect(exchange, body) if isinstance(body, dict) else ""
@@ -215,9 +215,9 @@ class HoldGate:
         return replace(verdict, decide_answer=partial(self._decide_summary, held, compaction.client))
 
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
-        """Hold the answer to a client's compaction until a decision, or until its client would give up.
+        """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        An answer without a text passes, as there is no summary in it to read; so does any if the rule was turned off
+        An answer without a text passes, as it has no summary to read; so does any answer if the rule was turned off
         meanwhile.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
@@ -379,7 +379,9 @@ class HoldGate:
         - ``on``: hold by the new ``rules`` (none: each request). ``off``: hold by the rules of the start again, except
           "each request". With a ``file``, only the run that writes it does so.
         - ``next``, ``not next``: hold the next request of the ``session``, or not.
-        - ``list``: nothing. This and the last two kinds return the status of the run.
+        - ``list``: nothing.
+
+        All but the decisions return the status of the run.
 
         Raises `NotFound`, `Several`, and `CtxtuiError` (`BadConfig` for a wrong rule).
         """

@@ -42,39 +42,29 @@ class InProcessRecording:
         self.session: str = session or (outer.session if outer is not None else f"run-{new_run_name()}")
         self.thread = thread
         self._tags = tuple(tags)
-        self._folder = folder or (outer.folder if outer is not None else attached_dir())
+        self.folder: Path = folder or (outer.folder if outer is not None else attached_dir())
         self._outer = outer
-        self._recorder = outer.recorder if outer is not None else None
+        self.recorder: Recorder | None = outer.recorder if outer is not None else None
+        """The recorder that writes it: that of the outer recording if it is inside one."""
         self._faults: list[str] = []
         self._open: list[WatchedExchange] = []
         self._tokens: list[Token[InProcessRecording | None]] = []
         self._begin()
 
     @property
-    def folder(self) -> Path:
-        """Folder of its file."""
-        return self._folder
-
-    @property
-    def recorder(self) -> Recorder | None:
-        """The recorder that writes it: that of the outer recording if it is inside one."""
-        return self._recorder
-
-    @property
     def path(self) -> Path:
         """Its file, with everything so far in it (see `flush`); it is created with the first request."""
         self.flush()
-
-        return self._folder / file_name(self.session)
+        return self.folder / file_name(self.session)
 
     @property
     def troubles(self) -> list[str]:
         """Problems of recording; empty if everything was recorded."""
-        return [*(self._recorder.troubles if self._recorder is not None else ()), *self._faults]
+        return [*(self.recorder.troubles if self.recorder is not None else ()), *self._faults]
 
     def flush(self, seconds: float = 5.0) -> bool:
         """Wait until everything so far is in the file; True if it was within `seconds`."""
-        return self._recorder is None or self._recorder.flush(seconds)
+        return self.recorder is None or self.recorder.flush(seconds)
 
     def stop(self) -> None:
         """Stop recording and write what is pending."""
@@ -89,8 +79,8 @@ class InProcessRecording:
         for exchange in self._open:
             exchange.end(LEFT)
         self._open.clear()
-        if self._outer is None and self._recorder is not None:
-            self._recorder.close()
+        if self._outer is None and self.recorder is not None:
+            self.recorder.close()
             for trouble in self.troubles:
                 sys.stderr.write(f"ctxtui: not everything was recorded: {trouble}\n")
         else:
@@ -108,7 +98,7 @@ class InProcessRecording:
     def __call__(self, function: F) -> F:
         """Use as a decorator: record each call of `function` and nothing else."""
         self.stop()
-        again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self._folder)
+        again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
@@ -127,7 +117,7 @@ class InProcessRecording:
 
     def watch(self, request: Any) -> WatchedExchange:
         """Start watching a request."""
-        recorder = self._recorder
+        recorder = self.recorder
         assert recorder is not None
         exchange = WatchedExchange(recorder.put, recorder.next_name(), self._add_fault)
         exchange.begin(request, self.session, self.thread)
@@ -143,11 +133,11 @@ class InProcessRecording:
         with _LOCK:
             if self in _ACTIVE:
                 return
-            if self._recorder is None or (self._outer is None and self._recorder.closed):
+            if self.recorder is None or (self._outer is None and self.recorder.closed):
                 name = Path(sys.argv[0]).name if sys.argv else ""
-                self._recorder = Recorder(
+                self.recorder = Recorder(
                     RecordedRun(
-                        self._folder,
+                        self.folder,
                         new_run_name(),
                         self.session,
                         program=name,

@@ -43,7 +43,7 @@ MAX_SPANS: Final = 50
 """Maximum spans of one request."""
 MAX_CONTENT_BYTES: Final = 4 << 20
 """Approximate maximum size of a request whose spans include content."""
-MOST_WAITING: Final = 10_000
+MAX_WAITING_SPANS: Final = 10_000
 """Maximum spans that wait for a collector that does not answer; the oldest are dropped."""
 
 
@@ -119,9 +119,9 @@ class Exporter:
             usd = cost.usd if cost is not None else None
             span = call_span(session, call, name=name, usd=usd, content=self._mask)
             self._waiting.append((about.client or about.source, about.version, span))
-        if len(self._waiting) > MOST_WAITING:
-            self.lost += len(self._waiting) - MOST_WAITING
-            del self._waiting[:-MOST_WAITING]
+        if len(self._waiting) > MAX_WAITING_SPANS:
+            self.lost += len(self._waiting) - MAX_WAITING_SPANS
+            del self._waiting[:-MAX_WAITING_SPANS]
 
     def send(self) -> bool:
         """Send the queued spans; False if some still wait because the collector failed."""

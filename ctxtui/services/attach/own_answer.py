@@ -40,8 +40,8 @@ def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int,
     It is streamed if the request asks for it. `input_` is an estimate in tokens, and so is the answer's size: no model
     has read anything. `at` is Unix seconds.
     """
-    build = {ANTHROPIC: _message, CHAT: _completion, RESPONSES: _response, GOOGLE: _content}[dialect]
-    answer, events = build(request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
+    builders = {ANTHROPIC: _build_message, CHAT: _build_completion, RESPONSES: _build_response, GOOGLE: _build_content}
+    answer, events = builders[dialect](request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
     if request.get("stream") is True:
         return http_answer(200, _STREAM, b"".join(events))
     return http_answer(200, _JSON, compact(answer))
@@ -106,7 +106,7 @@ def http_answer(status: int, kind: str, body: bytes) -> bytes:
 _Answer = tuple[dict[str, Json], list[bytes]]
 
 
-def _message(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
+def _build_message(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     usage: dict[str, Json] = {
         "input_tokens": tokens[0],
         "cache_creation_input_tokens": 0,
@@ -131,7 +131,7 @@ def _message(request: dict[str, Json], text: str, tokens: tuple[int, int], at: f
     return message, list(named_events(message_events(message)))
 
 
-def _completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
+def _build_completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     message: dict[str, Json] = {"role": "assistant", "content": text, "refusal": None, "annotations": []}
     completion: dict[str, Json] = {
         "id": f"chatcmpl-ctxtui-{secrets.token_hex(10)}",
@@ -145,7 +145,7 @@ def _completion(request: dict[str, Json], text: str, tokens: tuple[int, int], at
     return completion, list(chunks(completion, include_usage))
 
 
-def _response(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
+def _build_response(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     content: list[Json] = [{"type": "output_text", "annotations": [], "logprobs": [], "text": text}]
     item: dict[str, Json] = {"id": f"msg_{secrets.token_hex(12)}", "type": "message", "status": "completed"}
     usage: dict[str, Json] = {
@@ -182,7 +182,7 @@ def _response(request: dict[str, Json], text: str, tokens: tuple[int, int], at: 
     return response, list(named_events(response_events(response)))
 
 
-def _content(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
+def _build_content(request: dict[str, Json], text: str, tokens: tuple[int, int], at: float) -> _Answer:
     answer: dict[str, Json] = {
         "candidates": [
             {"content": {"parts": [{"text": text}], "role": "model"}, "finishReason": "STOP", "index": 0},

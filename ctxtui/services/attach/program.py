@@ -97,18 +97,19 @@ class Program(Struct, frozen=True, kw_only=True):
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would use by itself in the directory `cwd`, by provider."""
         own_urls = self.own.configured_urls(env, cwd) if self.own.configured_urls is not None else {}
-        routed = (door for door in self.providers if not door.if_set or door.is_set(env))
-        return {door.name: door.url(env) for door in routed} | dict(own_urls)
+        routed = (provider for provider in self.providers if not provider.if_set or provider.is_set(env))
+        return {provider.name: provider.url(env) for provider in routed} | dict(own_urls)
 
     def paths(self, env: Env) -> Mapping[str, Mapping[str, str]]:
         """Paths of providers whose variables the user did not set, by provider and path that a program sends."""
-        return {door.name: door.paths for door in self.providers if not door.is_set(env)}
+        return {provider.name: provider.paths for provider in self.providers if not provider.is_set(env)}
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         """Arguments and variables that make it use the base URLs `urls`."""
         if self.own.start is not None:
             return self.own.start(urls, arguments, env, cwd)
-        variables = {name: urls[door.name] for door in self.providers if door.name in urls for name in door.variables}
+        routed = (provider for provider in self.providers if provider.name in urls)
+        variables = {name: urls[provider.name] for provider in routed for name in provider.variables}
         return Started(list(arguments), variables)
 
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:

@@ -209,9 +209,9 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        closed = "" if self.forward else self.program.unroutable_reason(self.env)
-        if closed and not self.named_upstreams:
-            raise BadConfig(closed, way_out="use --forward, which leaves its addresses as they are")
+        reason = "" if self.forward else self.program.unroutable_reason(self.env)
+        if reason and not self.named_upstreams:
+            raise BadConfig(reason, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)
         unknown = next((name for name in self.named_upstreams if name not in upstreams), "")
         if unknown:
@@ -326,7 +326,7 @@ class RelayedProgram:
         started = await self.serve()
         try:
             # Before the program starts: signals may arrive at once.
-            passing = _SignalForwarder(asyncio.get_running_loop())
+            signals = _SignalForwarder(asyncio.get_running_loop())
             try:
                 child = subprocess.Popen(
                     [self.command[0], *started.arguments], env={**self.env, **started.env}, cwd=self.cwd
@@ -338,7 +338,7 @@ class RelayedProgram:
                 self.say(f"{self.command[0]}: {error.strerror}")
                 return CANNOT_EXECUTE
             self._has_run = True
-            passing.forward_to(child)
+            signals.forward_to(child)
             return await self._wait(child)
         finally:
             await self.close()

@@ -11,7 +11,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.block import text as text_block
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import Context
+from ctxtui.curation.context import Context, is_call
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.config.package_data import guard_rules
 from ctxtui.wire.registry import DIALECTS
@@ -25,7 +25,7 @@ class RiskReason(NamedTuple):
 
 
 class RequestRisks:
-    """Finds the reason to hold a request in what its blocks say. A block that was sent is not held again."""
+    """Finds the reason to hold a request in its blocks. A block that was held and then sent is not held again."""
 
     def __init__(self) -> None:
         self._guard = Guard(guard_rules())
@@ -54,7 +54,7 @@ class RequestRisks:
             return RiskReason()
         tree = Tree()
         context = Context(tree, tree.extend(ROOT, request.items), dialect, request.params)
-        return RiskReason(_loop(context, rules.repeats))
+        return RiskReason(_describe_loop(context, rules.repeats))
 
     def _secret(self, blocks: list[Block]) -> RiskReason:
         secrets = {
@@ -67,10 +67,10 @@ class RequestRisks:
         return RiskReason(text, frozenset(digest for digest, found in secrets.items() if found))
 
 
-def _loop(context: Context, repeats: int) -> str:
-    """The loop that the request ends with; held at every multiple of `repeats`, not at each request after it."""
-    calls = [loop for loop in find_loops(context, repeats) if _is_last(context, loop.exchanges[-1].answer)]
-    loop = calls[-1] if calls else None
+def _describe_loop(context: Context, repeats: int) -> str:
+    """Describe the loop that the request ends with at every multiple of `repeats`; "" for none."""
+    loops = [loop for loop in find_loops(context, repeats) if _is_last(context, loop.exchanges[-1].answer)]
+    loop = loops[-1] if loops else None
     if loop is None or loop.repeats % repeats or len(loop.exchanges) % loop.period:
         return ""
     names = ", ".join(context.reading(exchange.call).name for exchange in loop.exchanges[: loop.period])
@@ -78,5 +78,9 @@ def _loop(context: Context, repeats: int) -> str:
 
 
 def _is_last(context: Context, answer: tuple[int, ...]) -> bool:
-    """Whether nothing but text of the client follows the answer at these positions."""
-    return bool(answer) and not any(position > max(answer) for position in context.user_texts)
+    """Whether neither a call nor a text of the user follows the answer at these positions."""
+    if not answer:
+        return False
+    end = max(answer) + 1
+    has_later_call = any(is_call(item.block.kind) for item in context.items[end:])
+    return not has_later_call and not any(position >= end for position in context.user_texts)

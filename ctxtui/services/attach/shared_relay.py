@@ -46,7 +46,7 @@ _NUMBER: Final = re.compile(r"\b\d+\b")
 
 def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
     """The default upstreams, by the first segment of the path."""
-    return {**{door.name: door.url(env) for door in (ANTHROPIC, OPENAI, GOOGLE)}, **LOCAL_SERVERS}
+    return {**{provider.name: provider.url(env) for provider in (ANTHROPIC, OPENAI, GOOGLE)}, **LOCAL_SERVERS}
 
 
 @dataclass(slots=True)

@@ -27,7 +27,7 @@ _SPACE: Final = " \t\n\r"
 
 
 class StatusLineChange(NamedTuple):
-    """A change of `file`: its `backup` (None: the file did not exist), and the `replaced` status line ("": none)."""
+    """A change of `file`: its `backup` (None: there is none), and the `replaced` status line ("": none)."""
 
     file: Path
     backup: Path | None

@@ -26,7 +26,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
 
 END_BYTES: Final = 256 << 10
-"""Bytes read from the end of a transcript: more than the last twenty answers."""
+"""Bytes read from the end of a transcript, usually more than the last twenty answers."""
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64

@@ -38,15 +38,15 @@ def save_image(settings: Settings) -> str:
     candidates = commands(sys.platform, os.environ)
     if not candidates:
         raise NoImage("no desktop clipboard was found", way_out="save the picture and write @picture.png")
-    data = next((block_ for block_ in map(_run, candidates) if block_), b"")
-    block_ = make_file_block(data)
-    if block_.kind != IMAGE or block_.size is None:
+    data = next(filter(None, map(_run, candidates)), b"")
+    image = make_file_block(data)
+    if image.kind != IMAGE or image.size is None:
         raise NoImage(
             "no image in the clipboard",
             way_out=f"({' or '.join(command[0] for command in candidates)} must be installed)",
         )
     folder = data_dir(settings.data_dir) / "pasted"
-    path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.{block_.size.format}"
+    path = folder / f"{hashlib.sha256(data).hexdigest()[:12]}.{image.size.format}"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)

@@ -127,7 +127,7 @@ class ContextFiles:
         """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
-    def missing(self, text: str) -> list[str]:
+    def missing_paths(self, text: str) -> list[str]:
         """Paths that a message names and that do not exist."""
         return list_missing_files(text, self._cwd)
 
@@ -136,15 +136,16 @@ class ContextFiles:
         chat_model = self._chat_model
         if chat_model is None:
             return None
-        by = find_rates(
+        rates = find_rates(
             chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=prices_for(self._settings)
         )
-        usd = tokens * by.fresh if by is not None else None
+        usd = tokens * rates.fresh if rates is not None else None
         return None if charges_nothing(chat_model, usd) else usd
 
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
-        """Collect the content to send with the user's message `text` after the context `head`. Raises `NotAttached`,
-        and the errors of reading memory.
+        """Collect the content to send with the user's message `text` after the context `head`.
+
+        Raises `NotAttached`, and the errors of reading memory.
         """
         memory = self.memory_for(text)
         has_user_text = any(item.place.role == "user" for item in session.tree.items(head))
@@ -242,8 +243,9 @@ class ContextFiles:
 
 
 def describe_selection(chosen: Selection) -> str:
-    """Describe a selection in a line: ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole
-    ...``.
+    """Describe a selection in a line.
+
+    For example ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole``.
     """
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
     omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""

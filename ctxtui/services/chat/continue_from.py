@@ -31,7 +31,7 @@ from ctxtui.wire.translate.turns import THINKING, to_part
 
 CLAIM_SECONDS: Final = 2.0
 """Seconds to wait for another chat of this process that is being closed."""
-CHAT: str = "ctxtui chat"
+CHAT: Final = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
 
@@ -40,7 +40,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
 
     If the same stored session continues, `stored` is its id and `last` its last call, whose dialect is used. Otherwise
     `before` is the earlier conversation for a new session and `system` its system prompt; `title` and `origin` name its
-    source. `model` is the one of the last call in both cases ("": unknown).
+    source. `model` is that of the call that it continues from ("": unknown).
     """
 
     session: Session

@@ -172,9 +172,13 @@ class Host:
         await self.line.open()
         if not chat_model.endpoint.local:
             chat_model = await add_listed_details(chat_model, self.line, self.config)
+        self._use_model(chat_model)
+
+    def _use_model(self, chat_model: ChatModel) -> None:
         self.chat_model = chat_model
         self.files.set_model(chat_model)
-        self.tools.adjust_to_model(local=chat_model.endpoint.local) if self.tools is not None else None
+        if self.tools is not None:
+            self.tools.adjust_to_model(local=chat_model.endpoint.local)
 
     async def _announce_model(self) -> ChatModel:
         chat_model = await self._choose_model()
@@ -339,11 +343,9 @@ class Host:
         """Send the next requests to `chat_model` (another model or window), with parameters that fit."""
         if self.runner is None:
             return
-        self.chat_model, talk = chat_model, self.runner.conversation
-        self.files.set_model(chat_model)
-        self.tools.adjust_to_model(local=chat_model.endpoint.local) if self.tools is not None else None
-        params = params_for(chat_model, self.config.settings)
-        self.runner.conversation = self.with_edits(resume(self.session.tree, talk.head, talk.dialect, params))
+        self._use_model(chat_model)
+        params, old = params_for(chat_model, self.config.settings), self.runner.conversation
+        self.runner.conversation = self.with_edits(resume(self.session.tree, old.head, old.dialect, params))
         self.tell(ChatNews(None, (Described(window=chat_model.window),)))
 
     def keep_draft(self, text: str) -> None:

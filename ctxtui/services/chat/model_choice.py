@@ -154,10 +154,10 @@ def _keyring_command(name: str) -> str:
 async def _choose_compatible(
     base_url: str, provider: str, model: str, env: Mapping[str, str], *, key_over_http: bool
 ) -> ChatModel:
-    """A server at an address, in the dialect of `provider` (without one: OpenAI's Chat Completions, or Ollama's own).
+    """Choose a server by its address, in the dialect of `provider`.
 
-    Its kind and models are those that it describes, if it does. A key goes over plain http only to this machine, unless
-    `key_over_http` is set.
+    Without a `provider` that is OpenAI's Chat Completions, or Ollama's own API. Its kind and models are those that it
+    describes, if it does. A key goes over plain http only to this machine, unless `key_over_http` is set.
     """
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
@@ -181,14 +181,10 @@ async def _choose_compatible(
 
 
 async def _choose_running_server(kind: str, model: str, env: Mapping[str, str]) -> ChatModel:
-    servers = [server for server in await _find_servers(env) if server.endpoint.kind == kind]
+    servers = [server for server in await find_servers(env) if server.endpoint.kind == kind]
     if not servers:
         raise NotFound(f"{kind} does not answer on its port", way_out="start it, or give its address with --base-url")
     return _choose_of_server(servers[0], model)
-
-
-async def _find_servers(env: Mapping[str, str]) -> list[LocalServer]:
-    return await find_servers(env)
 
 
 def _choose_of_server(server: LocalServer, model: str) -> ChatModel:
@@ -213,7 +209,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
     for provider in providers_of(model):
         if key_for(provider, env):
             return _choose_hosted(provider, model, env)
-    servers = [server for server in await _find_servers(env) if server.models]
+    servers = [server for server in await find_servers(env) if server.models]
     candidates = [server for server in servers if not model or model in {served.id for served in server.models}]
     if candidates:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
@@ -268,7 +264,8 @@ def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
     """The top-level parameters of a chat's requests.
 
-    The answer limit is ``answer_tokens``, at most the model's own limit and a quarter of its window.
+    The answer limit is ``answer_tokens``, at most the model's own limit and a quarter of its window; Ollama's own API
+    gets none.
     """
     max_tokens = answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
     dialect = chat_model.endpoint.dialect
@@ -321,7 +318,7 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
     """List prices of `chat_model` in USD per million tokens of input and output.
 
-    None if unknown.
+    None if they are unknown, or prompts stay on this machine.
     """
     rates_ = (
         None if stays_on_machine(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)

@@ -55,7 +55,6 @@ class RequestEditor(Struct, eq=False):
         overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}
-
         return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
@@ -125,7 +124,7 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
 def estimate_tokens(block: Block) -> int:
     """Estimate the tokens of a block.
 
-    One for every four bytes of its JSON, `IMAGE_TOKENS` for an image.
+    One for every four bytes of its JSON, `IMAGE_TOKENS` for an image, 0 for a header.
     """
     if block.kind == HEADER:
         return 0

@@ -53,7 +53,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
     """A planned request: call `number` under `variant`, sent to `model` with `body`.
 
     - `input`: counted tokens; `answer`: maximum tokens.
-    - `usd`: maximum cost; None: no known price; 0 if it cannot be sent.
+    - `usd`: maximum cost; None: no known price; 0: nothing is charged, or it cannot be sent.
     - `recorded`: the step of the recorded answer.
     - `refused`: why it cannot be sent; "": it can.
     """

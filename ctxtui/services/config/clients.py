@@ -1,7 +1,7 @@
 """The clients whose sessions can be found on this machine.
 
-Folders, environment variables, processes. A new client is one record of `CLIENTS`; no other module names a client. Each
-record follows the client's own source or documentation (looked up in November 2026, in the versions of facts §13).
+Folders, environment variables, processes. A new client is one record of `CLIENTS`. Each record follows the client's own
+source or documentation (looked up in November 2026, in the versions of facts §13).
 """
 
 from __future__ import annotations
@@ -309,8 +309,9 @@ def find_client(source: str) -> KnownClient | None:
 
 
 def requests_variable(source: str, version: str) -> str:
-    """The variable that makes this version of a client record whole requests. "" if its recordings have them anyway, if
-    there is no such variable, or if the version is unknown.
+    """The variable that makes this version of a client record whole requests.
+
+    "" if its recordings have them anyway, if there is no such variable, or if the version is unknown.
     """
     client, version_match = find_client(source), re.match(r"(\d+)\.(\d+)\.(\d+)", version)
     if client is None or client.whole_since is None or version_match is None:

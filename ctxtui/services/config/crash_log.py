@@ -1,6 +1,7 @@
 """Writes the log file of a crash: error, traceback, versions.
 
-It has no variables, so that nothing of a recording is in it except for quotes in the error's message. One line of it,
+It has no values of variables: nothing of a recording's content is in it, except for quotes in the error's message. One
+line of it,
 for `ctxtui report-bug`, has the places alone: no message, no path outside of the installed packages.
 """
 
@@ -64,7 +65,7 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
     while current is not None and current not in chain:
         chain.append(current)
         current = current.__cause__ or current.__context__
-    return [{"type": _name_type(one), "frames": list(_describe_frames(one))[-_MAX_FRAMES:]} for one in chain]
+    return [{"type": _name_type(link), "frames": list(_describe_frames(link))[-_MAX_FRAMES:]} for link in chain]
 
 
 def _name_type(error: BaseException) -> str:

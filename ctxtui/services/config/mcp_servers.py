@@ -67,7 +67,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the server's name, program or address and project.
+        """Digest of the server's name, program or address, environment, headers and project.
 
         A permission is valid for this digest only.
         """

@@ -64,7 +64,7 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
 
 
 def log_dir(env: Mapping[str, str] | None = None) -> Path:
-    """The folder of crash logs."""
+    """The folder of crash logs and MCP servers' logs."""
     home = _ctxtui_home(env)
     if home is not None:
         return home / "log"

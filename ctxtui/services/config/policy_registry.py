@@ -32,8 +32,9 @@ def load_policies() -> Mapping[str, Policy]:
 
 
 def plugin_policy(plugin: Plugin) -> Policy | None:
-    """The policy of a plug-in: ``POLICY`` of a module, or an entry point's object. None with a reported trouble if it
-    is none.
+    """The policy of a plug-in: ``POLICY`` of a module, or an entry point's object.
+
+    None if it could not be loaded or is not a policy, which is reported as a trouble.
     """
     if plugin.trouble:
         return None
@@ -65,8 +66,9 @@ def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyConte
 
 
 def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> list[Step]:
-    """The steps of policies (by name) and profiles (by file), with settings given as ``key=value``. A setting goes to
-    each policy that has it. Raises `NotFound`, `BadConfig`.
+    """The steps of policies (by name) and profiles (by file), with settings given as ``key=value``.
+
+    A setting goes to each policy that has it. Raises `NotFound`, `BadConfig`.
     """
     every = load_policies()
     steps: list[Step] = []

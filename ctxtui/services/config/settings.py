@@ -204,7 +204,7 @@ _OWN_COMMAND: Final = {
 _THEME: Final = {
     "type": "object",
     "properties": {
-        **dict.fromkeys((*THEME_COLOURS,), _STRING),
+        **dict.fromkeys(THEME_COLOURS, _STRING),
         "dark": {"type": "boolean"},
         "variables": _table_of(_STRING),
     },

@@ -132,7 +132,10 @@ class Account(Struct, frozen=True):
         return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
     def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
-        """Maximum tokens of the recorded request of `call`; None if part of it is not recorded."""
+        """Maximum tokens of the request of `call`, whose report is partial.
+
+        None if its report is complete, or if part of the request is not recorded.
+        """
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):
@@ -141,7 +144,7 @@ class Account(Struct, frozen=True):
         return figures_.hi if figures_.counted and not describe_additions(searches, self.session.tree, call) else None
 
     def rates(self, call: Call) -> Rates | None:
-        """Rates of a call's tokens; None without a known price."""
+        """Rates of a call's tokens; None without usage or a known price."""
         return rates_for_call(call, self.table) if call.usage is not None else None
 
 

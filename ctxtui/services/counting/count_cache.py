@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.counting.counting import Bench, Counter, LocalCounts
+from ctxtui.services.counting.counting import Counter, LocalCounts
 from ctxtui.services.counting.labels import Labels
 from ctxtui.store.store import Store
 from ctxtui.tokens.features import Features
@@ -26,8 +26,8 @@ T = TypeVar("T")
 class CountCache:
     """The store's cache, usable from any thread; each thread opens its own connection.
 
-    Without `create`, a missing database is not created, and nothing is stored then. After an error, `trouble`, the
-    database is no longer used.
+    Without `create`, a missing database is not created, and nothing is stored then. `trouble` is an error of the
+    database, which is not used any more after it; None: none so far.
     """
 
     def __init__(self, path: Path, *, create: bool) -> None:
@@ -93,16 +93,15 @@ class CountCache:
 
 
 @contextmanager
-def cached_counter(settings: Settings, bench: Bench | None = None) -> Iterator[Counter]:
+def cached_counter(settings: Settings) -> Iterator[Counter]:
     """A counter that uses the cache if the database exists.
 
-    New counts are stored at the end of the block. `bench` counts (None: in this process). If the block raises, nothing
-    is stored.
+    New counts are stored at the end of the block, unless it raises.
     """
     cache = CountCache(database(settings.data_dir), create=False)
     local = LocalCounts()
     labels = Labels(settings.labels, local, cache.numbers)
-    counter = Counter(bench or local, cache.counts, labels)
+    counter = Counter(local, cache.counts, labels)
     try:
         yield counter
         cache.store_counts(counter.unsaved())

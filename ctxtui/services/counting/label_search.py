@@ -28,7 +28,7 @@ def can_stop() -> bool:
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Raise `Overdue` after `seconds` of processor time; only where it is `can_stop`.
+    """Raise `Overdue` after `seconds` of processor time; only where `can_stop` is true.
 
     Python's regular expressions check for signals while they search.
     """

@@ -149,8 +149,10 @@ def _read_segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Se
 
 
 def load_rules(tables: Mapping[str, Any]) -> Labelling:
-    """The user's rules, then third-party rules, then ctxtui's. The first rule of a name counts; `False` switches one
-    off. Invalid rules are skipped and reported (`plugins.troubles`).
+    """Load the user's rules, then third-party rules, then ctxtui's.
+
+    The first rule of a name counts; `False` switches one off. Invalid rules are skipped and reported
+    (`plugins.troubles`).
     """
     tables_: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
     for part in plugins.plugins(LABELS):

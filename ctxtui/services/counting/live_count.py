@@ -73,7 +73,7 @@ class LiveCount(Struct):
                 if part.new:
                     text = part.open + "".join(part.new)
                     part.new.clear()
-                    cut = settled_end(text, 0)
+                    cut = settled_end(text)
                     part.open = text[cut:]
                     work.append((part, text, cut))
         texts = [piece for _, text, cut in work for piece in (text[:cut], text[cut:]) if piece]
@@ -93,13 +93,12 @@ class LiveCount(Struct):
         return Features(thinking=words) if part.thinks else Features(text=words, letters=(part.length + tail) / 4)
 
 
-def settled_end(text: str, start: int) -> int:
-    """The last position from `start` on up to which the count of `text` is settled."""
-    cut = start
-    for match in _LINE_START.finditer(text, start):
+def settled_end(text: str) -> int:
+    """The last position up to which the count of `text` is settled; 0 if there is none."""
+    cut = 0
+    for match in _LINE_START.finditer(text):
         cut = match.end()
-    if cut == start and len(text) - start > MAX_UNCUT_CHARS:
+    if not cut and len(text) > MAX_UNCUT_CHARS:
         # A very long paragraph: a blank is nearly as good, and the finished block is counted exactly.
-        blank = text.rfind(" ", start, len(text) - 1)
-        cut = blank if blank > start else cut
+        cut = max(0, text.rfind(" ", 0, len(text) - 1))
     return cut

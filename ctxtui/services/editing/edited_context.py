@@ -256,8 +256,9 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
 
 
 def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
-    """Tokens of the last recorded answer's request under the edits (None: unknown), and of that answer and what
-    follows.
+    """Tokens of the last recorded answer's request under the edits, and of that answer and what follows.
+
+    (None, 0) if they are unknown, or no answer is recorded.
     """
     if edited.size is None or edited.count is None:
         return None, 0

@@ -1,7 +1,7 @@
 """Reads recordings that ctxtui makes between a client and its provider.
 
-``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them. They have every request and answer as sent, in the
-order and with the times of their bytes.
+``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them. They have requests and answers as sent, in the order
+and with the times of their bytes; parts that are too large or lost are named.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from ctxtui.wire.stream import StreamReader
 class PartialAnswer(Struct):
     """The partial answer to one request.
 
-    `feed` adds more of its stream; an answer that is not a stream of a known API has no blocks until it is complete.
+    `feed` adds more of its stream; an answer that is not a stream of a known API has no blocks.
     """
 
     _reader: StreamReader | None
@@ -64,7 +64,7 @@ class PartialAnswer(Struct):
 
     @property
     def blocks(self) -> tuple[tuple[str, str], ...]:
-        """Its blocks by kind and text."""
+        """Its blocks so far, each by kind and text."""
         return tuple((kind, "".join(texts)) for _, (kind, texts) in sorted(self._blocks.items()))
 
 
@@ -135,12 +135,12 @@ class AttachedHandler:
             yield Skipped(source.line, f"of an exchange that was not recorded: {name or 'without a name'}")
 
     def state_events(self) -> Iterable[Event]:
-        coming = self._partial_answers()
+        partial_answers = self._partial_answers()
         yield Described(title=self._exchanges.threads.title)
         yield from self._exchanges.threads.tips()
         # Requests that are held or being answered are not calls yet.
         yield from (thread.tip for thread in self._open.values() if thread.tip is not None)
-        yield from (AnswerGrew(thread, coming.get(thread, ())) for thread in sorted(self._answered))
+        yield from (AnswerGrew(thread, partial_answers.get(thread, ())) for thread in sorted(self._answered))
 
     def _partial_answers(self) -> dict[str, tuple[tuple[str, str], ...]]:
         """Partial answers by thread; only chunks received since the last call are parsed."""
@@ -213,7 +213,7 @@ class AttachedHandler:
             ),
         )
         self._open[name] = _OpenExchange(exchange=exchange)
-        yield from _tell_compaction(body, exchange, exchange.started)
+        yield from _report_compaction(body, exchange, exchange.started)
 
     def _handle_line(self, name: str, pending: _OpenExchange, line: dict[str, Json]) -> Iterator[Event]:
         time = as_time(line.get("at"))
@@ -251,7 +251,7 @@ class AttachedHandler:
         if pending.socket is None:
             return
         if by_client:
-            yield from _tell_compaction(frame.encode("utf-8", "replace"), pending.exchange, time)
+            yield from _report_compaction(frame.encode("utf-8", "replace"), pending.exchange, time)
         done = pending.socket.add_frame(frame, by_client, time)
         if done is not None:
             yield from self._finish(pending, done)
@@ -300,12 +300,12 @@ class AttachedHandler:
             return call
         try:
             request = DIALECTS[call.skeleton.dialect].decode_request(pending.sent, None)
-        except Malformed as error:
-            return replace(call, error=call.error or str(error))
+        except Malformed as malformed:
+            return replace(call, error=call.error or str(malformed))
         return replace(call, sent_head=self._tree.extend(ROOT, request.items), skeleton=request.skeleton)
 
 
-def _tell_compaction(body: bytes, exchange: Exchange, at: float | None) -> Iterator[Event]:
+def _report_compaction(body: bytes, exchange: Exchange, at: float | None) -> Iterator[Event]:
     """Report a request with which the client compacts its history, as soon as it passes."""
     if may_compact(exchange.path, body):
         compaction = recognize_compaction(exchange.path, parse_body(body))

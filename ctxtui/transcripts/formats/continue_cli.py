@@ -1,7 +1,4 @@
-"""Continue's sessions.
-
-One JSON with the messages, their tool results, and the usage of each answer.
-"""
+"""Continue's sessions: one JSON with messages, tool results, and the usage of each answer."""
 
 from __future__ import annotations
 
@@ -66,7 +63,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
                 messages.text(context_item.get("content")) for context_item in as_dicts(item.get("contextItems"))
             ]
             dialogue.add(make_message(role or "user", *context, *_message_parts(message.get("content"))))
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     unreported = _unreported_usage(session.get("usage"), reports)
     if unreported is not None:
         yield from emit_sum(tree, ids, Call("", "", usage=unreported), dialogue.unreported)

@@ -1,7 +1,4 @@
-"""Copilot CLI's event files: JSON lines of all events.
-
-Usage by call in some versions, else as a sum.
-"""
+"""Copilot CLI's event files: JSON lines of all events, with usage by call in some versions, else as a sum."""
 
 from __future__ import annotations
 
@@ -22,9 +19,9 @@ from ctxtui.transcripts.kit.fields import (
     as_count,
     as_dict,
     as_dicts,
+    as_number,
     as_str,
     as_time,
-    as_usd,
     compaction_detail,
     get_path,
     one_line,
@@ -42,7 +39,7 @@ _SILENT: Final = (
 )  # fmt: skip
 
 _SYSTEM: Final = "system"
-_BESIDE: Final = ("messageId", "requestId", "outputTokens", "turnId")
+_EXTRA_MEMBERS: Final = ("messageId", "requestId", "outputTokens", "turnId")
 """Members of an answer's record that its call keeps unchanged."""
 
 
@@ -140,7 +137,7 @@ class _CopilotHandler:
     def state_events(self) -> Iterator[Event]:
         yield self._about
         for thread in self._threads.values():
-            yield thread.dialogue.tip()
+            yield thread.dialogue.tip_event()
 
     def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
         """Return the thread of a record.
@@ -158,7 +155,7 @@ class _CopilotHandler:
         return CallSeen(call)
 
     def _set_context_size(self, tokens: int) -> Iterator[Event]:
-        """Set the context size that the client reports on the last request if that has no report."""
+        """Set the context size that the client reports on the main thread's last call, if that has no usage."""
         last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
         if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
             yield self._emit(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
@@ -224,7 +221,7 @@ class _CopilotHandler:
             parts.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
         items = make_message("assistant", *parts)
         id_ = as_str(data.get("apiCallId"))
-        extra: dict[str, Json] = {key: data[key] for key in _BESIDE if key in data}
+        extra: dict[str, Json] = {key: data[key] for key in _EXTRA_MEMBERS if key in data}
         call = self._requests.pop(id_, None)
         if call is None:
             answered_call = Call(
@@ -281,7 +278,7 @@ class CopilotTotals:
         self._tree, self._ids = tree, ids
         self._sums: dict[str, tuple[Usage | None, Usage]] = {}
         """By model: the sum of earlier counters, and the latest reading of the current one."""
-        self._beside: dict[str, Call] = {}
+        self._sum_calls: dict[str, Call] = {}
         """The call of each model's sum as last emitted."""
 
     def read(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
@@ -293,7 +290,7 @@ class CopilotTotals:
             model_calls = [call for call in calls.values() if call.model == model]
             silent = [call for call in model_calls if call.usage is None]
             requests = as_count(get_path(report, "requests", "count"))
-            total = self._advance_meter(model, used, began=0 < requests < len(model_calls))
+            total = self._advance_meter(model, used, has_restarted=0 < requests < len(model_calls))
             unreported = subtract(total, sum((call.usage for call in model_calls if call.usage), Usage.nothing()))
             if len(silent) == 1 and requests == len(model_calls) and unreported.input:
                 calls[silent[0].id] = replace(silent[0], usage=unreported)
@@ -304,13 +301,13 @@ class CopilotTotals:
             if data.get(key) is not None:
                 yield Outcome(key, value_text(data[key]))
 
-    def _advance_meter(self, model: str, used: Usage, began: bool) -> Usage:
+    def _advance_meter(self, model: str, used: Usage, has_restarted: bool) -> Usage:
         """Total of a model's counter, which now reads `used`.
 
-        The counter restarted if it counts fewer requests than are recorded (`began`), or reads less than before.
+        It restarted if it counts fewer requests than are recorded (`has_restarted`), or reads less than before.
         """
         base, last = self._sums.get(model, (None, used))
-        if model in self._sums and (began or used.input < last.input or used.output < last.output):
+        if model in self._sums and (has_restarted or used.input < last.input or used.output < last.output):
             base = base + last if base else last
         self._sums[model] = base, used
         return base + used if base else used
@@ -322,11 +319,11 @@ class CopilotTotals:
         request_count = as_count(get_path(report, "requests", "count"))
         unseen = max(0, request_count - sum(call.model == model for call in calls.values()))
         silent = [call for call in calls.values() if call.model == model and call.usage is None]
-        if model in self._beside:
-            self._beside[model] = replace(
-                self._beside[model], usage=unreported, extra={**call_extra, SUM: unseen or True}
+        if model in self._sum_calls:
+            self._sum_calls[model] = replace(
+                self._sum_calls[model], usage=unreported, extra={**call_extra, SUM: unseen or True}
             )
-            events: Iterable[Event] = [*mark_covered(silent), CallSeen(self._beside[model])]
+            events: Iterable[Event] = [*mark_covered(silent), CallSeen(self._sum_calls[model])]
         else:
             sum_call = Call("", "", model=model, usage=unreported, extra=call_extra)
             events = emit_sum(self._tree, self._ids, sum_call, silent, f"totals {model}", calls=unseen)
@@ -334,15 +331,12 @@ class CopilotTotals:
             if isinstance(event, CallSeen) and event.call.id in calls:
                 calls[event.call.id] = event.call
             elif isinstance(event, CallSeen):
-                self._beside[model] = event.call
+                self._sum_calls[model] = event.call
             yield event
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input includes cache reads and writes, unless it is smaller.
-
-    None without any input.
-    """
+    """Convert usage whose input includes cache reads and writes, unless it is less than these; None without input."""
     input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if input_tokens + read + written == 0:
@@ -355,5 +349,5 @@ def usage(report: dict[str, Json]) -> Usage | None:
         output=output,
         reasoning=as_count(report.get("reasoningTokens")),
         has_cache="cacheReadTokens" in report,
-        cost=as_usd(report.get("cost")) if "cost" in report and "requests" not in report else None,
+        cost=as_number(report.get("cost")) if "cost" in report and "requests" not in report else None,
     )

@@ -41,7 +41,7 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
         response = decode_stream(dialect, events)
         dialogue = Dialogue(tree, MAIN if n == 0 else f"answer {n + 1}", ids)
         all_events += [ThreadSeen(dialogue.thread, response.model)] if n else []
-        all_events += [dialogue.add_call(response.items, _make_call(dialect, response)), dialogue.tip()]
+        all_events += [dialogue.add_call(response.items, _make_call(dialect, response)), dialogue.tip_event()]
         if not response.complete and not response.error and n == len(streams) - 1:
             skipped = Skipped(data.count(b"\n") + 1, "the answer is cut off")
     return all_events, skipped

@@ -55,7 +55,7 @@ class _GeminiHandler:
         """Tool results of the last answer, by call; newer versions also write them as a separate message."""
         self._results_key = ""
         """Key of the message with them."""
-        self._told: set[str] = set()
+        self._answered_ids: set[str] = set()
         """Tool calls whose results are in separate messages."""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -63,13 +63,13 @@ class _GeminiHandler:
             self._about = replace(self._about, id=as_str(value["sessionId"]), title=as_str(value.get("summary")))
         if "$rewindTo" in value:
             id_ = as_str(value["$rewindTo"])
-            self._messages.cut(f"user {id_}")
-            self._messages.cut(f"gemini {id_}")
+            self._messages.remove_from(f"user {id_}")
+            self._messages.remove_from(f"gemini {id_}")
             return
         history = as_dicts(get_path(value, "$set", "messages"))
         if history:
             self._messages.clear()
-            self._told.clear()
+            self._answered_ids.clear()
         records = history or (as_dicts(value.get("messages")) if "type" not in value else [value])
         for n, message in enumerate(records):
             id_ = as_str(message.get("id")) or f"{source.line}.{n}"
@@ -77,7 +77,7 @@ class _GeminiHandler:
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._title)
-        yield self._dialogue.tip()
+        yield self._dialogue.tip_event()
 
     def _handle_message(
         self, message: dict[str, Json], id_: str, source: RawRecord, is_history: bool
@@ -94,7 +94,7 @@ class _GeminiHandler:
             self._tool_results = {
                 key: result
                 for n, result in enumerate(results)
-                if (key := _answered_call_id(result) or f"{n}") not in self._told
+                if (key := _answered_call_id(result) or f"{n}") not in self._answered_ids
             }
             self._put_results(id_)
         elif not is_history:
@@ -107,9 +107,9 @@ class _GeminiHandler:
         if not is_context:
             self._title = self._title or one_line(words)
         call_ids = set(filter(None, map(_answered_call_id, parts)))
-        self._told |= call_ids
+        self._answered_ids |= call_ids
         if call_ids & self._tool_results.keys():
-            self._messages.cut(self._results_key)
+            self._messages.remove_from(self._results_key)
             self._tool_results = {key: result for key, result in self._tool_results.items() if key not in call_ids}
         self._messages.put(f"user {id_}", make_message("user", *parts, mark="meta" if is_context else ""))
         if call_ids:

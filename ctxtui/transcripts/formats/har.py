@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, as_usd, get_path
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_number, as_str, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
@@ -45,7 +45,10 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(1, f"an entry that is not an object @ $.log.entries[{n}]")
             continue
         main_exchange = _exchange(entry)
-        for exchange in (main_exchange, *(replace(message, sender=main_exchange.sender) for message in _framed(entry))):
+        for exchange in (
+            main_exchange,
+            *(replace(message, sender=main_exchange.sender) for message in _socket_exchanges(entry)),
+        ):
             warmed = warm_up_id(exchange)
             if warmed:
                 exchanges.hold_warm_up(exchange, warmed)
@@ -60,8 +63,8 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
 
 def _exchange(entry: dict[str, Json]) -> Exchange:
     request, response = as_dict(entry.get("request")), as_dict(entry.get("response"))
-    started, lasted = as_time(entry.get("startedDateTime")), as_usd(entry.get("time"))
-    waited = [as_usd(get_path(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
+    started, lasted = as_time(entry.get("startedDateTime")), as_number(entry.get("time"))
+    waited = [as_number(get_path(entry, "timings", name)) for name in ("blocked", "dns", "connect", "send", "wait")]
     headers = [(as_str(header.get("name")), as_str(header.get("value"))) for header in as_dicts(request.get("headers"))]
     first = sum(ms for ms in waited if ms is not None and ms > 0) / 1000
     return Exchange(
@@ -78,7 +81,7 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
     )
 
 
-def _framed(entry: dict[str, Json]) -> Iterator[Exchange]:
+def _socket_exchanges(entry: dict[str, Json]) -> Iterator[Exchange]:
     """Yield the requests sent over an entry's WebSocket, each with its events."""
     talk = SocketExchanges(as_str(get_path(entry, "request", "url")))
     for frame in as_list(entry.get("_webSocketMessages")):

@@ -48,18 +48,18 @@ class _Agent:
         self._messages: list[list[Item]] = []
         """The context's messages; a compaction or an undo removes some."""
         self._in_step = False
-        """Whether an answer is being recorded, until which other messages wait."""
+        """Whether an answer is being recorded; other messages wait until it is complete."""
         self._request: dict[str, Json] = {}
         """The current request; empty if there is none, and in older files, which have only steps."""
         self._model = ""
         self._used: Usage | None = None
         """Usage reported for the step that ends next."""
-        self._said: list[Json] = []
+        self._answer_parts: list[Json] = []
         """Parts of its answer so far."""
         self._results: list[dict[str, Json]] = []
         """Results of its tools, which follow the answer."""
         self._timed: set[str] = set()
-        """Calls of tools whose time is sent with the result."""
+        """Ids of tool calls whose duration is sent with the result."""
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
@@ -115,10 +115,7 @@ class _Agent:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _apply_compaction(self, value: dict[str, Json]) -> None:
-        """Add a summary after the user messages that the client kept.
-
-        In older files, before the latest messages.
-        """
+        """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
@@ -168,12 +165,14 @@ class _Agent:
                     yield from self._end_request({}, value, source)
                 self._in_step = True
             case "content.part":
-                self._said.append(_convert_part(as_dict(event.get("part"))))
+                self._answer_parts.append(_convert_part(as_dict(event.get("part"))))
             case "tool.call":
                 name = as_str(event.get("name"))
                 if name in _TIMED_TOOLS or name.startswith("mcp__"):
                     self._timed.add(as_str(event.get("toolCallId")))
-                self._said.append(messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args")))
+                self._answer_parts.append(
+                    messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
+                )
             case "tool.result":
                 self._results.append(
                     _convert_result(event.get("toolCallId"), as_dict(event.get("result")), self._timed)
@@ -186,8 +185,8 @@ class _Agent:
     def _end_request(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
-        if self._request.get("kind") == _LOOP or used is not None or self._said:
-            items = make_message("assistant", *self._said) if self._said else []
+        if self._request.get("kind") == _LOOP or used is not None or self._answer_parts:
+            items = make_message("assistant", *self._answer_parts) if self._answer_parts else []
             call = self._make_call(as_str(event.get("messageId")), used, value, source)
             yield self.dialogue.add_call(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
@@ -195,7 +194,7 @@ class _Agent:
         self._in_step = False
         for message in self._deferred:
             self._add_items(message)
-        self._request, self._used, self._said, self._deferred = {}, None, [], []
+        self._request, self._used, self._answer_parts, self._deferred = {}, None, [], []
 
     def _handle_usage(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Handle a usage report: of the step that ends next, or of another kind of request.
@@ -252,7 +251,7 @@ class _FileHandler:
     def state_events(self) -> Iterator[Event]:
         talks = [agent.dialogue for agent in self._agents.values()]
         yield Described(source=NAME, title=next((talk.title for talk in talks if talk.title), ""))
-        yield from (talk.tip() for talk in talks)
+        yield from (talk.tip_event() for talk in talks)
 
 
 class KimiReader(LinesReader):
@@ -297,15 +296,15 @@ _FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
 _EMPTY: Final = "<system>Tool output is empty.</system>"
 _FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
 _BLANK: Final = ("", "Tool output is empty.")
-"""Outputs that the client takes for none."""
+"""Outputs that the client treats as empty."""
 _TIMED_TOOLS: Final = frozenset({"Agent", "AgentSwarm", "Bash", "FetchURL", "Glob", "Grep", "WebSearch"})
 """Tools whose results begin with the time that they took, as those of MCP do."""
 
 
 def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) -> dict[str, Json]:
-    """A tool's result as the client sends it.
+    """Convert a tool's result to the form in which the client sends it.
 
-    With its words on status and time before it, its note after it. `timed` are the calls whose time is sent.
+    The client's text about status and time precedes it, the note follows. `timed`: calls whose duration is sent.
     """
     failed, note = result.get("isError") is True, as_str(result.get("note"))
     milliseconds = result.get("durationMs") if as_str(id_) in timed else None

@@ -8,13 +8,13 @@ from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 
 NAME: Final = "livemcpbench"
-_ASKED: Final = frozenset({"Question", "question", "Annotator Metadata", "category"})
+_QUESTION_KEYS: Final = frozenset({"Question", "question", "Annotator Metadata", "category"})
 
 
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a list of tasks with questions and messages."""
     task = first_task(head)
-    return 0.9 if {"task_id", "messages"} <= task.keys() and _ASKED & task.keys() else 0.0
+    return 0.9 if {"task_id", "messages"} <= task.keys() and _QUESTION_KEYS & task.keys() else 0.0
 
 
 reader = json_reader(tasks_reader(NAME))

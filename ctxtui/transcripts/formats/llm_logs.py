@@ -44,7 +44,7 @@ def tool_item(row: Row) -> Item:
     )
 
 
-def attachment(row: Row) -> dict[str, Json]:
+def convert_attachment(row: Row) -> dict[str, Json]:
     """Convert an attached picture or document; one named only by path or URL stays a reference."""
     mime, data = as_str(row.get("type")), get_path(row.get("content"), "base64")
     if mime.startswith("image/") and isinstance(data, str):
@@ -143,7 +143,7 @@ class MessageStore:
         yield dialogue.add_call(answer_items, to_call(row), after=head)
 
     def extend(self, dialogue: Dialogue, tip: str) -> None:
-        """Extend the conversation to message `tip`, which is after its last turn if more was added since."""
+        """Set the conversation to the messages up to `tip`, in case more were added after its last turn."""
         chain = self._message_chain(tip)
         if not chain:
             return
@@ -200,7 +200,7 @@ class MessageStore:
         return {**payload, "type": as_str(row.get("type")) or "part", **({"text": text} if text else {})}
 
     def _find_attachment(self, ref: dict[str, Json]) -> dict[str, Json]:
-        return attachment(self._attachments.get(as_str(ref.get("id")), ref))
+        return convert_attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
     def _join_pieces(self, pieces: Json) -> str:
         """Join a text stored in pieces, some of which are fragments shared with other texts."""
@@ -229,7 +229,7 @@ class Responses:
         self._offered = group_by(tables.get("tool_responses", []), "response_id")
         self._fragments = {as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
         self._attachments = {as_str(row.get("id")): row for row in tables.get("attachments", [])}
-        self._beside = {
+        self._rows_by_response = {
             name: group_by(sorted(tables.get(name, []), key=lambda row: as_count(row.get("order"))), "response_id")
             for name in ("prompt_fragments", "system_fragments", "prompt_attachments")
         }
@@ -249,8 +249,8 @@ class Responses:
         ]
         dialogue.add(make_message("user", *results) if results else [])
         prompt = "\n".join(filter(None, [*self._fragment_texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
-        refs = [as_str(ref.get("attachment_id")) for ref in self._beside["prompt_attachments"].get(id_, [])]
-        files = [attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
+        refs = [as_str(ref.get("attachment_id")) for ref in self._rows_by_response["prompt_attachments"].get(id_, [])]
+        files = [convert_attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
         parts = [*([prompt] if prompt else []), *files]
         dialogue.add(make_message("user", *parts) if parts else [])
         calls = [
@@ -262,7 +262,10 @@ class Responses:
         yield dialogue.add_call(make_message("assistant", *thought, *texts, *calls), to_call(row))
 
     def _fragment_texts(self, table: str, id_: str) -> list[str]:
-        return [self._fragments.get(as_key(ref.get("fragment_id")), "") for ref in self._beside[table].get(id_, [])]
+        return [
+            self._fragments.get(as_key(ref.get("fragment_id")), "")
+            for ref in self._rows_by_response[table].get(id_, [])
+        ]
 
 
 def _tool_id(offered: Row) -> str:
@@ -284,26 +287,28 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     # For a while both schemas were written.
     old = [row for row in sorted(tables.get("responses", []), key=_sort_key) if as_str(row.get("id")) not in turn_ids]
     threads = {as_str(r.get("id")): r for r in [*tables.get("conversations", []), *tables.get("threads", [])]}
-    spoken = list(dict.fromkeys(_thread_id(row) for row in [*turns, *old]))
+    thread_ids = list(dict.fromkeys(_thread_id(row) for row in [*turns, *old]))
     # A fork without a turn of its own still has its history.
-    spoken += [id_ for id_, row in threads.items() if id_ not in spoken and row.get("tip_message_hash")]
-    roots = [id_ for id_ in spoken if as_str(threads.get(id_, {}).get("forked_from")) not in spoken] or spoken
+    thread_ids += [id_ for id_, row in threads.items() if id_ not in thread_ids and row.get("tip_message_hash")]
+    roots = [
+        id_ for id_ in thread_ids if as_str(threads.get(id_, {}).get("forked_from")) not in thread_ids
+    ] or thread_ids
     latest = {_thread_id(row): _sort_key(row) for row in sorted([*turns, *old], key=_sort_key)}
     main = max(roots, key=lambda id_: latest.get(id_, ("", "")), default="")
     ids, store, responses = Ids(), MessageStore(tables), Responses(tables)
     yield Described(main, as_str(threads.get(main, {}).get("name")), NAME, client="llm")
-    for name in sorted(spoken, key=lambda id_: (id_ != main, latest.get(id_, ("", "")), id_)):
+    for name in sorted(thread_ids, key=lambda id_: (id_ != main, latest.get(id_, ("", "")), id_)):
         row = threads.get(name, {})
         dialogue = Dialogue(tree, MAIN if name == main else name, ids)
         origin = as_str(row.get("forked_from"))
-        parent = (MAIN if origin == main else origin) if origin in spoken and origin != name else ""
+        parent = (MAIN if origin == main else origin) if origin in thread_ids and origin != name else ""
         yield ThreadSeen(dialogue.thread, as_str(row.get("name")), parent)
         for row_ in (row_ for row_ in [*old, *turns] if _thread_id(row_) == name):
             yield from (
                 store.add_turn(dialogue, row_) if "tip_message_hash" in row_ else responses.add_response(dialogue, row_)
             )
         store.extend(dialogue, as_str(row.get("tip_message_hash")))
-        yield dialogue.tip()
+        yield dialogue.tip_event()
 
 
 def _sort_key(row: Row) -> tuple[str, str]:

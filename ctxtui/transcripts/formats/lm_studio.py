@@ -1,7 +1,4 @@
-"""LM Studio's server logs.
-
-Text lines with JSON bodies of requests, answers or streamed packets.
-"""
+"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Pending(Struct):
-    """A request without an answer yet, and the packets received for it."""
+    """A request, the packets of its answer that are not joined yet, and its usage."""
 
     exchange: Exchange
     packets: list[Json] = field(default_factory=list)

@@ -1,6 +1,6 @@
-"""LM Studio's server logs without request bodies.
+"""LM Studio's server logs without request bodies, only with the number of messages and the tokens.
 
-The number of messages and the tokens of each request. Each request of a conversation has more messages than the one
+Each request of a conversation has more messages than the one
 before; otherwise a new conversation starts. Answers of ``/v1/responses`` are logged in full, and name the answer that
 they continue from, which decides first.
 """
@@ -22,8 +22,10 @@ from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio counts"
 _HEAD: Final = r"^[^\n]{0,40}?(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[^\n]{0,300}?"
-_ASKED: Final = re.compile(_HEAD + r"Running chat completion on conversation with ([\d,]{1,9}) messages?", re.MULTILINE)
-_ANSWERED: Final = re.compile(_HEAD + r"Generated [\w-]+ \S+ response:[ \t]*\n?(?=\{)", re.MULTILINE)
+_REQUEST_LINE: Final = re.compile(
+    _HEAD + r"Running chat completion on conversation with ([\d,]{1,9}) messages?", re.MULTILINE
+)
+_ANSWER_LINE: Final = re.compile(_HEAD + r"Generated [\w-]+ \S+ response:[ \t]*\n?(?=\{)", re.MULTILINE)
 _TOKENS: Final = re.compile(
     r"\"?(prompt_tokens|completion_tokens|input_tokens|output_tokens|cached_tokens)\"?\s*:\s*([\d,]{1,15})"
 )
@@ -37,7 +39,7 @@ _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 def sniff(head: bytes, name: str) -> float:
     """Confidence that `head` begins a log with counts alone."""
     text = file_head.decode_head(head)
-    match = _ASKED.search(text) or _ANSWERED.search(text)
+    match = _REQUEST_LINE.search(text) or _ANSWER_LINE.search(text)
     return 0.95 if match and not _BODY.search(text) else 0.0
 
 
@@ -48,11 +50,11 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
     """Yield a call for each request with recorded tokens; a thread for each conversation."""
-    ids, talk, before, number = Ids(), None, 0, 0
+    ids, dialogue, before, number = Ids(), None, 0, 0
     by_answer: dict[str, Dialogue] = {}
     requests = list(_find_requests(text))
     for n, match in enumerate(requests):
-        messages = int(match[2].replace(",", "") or 0) if match.re is _ASKED else 0
+        messages = int(match[2].replace(",", "") or 0) if match.re is _REQUEST_LINE else 0
         end = requests[n + 1].start() if n + 1 < len(requests) else len(text)
         figures = {name: int(value.replace(",", "") or 0) for name, value in _TOKENS.findall(text, match.end(), end)}
         input_tokens, output_tokens = (
@@ -62,20 +64,20 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
         if input_tokens is None:
             yield Skipped(text.count("\n", 0, match.start()) + 1, "a request without prompt_tokens")
             continue
-        answer = _ANSWERED.search(text, match.start(), end)
+        answer = _ANSWER_LINE.search(text, match.start(), end)
         # The first of equal keys counts: the answer's own id.
-        named = dict(reversed(_IDS.findall(text, answer.end(), end))) if answer else {}
-        earlier = by_answer.get(named.get("previous_response_id", ""))
+        answer_ids = dict(reversed(_IDS.findall(text, answer.end(), end))) if answer else {}
+        earlier = by_answer.get(answer_ids.get("previous_response_id", ""))
         if earlier is not None:
-            talk = earlier
-        elif talk is None or messages <= before:
+            dialogue = earlier
+        elif dialogue is None or messages <= before:
             number += 1
-            talk = Dialogue(tree, MAIN if number == 1 else f"conversation-{number}", ids)
+            dialogue = Dialogue(tree, MAIN if number == 1 else f"conversation-{number}", ids)
             if number > 1:
-                yield ThreadSeen(talk.thread, f"conversation {number}", MAIN)
+                yield ThreadSeen(dialogue.thread, f"conversation {number}", MAIN)
         before = messages
-        if "id" in named:
-            by_answer[named["id"]] = talk
+        if "id" in answer_ids:
+            by_answer[answer_ids["id"]] = dialogue
         cached = figures.get("cached_tokens")
         usage = Usage(
             max(0, input_tokens - (cached or 0)),
@@ -84,7 +86,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
             has_cache=cached is not None,
         )
         ended = parse_timestamp(answer[1].replace("T", " ")) if answer else None
-        started = parse_timestamp(match[1].replace("T", " ")) if match.re is _ASKED else None
+        started = parse_timestamp(match[1].replace("T", " ")) if match.re is _REQUEST_LINE else None
         line = match[0] + text[match.end() : end].partition("\n")[0]
         # The model's tag comes before "Running".
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
@@ -97,20 +99,20 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
             usage=usage,
             fidelity=Fidelity.TOTALS,
         )
-        event: CallSeen = talk.add_call([], call)
+        event: CallSeen = dialogue.add_call([], call)
         yield event
-    if talk is not None:
+    if dialogue is not None:
         yield Described(title=f"{len(requests)} requests to a local server")
 
 
 def _find_requests(text: str) -> Iterator[re.Match[str]]:
     """Yield the start of each request: its ``Running chat completion`` line, else its answer."""
-    runs = False
-    every = [*_ASKED.finditer(text), *_ANSWERED.finditer(text)]
+    has_open_request = False
+    every = [*_REQUEST_LINE.finditer(text), *_ANSWER_LINE.finditer(text)]
     for request_match in sorted(every, key=lambda match: match.start()):
-        if request_match.re is _ASKED or not runs:
+        if request_match.re is _REQUEST_LINE or not has_open_request:
             yield request_match
-        runs = request_match.re is _ASKED
+        has_open_request = request_match.re is _REQUEST_LINE
 
 
 reader = whole_reader(_parse)

@@ -1,7 +1,4 @@
-"""mini-SWE-agent's trajectories.
-
-One JSON with messages and the provider's answers in them, or a bare list.
-"""
+"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers, or a bare list."""
 
 from __future__ import annotations
 
@@ -17,7 +14,7 @@ from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str, as_time, as_usd, get_path
+from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_number, as_str, as_time, get_path
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import read_outcomes
 from ctxtui.wire import openai_chat, openai_responses
@@ -41,7 +38,7 @@ def sniff(head: bytes, name: str) -> float:
     messages = as_dicts(first)
     if not messages or not all(message.keys() >= _PLAIN for message in messages[:-1]):
         return 0.0
-    # A bare list is only chat messages, so the file name decides.
+    # A bare list may be any chat messages, so the file name or a member `extra` decides.
     is_mini_swe = ".traj" in name or "mini" in name or any("extra" in message for message in messages)
     return 0.7 if is_mini_swe and "role" in messages[0] else 0.0
 
@@ -56,7 +53,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     dialogue = Dialogue(tree)
     for n, message in enumerate(messages):
         yield from _add_message(dialogue, message, model, f"$.messages[{n}]")
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     name = as_str(trajectory.get("instance_id")) or as_str(info.get("instance_id"))
     cwd = as_str(get_path(info, "config", "environment", "cwd"))
     yield Described(id=name, title=name or dialogue.title, cwd=cwd, version=as_str(info.get("mini_version")))
@@ -89,7 +86,7 @@ def _find_call(message: dict[str, Json], model: str) -> Call:
         response = module.decode_response(answer)
     except Malformed:
         return replace(base_call, extra={"response": answer})
-    cost = as_usd(message_extra.get("cost"))
+    cost = as_number(message_extra.get("cost"))
     usage = replace(response.usage, cost=cost) if response.usage and cost is not None else response.usage
     return replace(
         base_call,

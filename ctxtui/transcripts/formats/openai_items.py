@@ -58,7 +58,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         yield dialogue.add_call(
             answer_items, Call(response_id if response_id.startswith("resp_") else "", "", provider="openai")
         )
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     yield Described(title=dialogue.title)
 
 

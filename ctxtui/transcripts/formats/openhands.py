@@ -25,9 +25,9 @@ from ctxtui.transcripts.kit.fields import (
     as_dict,
     as_dicts,
     as_list,
+    as_number,
     as_str,
     as_time,
-    as_usd,
     compaction_detail,
     get_path,
 )
@@ -80,7 +80,7 @@ class _Meter(Struct):
         """Return the usage since the last report; None if no prompt tokens were used."""
         totals = as_dict(report.get("accumulated_token_usage"))
         now = tuple(as_count(totals.get(name)) for name in _FIGURES)
-        cost = as_usd(report.get("accumulated_cost")) or 0.0
+        cost = as_number(report.get("accumulated_cost")) or 0.0
         prompt, output, read, written, reasoning = (a - b for a, b in zip(now, self.figures, strict=True))
         spent = cost - self.cost
         self.model, self.figures, self.cost = as_str(report.get("model_name")), now, cost
@@ -99,10 +99,10 @@ class Events:
         self._dialogue = Dialogue(tree, ids=self._ids)
         self._tree = tree
         self._about = Described(source=NAME)
-        self._said: list[tuple[str, list[Item]]] = []
+        self._context_items: list[tuple[str, list[Item]]] = []
         """Items of the context with their event's id, by which a condensation names them."""
         self._meters: dict[str, _Meter] = {}
-        self._due: Usage | None = None
+        self._pending_usage: Usage | None = None
         """Usage of the main model that was reported for an answer that is not recorded yet."""
         self._response = ""
         """Response id of the last answer, which may be several events."""
@@ -129,10 +129,10 @@ class Events:
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._dialogue.title)
-        yield self._dialogue.tip()
+        yield self._dialogue.tip_event()
 
     def _add_items(self, value: dict[str, Json], items: list[Item]) -> None:
-        self._said.append((as_str(value.get("id")), items))
+        self._context_items.append((as_str(value.get("id")), items))
         self._dialogue.add(items)
 
     def _add_answer(self, kind: str, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -142,16 +142,16 @@ class Events:
         if response and response == self._response:
             # An answer with several calls is recorded as one event per call.
             more = [item for item in items if item.block.kind == "tool_call"]
-            self._said.append((as_str(value.get("id")), more))
+            self._context_items.append((as_str(value.get("id")), more))
             extended = self._dialogue.extend_answer(more)
             yield from [extended] if extended else []
             return
         self._response = response
-        self._said.append((as_str(value.get("id")), items))
+        self._context_items.append((as_str(value.get("id")), items))
         yield self._dialogue.add_call(items, self._make_call(response, value, source))
 
     def _make_call(self, id_: str, value: dict[str, Json], source: RawRecord) -> Call:
-        usage, self._due = self._due, None
+        usage, self._pending_usage = self._pending_usage, None
         model = next((self._meters[name].model for name in _MAIN if name in self._meters), "")
         span, ended = (source.start, source.end), as_time(value.get("timestamp"))
         return Call(id_, "", model=model, ended=ended, usage=usage, line=source.line, bytes_=span)
@@ -168,10 +168,10 @@ class Events:
 
     def _add_usage(self, name: str, used: Usage, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         if name in _MAIN:
-            if self._due is not None:
+            if self._pending_usage is not None:
                 # The answer of the last report was never recorded.
                 yield self._dialogue.add_call([], self._make_call("", value, source))
-            self._due = used
+            self._pending_usage = used
             return
         side = Dialogue(self._tree, name, self._ids)
         call = Call("", "", model=self._meters[name].model, ended=as_time(value.get("timestamp")), usage=used)
@@ -180,12 +180,12 @@ class Events:
 
     def _condense(self, value: dict[str, Json]) -> None:
         forgotten_ids = {as_str(id_) for id_ in as_list(value.get("forgotten_event_ids"))}
-        remaining = [(id_, items) for id_, items in self._said if id_ not in forgotten_ids]
+        remaining = [(id_, items) for id_, items in self._context_items if id_ not in forgotten_ids]
         summary = as_str(value.get("summary"))
         if summary:
             at_ = min(as_count(value.get("summary_offset")), len(remaining))
             remaining.insert(at_, (as_str(value.get("id")), messages.make_message("user", summary, mark="summary")))
-        self._said = remaining
+        self._context_items = remaining
         self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in remaining:
             self._dialogue.add(items)

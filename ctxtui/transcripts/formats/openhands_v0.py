@@ -26,9 +26,9 @@ from ctxtui.transcripts.kit.fields import (
     as_dict,
     as_dicts,
     as_list,
+    as_number,
     as_str,
     as_time,
-    as_usd,
     compaction_detail,
     get_path,
 )
@@ -59,7 +59,7 @@ class _EventHandler:
         self._threads = [Dialogue(tree, MAIN, self._ids)]
         """The main thread, and those of the delegates that are at work; the last one is the current one."""
         self._delegates = 0
-        self._said: list[list[tuple[Json, list[Item]]]] = [[]]
+        self._context_items: list[list[tuple[Json, list[Item]]]] = [[]]
         """For each of these threads: items of its context with their event's id, by which a condensation names them."""
         self._answered: set[str] = set()
         """Response ids of the recorded answers."""
@@ -97,11 +97,11 @@ class _EventHandler:
     def state_events(self) -> Iterator[Event]:
         yield Described(source=NAME, title=self._threads[0].title, client="openhands")
         for dialogue in self._threads:
-            yield dialogue.tip()
+            yield dialogue.tip_event()
 
     def _add_items(self, value: dict[str, Json], items: Iterable[Item]) -> None:
         item_list = list(items)
-        self._said[-1].append((value.get("id"), item_list))
+        self._context_items[-1].append((value.get("id"), item_list))
         self._current_dialogue.add(item_list)
 
     def _add_answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -111,7 +111,7 @@ class _EventHandler:
             return
         self._answered.add(id_)
         items = messages.message_items(as_dict(get_path(response, "choices", 0, "message")))
-        self._said[-1].append((value.get("id"), items))
+        self._context_items[-1].append((value.get("id"), items))
         call = Call(
             id_,
             "",
@@ -125,14 +125,14 @@ class _EventHandler:
         yield self._current_dialogue.add_call(items, call)
 
     def _with_cost(self, usage: Usage | None, value: dict[str, Json]) -> Usage | None:
-        total = as_usd(get_path(value, "llm_metrics", "accumulated_cost"))
+        total = as_number(get_path(value, "llm_metrics", "accumulated_cost"))
         spent, self._cost = (total or self._cost) - self._cost, total or self._cost
         return replace(usage, cost=spent) if usage is not None and usage.cost is None and spent > 0 else usage
 
     def _add_observation(self, value: dict[str, Json], observation: str) -> Iterator[Event]:
         if observation == "delegate" and len(self._threads) > 1:
-            self._said.pop()
-            yield self._threads.pop().tip()
+            self._context_items.pop()
+            yield self._threads.pop().tip_event()
         metadata = as_dict(value.get("tool_call_metadata"))
         if metadata:
             message = {"role": "tool", "content": _content_of(value), "name": metadata.get("function_name")}
@@ -156,7 +156,7 @@ class _EventHandler:
             self._add_items(value, messages.make_message("user", text, *pictures))
             return
         items = messages.make_message("assistant", text)
-        self._said[-1].append((value.get("id"), items))
+        self._context_items[-1].append((value.get("id"), items))
         usage = self._with_cost(_last_usage(value), value)
         ended, span = as_time(value.get("timestamp")), (source.start, source.end)
         yield self._current_dialogue.add_call(
@@ -168,7 +168,7 @@ class _EventHandler:
         name = f"delegate {self._delegates}"
         yield ThreadSeen(name, agent or name, self._current_dialogue.thread)
         self._threads.append(Dialogue(self._tree, name, self._ids))
-        self._said.append([])
+        self._context_items.append([])
 
     def _condense(self, value: dict[str, Json], args: dict[str, Json]) -> None:
         first, last = args.get("forgotten_events_start_id"), args.get("forgotten_events_end_id")
@@ -176,14 +176,14 @@ class _EventHandler:
         if isinstance(first, int) and isinstance(last, int):
             forgotten_ids = [
                 *forgotten_ids,
-                *(id_ for id_, _ in self._said[-1] if isinstance(id_, int) and first <= id_ <= last),
+                *(id_ for id_, _ in self._context_items[-1] if isinstance(id_, int) and first <= id_ <= last),
             ]
-        remaining = [(id_, items) for id_, items in self._said[-1] if id_ not in forgotten_ids]
+        remaining = [(id_, items) for id_, items in self._context_items[-1] if id_ not in forgotten_ids]
         summary = as_str(args.get("summary"))
         if summary:
             at_ = min(as_count(args.get("summary_offset")), len(remaining))
             remaining.insert(at_, (value.get("id"), messages.make_message("user", summary, mark="summary")))
-        self._said[-1] = remaining
+        self._context_items[-1] = remaining
         self._current_dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, NAME))
         for _, items in remaining:
             self._current_dialogue.add(items)

@@ -59,27 +59,27 @@ class _QwenHandler:
         if name not in self._threads:
             self._threads[name] = Dialogue(self._tree, name, self._ids)
             yield ThreadSeen(name, as_str(value.get("agentName")) or name, MAIN)
-        talk = self._threads[name]
+        dialogue = self._threads[name]
         if "parentUuid" in value:
             parent = value["parentUuid"]
-            talk.head = ROOT if parent is None else self._ends.get(as_str(parent), talk.head)
+            dialogue.head = ROOT if parent is None else self._ends.get(as_str(parent), dialogue.head)
         content = as_dict(value.get("message"))
         match value.get("type"):
             case "assistant":
-                yield talk.add_call(
+                yield dialogue.add_call(
                     make_message("model", *google.convert_parts(content.get("parts"))), _make_call(value, source)
                 )
             case "user" | "tool_result":
-                talk.add(make_message("user", *google.convert_parts(content.get("parts"))))
+                dialogue.add(make_message("user", *google.convert_parts(content.get("parts"))))
             case "system":
-                yield from self._handle_system(talk, value)
-        self._ends[as_str(value.get("uuid"))] = talk.head
+                yield from self._handle_system(dialogue, value)
+        self._ends[as_str(value.get("uuid"))] = dialogue.head
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._threads[MAIN].title)
-        yield from (talk.tip() for talk in self._threads.values())
+        yield from (dialogue.tip_event() for dialogue in self._threads.values())
 
-    def _handle_system(self, talk: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
+    def _handle_system(self, dialogue: Dialogue, value: dict[str, Json]) -> Iterator[Event]:
         payload, happened = as_dict(value.get("systemPayload")), as_time(value.get("timestamp"))
         event = as_dict(payload.get("uiEvent"))
         match value.get("subtype"):
@@ -87,10 +87,10 @@ class _QwenHandler:
                 self._about = replace(self._about, title=as_str(payload.get("customTitle")))
             case "chat_compression":
                 history = google.contents_items(payload.get("compressedHistory"))
-                talk.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
+                dialogue.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
                 words = as_str(event.get("error_message")) or as_str(event.get("error"))
-                yield Happened("api error", words, at=happened, thread=talk.thread)
+                yield Happened("api error", words, at=happened, thread=dialogue.thread)
 
 
 def _make_call(value: dict[str, Json], source: RawRecord) -> Call:

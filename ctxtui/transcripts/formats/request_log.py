@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_number, as_str, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import LOGS, json_reader
@@ -51,7 +51,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
             yield Skipped(number, f"no log: {value_text(log)}")
             continue
         yield Described(window=as_count(log.get("context_window")))
-        yield from exchanges.add_exchange(_exchange(log), partial(_with_cost, as_usd(log.get("cost"))))
+        yield from exchanges.add_exchange(_exchange(log), partial(_with_cost, as_number(log.get("cost"))))
     yield from exchanges.threads.settle()
     yield Described(title=exchanges.threads.title)
 
@@ -64,7 +64,7 @@ def _exchange(log: dict[str, Json]) -> Exchange:
     body: dict[str, Json] = {"model": model}
     body |= {key: request.pop(key) for key in _CONTEXT[1:] if key in request}
     body |= {key: item for key, item in request.items() if key != "model"}
-    ended, latency = as_time(log.get("timestamp")), as_usd(log.get("latency_sec"))
+    ended, latency = as_time(log.get("timestamp")), as_number(log.get("latency_sec"))
     started = max(0.0, ended - latency) if ended is not None and latency is not None else as_time(answer.get("created"))
     return Exchange(canonical.dumps(body), canonical.dumps(answer) if answer else b"", started=started, ended=ended)
 

@@ -17,7 +17,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd, one_line
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_number, as_str, as_time, one_line
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord
@@ -60,7 +60,7 @@ class _SearchHandler:
         """The configured models of the root (True) and of the children."""
         self._spent: list[tuple[float, Usage]] = []
         """Usage of the root's calls from the experiment's account, with the time of each answer."""
-        self._asked: dict[str, float | None] = {}
+        self._request_times: dict[str, float | None] = {}
         """Time at which a thread's last message was recorded, which is the start of its request."""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
@@ -74,7 +74,7 @@ class _SearchHandler:
     def state_events(self) -> Iterator[Event]:
         yield Described(source=NAME, title=self.threads[MAIN].title)
         for dialogue in self.threads.values():
-            yield dialogue.tip()
+            yield dialogue.tip_event()
 
     def _handle_turn(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         role, content, time = as_str(value.get("role")), value.get("content"), as_time(value.get("timestamp"))
@@ -91,7 +91,7 @@ class _SearchHandler:
                 "",
                 "",
                 model=as_str(value.get("model")),
-                started=self._asked.pop(name, None),
+                started=self._request_times.pop(name, None),
                 ended=time,
                 usage=_parse_usage(as_dict(value.get("usage")) or value),
                 line=source.line,
@@ -102,10 +102,10 @@ class _SearchHandler:
         elif value.get("code_executed") is not None:
             # A note of executed code; the model gets the result in the next message.
             result = value_text(value.get("execution_result"))
-            self._asked[name] = time
+            self._request_times[name] = time
             yield Happened("code", one_line(f"{value_text(value['code_executed'])} → {result}"), name, time)
         else:
-            self._asked[name] = time
+            self._request_times[name] = time
             dialogue.add(make_message(role or "user", text))
 
     def _handle_trial(self, value: dict[str, Json]) -> Iterator[Event]:
@@ -127,9 +127,9 @@ class _SearchHandler:
             dialogue.add_call(make_message("assistant", value_text(value.get("response"))), call).call
         )
         for key in ("score", "valid", "error"):
-            found_ = as_dict(value.get("metrics")).get(key)
-            if found_ is not None:
-                yield Outcome(f"{name}: {key}", value_text(found_))
+            figure = as_dict(value.get("metrics")).get(key)
+            if figure is not None:
+                yield Outcome(f"{name}: {key}", value_text(figure))
 
     def _fill_call(self, call: Call) -> CallSeen:
         """Fill fields that a call's record lacks from the configuration and the account."""
@@ -152,7 +152,7 @@ class _SearchHandler:
     def read_configuration(self, value: dict[str, Json]) -> Iterator[Event]:
         """Read the models and their prices from the experiment's ``config.json``.
 
-        Several children give no model.
+        A list of several models gives none.
         """
         for is_root, names in ((True, _ROOT), (False, _CHILDREN)):
             models = next((value[name] for name in names if value.get(name)), None)
@@ -160,7 +160,7 @@ class _SearchHandler:
             if as_str(model.get("model")):
                 self._models[is_root] = _Model(
                     as_str(model["model"]),
-                    *(as_usd(model.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
+                    *(as_number(model.get(f"cost_per_million_{way}_tokens")) for way in ("input", "output")),
                 )
         yield from map(self._fill_call, self._calls.values())
 
@@ -168,8 +168,8 @@ class _SearchHandler:
 class _CompanionHandler:
     """Handles a file of the experiment other than the log: its configuration or its account."""
 
-    def __init__(self, take: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
-        self._handle = take
+    def __init__(self, handle: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
+        self._handle = handle
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         return self._handle(value)
@@ -202,7 +202,7 @@ def _parse_usage(cost: dict[str, Json]) -> Usage | None:
         return None
     read = as_count(cost.get("cache_read_input_tokens", cost.get("cache_read_tokens")))
     written = as_count(cost.get("cache_creation_input_tokens", cost.get("cache_creation_tokens")))
-    spent = next((as_usd(cost[key]) for key in ("total_cost", "cost", "cost_usd") if key in cost), None)
+    spent = next((as_number(cost[key]) for key in ("total_cost", "cost", "cost_usd") if key in cost), None)
     return Usage(
         fresh=as_count(cost.get("input_tokens")),
         cache_read=read,
@@ -224,8 +224,8 @@ class RootLogReader(LinesReader):
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:
-        take = {CONFIGURATION: self._search.read_configuration, ACCOUNT: self._search.read_account}.get(name)
-        return LinesReader(_CompanionHandler(take) if take is not None else self._search)
+        handle = {CONFIGURATION: self._search.read_configuration, ACCOUNT: self._search.read_account}.get(name)
+        return LinesReader(_CompanionHandler(handle) if handle is not None else self._search)
 
 
 reader = RootLogReader

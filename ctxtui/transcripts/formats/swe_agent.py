@@ -18,7 +18,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_usd, get_path
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_number, as_str, get_path
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import read_outcomes, value_text
 
@@ -55,7 +55,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         if len(steps) == dialogue.calls + 1:
             # The last answer ended the run and is not in the history.
             yield dialogue.add_call(messages.message_items(_answer_message(steps[-1])), Call("", "", model=model))
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     yield Described(title=dialogue.title)
     info = as_dict(trajectory.get("info"))
     yield from read_outcomes(info)
@@ -69,7 +69,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 def _total_usage(stats: dict[str, Json]) -> Usage | None:
     """Total usage of the run, the only figures recorded."""
     tokens_sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
-    cost = as_usd(stats.get("instance_cost")) or None
+    cost = as_number(stats.get("instance_cost")) or None
     return Usage(tokens_sent, output=received, has_cache=False, cost=cost) if tokens_sent else None
 
 
@@ -98,7 +98,7 @@ def _add_steps(dialogue: Dialogue, steps: list[dict[str, Json]], model: str) -> 
             yield from messages.add_message(
                 dialogue, _with_call_id(message), lambda _: None, f"$.trajectory[{n}].query[{k}]"
             )
-        took = as_usd(step.get("execution_time"))
+        took = as_number(step.get("execution_time"))
         call = Call("", "", model=model, extra={"execution_time": took} if took is not None else {})
         yield dialogue.add_call(messages.message_items(_answer_message(step)), call)
         observation = step.get("observation")

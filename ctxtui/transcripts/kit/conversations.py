@@ -44,8 +44,8 @@ _NOTHING: Final = ("", "", "")
 class ClientThread(Struct, frozen=True):
     """The thread of a request as named by its recording.
 
-    Its id, label, and the id of the parent thread. `aside`: side requests, each of which begins a new context.
-    `may_lead`: may become the main thread if it has most calls and no `parent`.
+    Its id (`name`), label, and the id of the parent thread. `aside`: a thread of side requests; each begins a new
+    context. `may_lead`: may become the main thread if it has most calls and no `parent`.
     """
 
     name: str
@@ -58,8 +58,8 @@ class ClientThread(Struct, frozen=True):
 class Conversation(Struct, kw_only=True, eq=False):
     """One thread: its calls in order, and the event that announced it.
 
-    `front` are the digests of the tools and system texts of its last request, `messages` those of its messages, from
-    the first that the client did not insert.
+    `front` are the digests of the tools and system texts of its last request, `messages` those of the blocks of its
+    messages, from the first that the client did not insert.
     """
 
     scope: str
@@ -90,8 +90,8 @@ class Conversations:
     """The threads of one recording.
 
     `scope` names the main thread of requests that are sorted separately (a sample, another session). In each scope, one
-    conversation leads and becomes the main thread at the next `settle`: the one that the client named so, else that
-    with most calls (the first of equal ones, and the first one until then). `calls` are all calls by id.
+    of the conversations that may lead becomes the main thread at the next `settle`: the one that the client named so,
+    else the one with most calls (the first of equal ones). Until then it is the first one. `calls` are all calls by id.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -116,9 +116,9 @@ class Conversations:
 
     @property
     def title(self) -> str:
-        """The first user text, preferably of the main thread.
+        """The first user text, preferably of the main thread; "" if there is none.
 
-        A text that the client inserted only if all are.
+        A text that the client inserted counts only if a thread has no other.
         """
         lead = self._leads.get(MAIN)
         return next(
@@ -147,9 +147,9 @@ class Conversations:
     ) -> Conversation:
         """Find the conversation that a request with `items` continues, or start a new one.
 
-        `after` is the id of the answer that the request says it follows ("": none), and decides first. `client` is the
-        thread that the recording names, None if it names none. Then the messages decide, a tool call's id, or the text
-        of a compaction.
+        `after` is the id of the answer that the request says it follows ("": none), and decides first. Then `client`
+        decides, the thread that the recording names (None: it names none). Without both, the messages decide, then a
+        tool call's id, then the text of a compaction. The conversation notes the request as its last one.
         """
         front, messages = _digest_request(items)
         conversation = self._homes.get(after)
@@ -176,7 +176,7 @@ class Conversations:
         return conversation
 
     def _was_compacted(self, conversation: Conversation, messages: Sequence[str]) -> bool:
-        """Whether a request has another history than the client's request for a summary of it, just before."""
+        """Whether the last call asked for a summary of the history, and this request has another history."""
         last = self.calls[conversation.calls[-1]] if conversation.calls else None
         if last is None or COMPACTS not in last.extra:
             return False
@@ -196,10 +196,7 @@ class Conversations:
         return conversation
 
     def _update_leader(self, conversation: Conversation) -> None:
-        """Make a conversation the leader of its scope if it ranks highest.
-
-        Named so by the client, else most calls.
-        """
+        """Make a conversation the leader of its scope if it ranks highest."""
         if conversation.may_lead and conversation.rank >= self._best.setdefault(conversation.scope, conversation).rank:
             self._best[conversation.scope] = conversation
 
@@ -208,8 +205,8 @@ class Conversations:
     ) -> Conversation | None:
         """Find the conversation, of those with the same first message, that shares most with a request.
 
-        It must have the same tools and system texts, or share at least half of its last request's messages (two or
-        more), or all of them and the answer to them.
+        It must have the same tools and system texts, or share half of its last request's messages (rounded down, but
+        at least two), or share all of them, and a block of its answer follows.
         """
         best, most = None, (-1, False)
         for candidate in alike:
@@ -217,13 +214,13 @@ class Conversations:
                 1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(candidate.messages, messages, strict=False))
             )
             rank = shared, candidate.front == front
-            goes_on = candidate.front == front or shared >= max(2, len(candidate.messages) // 2)
-            if rank > most and (goes_on or self._includes_answer(candidate, items, messages, shared)):
+            continues = candidate.front == front or shared >= max(2, len(candidate.messages) // 2)
+            if rank > most and (continues or self._includes_answer(candidate, items, messages, shared)):
                 best, most = candidate, rank
         return best
 
     def _last_answer(self, conversation: Conversation) -> list[Block]:
-        """List the blocks of a conversation's last answer."""
+        """List the blocks of a conversation's last answer, without headers."""
         if not conversation.calls:
             return []
         last, tree = self.calls[conversation.calls[-1]], self._tree
@@ -235,7 +232,7 @@ class Conversations:
     def _includes_answer(
         self, conversation: Conversation, items: Sequence[Item], messages: Sequence[str], shared: int
     ) -> bool:
-        """Whether a request contains all messages of the last one and then its answer, in any spelling."""
+        """Whether a request contains all messages of the last one and then a block of its answer, in any spelling."""
         if shared < len(conversation.messages) or len(messages) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == messages[shared])
@@ -244,7 +241,7 @@ class Conversations:
         }
 
     def _find_by_tool_call(self, items: Sequence[Item], scope: str) -> Conversation | None:
-        """Find the conversation whose last answer made a tool call in this request, by the provider's id of the call.
+        """Find the latest unnamed conversation whose last answer has a tool call of this request, by the provider's id.
 
         Its first message may have changed since (its images were removed).
         """
@@ -257,9 +254,9 @@ class Conversations:
     def _find_compacted(self, items: Sequence[Item], front: tuple[str, ...]) -> Conversation | None:
         """Find the conversation that a request continues after a compaction by the client.
 
-        The previous call forced a certain tool, and the request's first user text contains text from that tool's
-        arguments, under the same front or without the tools added for it: agents replace their history with a summary
-        in this way. The conversation's next call then begins an epoch.
+        The latest call forced a certain tool, and the request's first user text contains text from that tool's
+        arguments, with the same tools and system texts or fewer of them: agents replace their history with a summary in
+        this way. The conversation's next call then begins an epoch.
         """
         prompt = next((i.block for i in items if i.place.role == "user" and i.block.kind != HEADER), None)
         if self.last is None or prompt is None or not front or not set(front) <= set(self.last[0].front):
@@ -330,6 +327,7 @@ class Conversations:
         return [CallSeen(call), TipMoved(call.thread, conversation.tip)]
 
     def settle(self) -> list[Event]:
+        """Make the best conversations the main threads, and return the events of all changes of threads."""
         if self._leads == self._best and self._settled == len(self._named):
             return []
         self._leads, self._settled = dict(self._best), len(self._named)
@@ -370,8 +368,9 @@ class Conversations:
         return [announced, *(CallSeen(self.calls[id_]) for id_ in conversation.calls), TipMoved(name, conversation.tip)]
 
     def _relink_resent_answer(self, before: Call, call: Call) -> list[Event]:
-        """Move the previous call's answer to the nodes at which the client sent it back, so that the context includes
-        it.
+        """Move the previous call's answer to the nodes at which the client sent it back.
+
+        The next context then includes it.
         """
         tree = self._tree
         if tree.holds(call.raw_head, before.response_head) or not tree.holds(call.raw_head, before.raw_head):
@@ -387,7 +386,8 @@ class Conversations:
 def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
     """Digest a request's tools and system texts, and its messages from the first that the client did not insert.
 
-    Headers do not count: clients spell one message now as string, now as list (facts §12).
+    If it inserted all, from the first one. Headers do not count: clients spell one message now as string, now as list
+    (facts §12).
     """
     front = [item.block.digest for item in items if item.place.section != "messages"]
     talk = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]
@@ -402,7 +402,7 @@ def _is_client_text(item: Item) -> bool:
 
 
 def _find_title(items: Sequence[Item]) -> str:
-    """First text of a person in a request."""
+    """First user text that the client did not insert, else the first one; "" if there is none."""
     prompts = [i for i in items if i.place.section == "messages" and i.place.role == "user" and i.block.kind != HEADER]
     texts = (one_line(read(item.block).text) for item in [*dropwhile(_is_client_text, prompts), *prompts[:1]])
     return next(filter(None, texts), "")

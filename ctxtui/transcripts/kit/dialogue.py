@@ -26,12 +26,12 @@ class Ids:
     """
 
     def __init__(self) -> None:
-        self._given: dict[str, int] = {}
+        self._id_counts: dict[str, int] = {}
 
     def assign(self, call: Call, tree: Tree) -> str:
         """Return an id that no other call of the session has."""
         name = call.id or self._derive(call, tree)
-        number = self._given[name] = self._given.get(name, 0) + 1
+        number = self._id_counts[name] = self._id_counts.get(name, 0) + 1
         return name if number == 1 else f"{name}~{number}"
 
     @staticmethod
@@ -54,7 +54,7 @@ class Ids:
 class Dialogue:
     """One thread's growing context.
 
-    `head` is its end, `title` the first user text on one line, `calls` the number of calls.
+    `head` is its end, `title` the beginning of the first user text on one line, `calls` the number of calls.
     """
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
@@ -113,8 +113,7 @@ class Dialogue:
             self.unreported[-1] = self._last
         return CallSeen(self._last)
 
-    def tip(self) -> TipMoved:
-        """Return the thread's tip."""
+    def tip_event(self) -> TipMoved:
         return TipMoved(self.thread, self.head)
 
     def _next_epoch(self, model: str) -> Epoch:
@@ -129,7 +128,7 @@ class Dialogue:
 
 
 def mark_covered(calls: Iterable[Call]) -> Iterator[Event]:
-    """Mark the calls without a report as included in a separate sum."""
+    """Yield the calls without a report again, marked as included in a separate sum."""
     yield from (CallSeen(replace(call, extra={**call.extra, IN_ALL: True})) for call in calls if call.usage is None)
 
 
@@ -187,7 +186,7 @@ class KeyedMessages:
             self._end = self._dialogue.tree.extend(self._before[changed_key], self._items[changed_key])
         self._dialogue.head = self._end
 
-    def cut(self, key: str) -> None:
+    def remove_from(self, key: str) -> None:
         """Remove a message and all later ones."""
         while key in self._items:
             last, _ = self._items.popitem()

@@ -1,7 +1,4 @@
-"""Read members of foreign JSON as a requested type, whatever the value is.
-
-Also times and titles.
-"""
+"""Read members of foreign JSON as a requested type, whatever their type is. Also times and titles."""
 
 from __future__ import annotations
 
@@ -16,14 +13,14 @@ from ctxtui.core.call import Epoch
 from ctxtui.core.canonical import Json, Number
 
 MAX_TIMESTAMP: Final = 253_370_764_800.0
-"""Unix seconds of the year 9999."""
+"""Unix seconds of the start of the year 9999."""
 
 
 def parse_timestamp(timestamp: str | float | None) -> float | None:
     """Parse a record's timestamp to Unix seconds.
 
-    ISO text, or a number of seconds or milliseconds. None if it is neither, or before 1970 or after 9998, which no
-    calendar here can show in every time zone.
+    ISO text, or a number of seconds or milliseconds. None if it is neither, before 1970, or after 9998, because such a
+    time cannot be shown in every time zone.
     """
     if isinstance(timestamp, str):
         return _of_text(timestamp)
@@ -103,18 +100,18 @@ def as_count(value: Json) -> int:
     return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
-_MAX_USD: Final = 1e12
+_MAX_NUMBER: Final = 1e12
 
 
-def as_usd(value: Json) -> float | None:
-    """Return a figure in USD.
+def as_number(value: Json) -> float | None:
+    """Return a number, such as USD or seconds.
 
-    None if it is not a number or implausibly large, so that sums stay finite.
+    None for anything else, and beyond 1e12, so that sums stay finite.
     """
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
-    amount = _float(value)
-    return amount if amount is not None and abs(amount) <= _MAX_USD else None
+    number = _float(value)
+    return number if abs(number) <= _MAX_NUMBER else None
 
 
 def as_time(value: Json) -> float | None:
@@ -145,10 +142,10 @@ _SURROGATE: Final = "[\ud800-\udfff]"
 
 def one_line(text: str) -> str:
     """Return the beginning of `text` on one line, cut at `TITLE_LENGTH` characters."""
-    line = strip_surrogates(" ".join(text[: 4 * TITLE_LENGTH].split()))
+    line = replace_surrogates(" ".join(text[: 4 * TITLE_LENGTH].split()))
     return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
 
 
-def strip_surrogates(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which neither a database nor a terminal accepts."""
     return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)

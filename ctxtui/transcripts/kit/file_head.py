@@ -21,7 +21,7 @@ _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def decode_head(head: bytes) -> str:
-    """Decode `head` without its byte order mark; a character cut at the end is replaced."""
+    """Decode `head` without its byte order mark; invalid UTF-8, such as a cut character, is replaced."""
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
@@ -49,10 +49,10 @@ def _parse_values(head: bytes, limit: int) -> list[Json]:
         try:
             value, offset = canonical.raw_decode(text, offset)
         except (ValueError, RecursionError):
-            if _repair_at(text, offset):
-                mended = repair_json(text[offset:], begun=True)
+            if _is_cut_container(text, offset):
+                mended = repair_json(text[offset:], keep_cut_string=True)
                 return [*parsed, mended] if mended is not None else parsed
-            offset = _line_end(text, offset)
+            offset = _next_line(text, offset)
         else:
             parsed.append(value)
         offset = _next_value(text, offset)
@@ -60,22 +60,22 @@ def _parse_values(head: bytes, limit: int) -> list[Json]:
 
 
 def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
-    """List the objects among `parse_values`, and those inside a top-level list."""
+    """List the first `limit` objects in `head`: its values, and those inside a top-level list."""
     flat = [item for value in parse_values(head, limit) for item in (value if isinstance(value, list) else [value])]
     return [item for item in flat[:limit] if isinstance(item, dict)]
 
 
-def repair_json(text: str, *, begun: bool = False) -> Json:
+def repair_json(text: str, *, keep_cut_string: bool = False) -> Json:
     """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
 
-    With `begun`, a member's value that is a string cut at the end is kept: a request may begin with a system prompt
-    that is longer than the head.
+    With `keep_cut_string`, a member's value that is a string cut at the end is kept: a request may begin with a system
+    prompt that is longer than the head.
     """
     end, before = 0, ""
     for match in _TOKEN.finditer(text):
         token = match.group()
         if token[0] == '"' and not match.group(1):
-            if begun and before.endswith(":"):
+            if keep_cut_string and before.endswith(":"):
                 closed = text[: match.start()] + _HALF.sub(r"\1", token) + '"'
                 with suppress(ValueError, RecursionError):
                     return canonical.loads(closed + _missing_closers(closed))
@@ -107,17 +107,14 @@ def _next_value(text: str, offset: int) -> int:
     return offset
 
 
-def _line_end(text: str, offset: int) -> int:
+def _next_line(text: str, offset: int) -> int:
     """Return the start of the next line, or the end of the text."""
     end = text.find("\n", offset)
     return len(text) if end < 0 else end + 1
 
 
-def _repair_at(text: str, offset: int) -> bool:
-    """Whether an object or list begins at `offset` that the text cuts.
-
-    Nothing else is worth repairing.
-    """
+def _is_cut_container(text: str, offset: int) -> bool:
+    """Whether an object or list begins at `offset` and has no end in the text."""
     if text[offset] not in "{[":
         return False
     depth = 0

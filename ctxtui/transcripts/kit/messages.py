@@ -31,7 +31,7 @@ _SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=Tru
 _ANSWERING: Final = frozenset({"assistant", "model"})
 
 CallLookup = Callable[[dict[str, Json]], Call | None]
-"""Returns the recorded fields of the call that generated a message; None if no call did (a demonstration)."""
+"""Returns the recorded fields of the call that generated a message; None if no call did (a message of an example)."""
 
 
 def message_items(message: dict[str, Json], path: str = "$") -> list[Item]:
@@ -71,10 +71,7 @@ def make_parts(role: str, *parts: Json) -> list[Item]:
 def add_messages(
     dialogue: Dialogue, messages: Iterable[Json], find_call: CallLookup, path: str = "$.messages"
 ) -> Iterator[Event]:
-    """Add `messages` to `dialogue`.
-
-    Every assistant message for which `find_call` returns a call is one.
-    """
+    """Add `messages` to `dialogue`; an assistant message becomes a call if `find_call` returns one for it."""
     for n, message in enumerate(messages):
         yield from add_message(dialogue, message, find_call, f"{path}[{n}]")
 
@@ -111,7 +108,7 @@ def tool_use(id_: Json, name: Json, arguments: Json, **rest: Json) -> dict[str, 
 
 
 def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
-    """Build a tool result: a string, or a list of content parts."""
+    """Build a tool result; `content` that is neither a string nor a list becomes JSON text."""
     result_content = content if isinstance(content, str | list) else canonical.dump_text(content)
     return {
         "type": RESULT,

@@ -1,7 +1,4 @@
-"""Read quota reports from recordings.
-
-Codex's ``rate_limits``, and headers of a provider's answers (facts §13).
-"""
+"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of a provider's answers."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, as_usd
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_number, as_str
 
 CODEX: Final = "codex"
 CLAUDE: Final = "claude"
@@ -41,7 +38,7 @@ def read_rate_limits(limits: Json, recorded_at: float | None) -> Iterator[QuotaR
 
 
 def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None) -> Iterator[QuotaReport]:
-    used, minutes = as_usd(window.get("used_percent")), as_count(window.get("window_minutes"))
+    used, minutes = as_number(window.get("used_percent")), as_count(window.get("window_minutes"))
     if used is None or not 0 <= used <= 100 * _MAX_SHARE or not minutes:
         return
     resets = as_count(window.get("resets_at"))
@@ -53,7 +50,7 @@ def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None
 
 
 def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
-    """List the reports in the headers of an answer that began `recorded_at` (Unix seconds)."""
+    """List the reports in the headers of an answer that began `recorded_at` (Unix seconds; None: unknown)."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     headers: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}
@@ -70,7 +67,7 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | N
             headers[CODEX][name] = value
     reports = []
     for (limit, minutes), figures in claude.items():
-        used = as_usd(_parse_number(figures.get("utilization", "")))
+        used = as_number(_parse_number(figures.get("utilization", "")))
         if used is not None and 0 <= used <= _MAX_SHARE and minutes:
             raw = canonical.dump_text(headers[CLAUDE])
             reports.append(

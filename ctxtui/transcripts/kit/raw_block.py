@@ -41,7 +41,7 @@ def from_text(raw: bytes, clean: bool) -> Block:
 def from_value(value: Json) -> Block:
     """Build the block of a decoded content part.
 
-    A bare string is text, anything else keeps its JSON.
+    A bare string is text, anything else keeps its JSON without cache breakpoints.
     """
     if isinstance(value, str):
         return block.text(value)

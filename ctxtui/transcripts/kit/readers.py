@@ -1,7 +1,6 @@
-"""Readers that most formats are made of.
+"""Readers of JSON lines, database rows, and files that are parsed whole at the end.
 
-JSON lines, database rows, and files that are parsed whole at the end. A format passes its handler or parse function and
-gets its `open`.
+Most formats pass their handler or parse function to one of them, and get their `open`.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ class RecordHandler(Protocol):
 class LinesReader(Reader):
     """Reads JSON lines for a `RecordHandler`."""
 
-    def __init__(self, taker: RecordHandler) -> None:
-        self._handler = taker
+    def __init__(self, handler: RecordHandler) -> None:
+        self._handler = handler
         self._stream = RecordStream()
         self._emitted: list[Event] = []
         """State events as last emitted."""
@@ -59,7 +58,6 @@ class LinesReader(Reader):
             events += self._events(piece)
         state_events = list(self._handler.state_events())
         if state_events != self._emitted:
-            # Events that later ones do not replace are emitted once.
             events += [e for e in state_events if not isinstance(e, _EmittedOnce) or e not in self._emitted]
             self._emitted = state_events
         return events
@@ -84,7 +82,7 @@ ReadValue = Callable[[Json, Tree], Iterable[Event]]
 """Returns the events of a format's JSON value, adding its nodes to the tree."""
 
 Parse = Callable[[bytes, Tree], tuple[list[Event], Skipped | None]]
-"""Returns the events of a whole file, and the incomplete record at its end."""
+"""Returns the events of a whole file, and the incomplete record at its end (None: there is none)."""
 
 
 class WholeReader(Reader):
@@ -125,12 +123,12 @@ def whole_reader(parse: Parse) -> Callable[[Tree], WholeReader]:
     return lambda tree: WholeReader(tree, parse)
 
 
-def json_reader(take: ReadValue) -> Callable[[Tree], WholeReader]:
+def json_reader(read_value: ReadValue) -> Callable[[Tree], WholeReader]:
     """Make the `open` of a format that is one JSON value."""
 
     def parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
         value, tail = parse_json(data)
-        return list(take(value, tree)) if value is not None else [], tail
+        return list(read_value(value, tree)) if value is not None else [], tail
 
     return whole_reader(parse)
 
@@ -138,7 +136,7 @@ def json_reader(take: ReadValue) -> Callable[[Tree], WholeReader]:
 def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
     """Parse the JSON value in `data`; also returns the error, None if there is none.
 
-    A cut or damaged file gives the complete parts before that place, or None if it is nested too deeply.
+    The value of a cut or damaged file has the complete parts before the damage; it is None if it is nested too deeply.
     """
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
     start = spans.skip(text, 0)
@@ -186,7 +184,7 @@ LOGS: Final = "logs of requests"
 
 
 def tables_in(head: bytes) -> frozenset[str]:
-    """List the tables that a file of rows declares; empty for any other file."""
+    """Return the names of the tables that a file of rows declares; empty for any other file."""
     if TABLES_KEY.encode() not in head[:200]:
         return frozenset()
     first = next(iter(file_head.parse_values(head)), None)

@@ -81,7 +81,7 @@ _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
 _BEGIN: Final = re.compile(r'\{"(?:type|parentUuid|timestamp|sessionId|uuid)":')
 _TRIES: Final = 20
 """Maximum beginnings of records that are tried in a torn line."""
-_KINDS: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
+_VALUE_NAMES: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
 class RawRecord(Struct, frozen=True):
@@ -253,7 +253,9 @@ def _iter_value_records(number: int, start: int, text: str, note: str) -> Iterat
             offset = item.start
             yield from _iter_value_records(number, start, text[offset : item.end], note)
     elif text[0] != "{":
-        yield BrokenRecord(number, start, end, raw, f"{_KINDS.get(text[0], 'a number')} where a record is expected")
+        yield BrokenRecord(
+            number, start, end, raw, f"{_VALUE_NAMES.get(text[0], 'a number')} where a record is expected"
+        )
     else:
         try:
             raw.decode()
@@ -272,10 +274,7 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, offset: int) -> int:
-    """Index at which complete records follow a torn one and run to the end of `text`.
-
-    Its length if there are none.
-    """
+    """Index at which complete records follow a torn one and run to the end of `text`; its length if none is found."""
     for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
@@ -291,6 +290,7 @@ def _error_reason(error: Exception, bad: str) -> str:
 
 
 BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
+"""A bracket of JSON, or a complete string, so that brackets in strings are no matches."""
 
 
 class RecordStream:

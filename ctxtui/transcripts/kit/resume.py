@@ -131,7 +131,7 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
     - `digests`: those of its blocks; `answers`: ids of the calls that they answer, by part.
     - `changes`: the replaced parts (None: removed).
-    - `before`: items inserted before it, in groups of one side.
+    - `before`: items inserted before it, in groups that are entirely the model's or entirely not.
     - `is_atomic`: it can only be removed entirely.
     - `ends_with_session`: it is removed if the session ends before it.
     - `is_prompt`: it is a person's message.
@@ -152,9 +152,10 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based `part` with `block` (None: remove it); False if that is impossible.
+        """Replace its 0-based `part` with `block` (None: remove it).
 
-        An atomic record is removed even then: the caller inserts `block` in its place.
+        An atomic record, or one that is removed already, cannot hold `block`: it is removed, and False says that the
+        caller must insert `block` in its place.
         """
         if self.removed or self.is_atomic:
             self.removed = True
@@ -165,11 +166,11 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         )
         return True
 
-    def changed_parts(self, content: Any, spelled: Callable[[Block], Any]) -> list[Any]:
-        """Apply the changes to `content`, a list or one part; new parts are converted by `spelled`."""
+    def changed_parts(self, content: Any, convert: Callable[[Block], Any]) -> list[Any]:
+        """Apply the changes to `content`, a list or one part; new parts are converted by `convert`."""
         parts = content if isinstance(content, list) else [content]
         changed = [self.changes.get(n, part) for n, part in enumerate(parts)]
-        return [spelled(part) if isinstance(part, Block) else part for part in changed if part is not None]
+        return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
 class ResumeEdits(NamedTuple):
@@ -214,11 +215,7 @@ def apply_edits(
         for entry_number in (beside or {}).get(index, ()):
             entries[entry_number].removed = True
         number, part = positions[index]
-        if entries[number].change(part, new.block if new is not None else None):
-            continue
-        if new is None:
-            lost.append(UNHELD)
-        else:
+        if not entries[number].change(part, new.block if new is not None else None) and new is not None:
             plan.put(index, [new])
     last = max((positions[index][0] for index in positions if index < end), default=None)
     for entry in entries[last + 1 :] if cut and last is not None else ():
@@ -288,10 +285,7 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
-    """Filter the numbered items that a transcript holds.
-
-    No headers, and no placeholders for unrecorded content.
-    """
+    """Filter the numbered items that a transcript holds: no headers, no placeholders for unrecorded content."""
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 

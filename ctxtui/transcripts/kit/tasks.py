@@ -1,7 +1,4 @@
-"""Read results in recordings, and files of benchmarks.
-
-A list of tasks with the messages of each.
-"""
+"""Read files of benchmarks (a list of tasks, each with its messages), and results in recordings."""
 
 from __future__ import annotations
 
@@ -33,7 +30,7 @@ def tasks_reader(source: str) -> ReadValue:
 
     def read_tasks(value: Json, tree: Tree) -> Iterator[Event]:
         yield Described(source=source)
-        tasks = as_list(value) if isinstance(value, list) else [value]
+        tasks = value if isinstance(value, list) else [value]
         ids, title = Ids(), ""
         for n, task in enumerate(tasks):
             if not isinstance(task, dict):
@@ -54,7 +51,7 @@ def _read_task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bo
     yield ThreadSeen(dialogue.thread, label)
     key = next((key for key in MESSAGE_KEYS if isinstance(task.get(key), list)), "messages")
     yield from messages.add_messages(dialogue, as_list(task.get(key)), _make_call, f"{path}.{key}")
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     yield from read_outcomes(task, label if several else "")
 
 

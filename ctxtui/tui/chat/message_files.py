@@ -103,7 +103,7 @@ class MessageFiles:
             self._access.deliver(lambda: self._show_error(failed) if self._text == text else None)
             return
         usd = self._host.files.price(sum(file.tokens for file in files)) if files else None
-        missing = self._host.files.missing(text)
+        missing = self._host.files.missing_paths(text)
         self._access.deliver(lambda: self._show(text, [*_missing_spans(missing), *_file_spans(files, usd)]))
 
     def _show(self, text: str, words: Spans) -> None:

@@ -203,7 +203,7 @@ class Panels:
         if self.next_call is not None:
             self.next.show(self.next_call)
         self.context.show(shown_composition)
-        self.call.show(replace(this_call.this_call(scene), record=record))
+        self.call.show(this_call.this_call(scene))
         self._show_calls(thread_study, scene, pane.rest.saved if pane is not None and pane.rest is not None else ())
         listed = self._thread_rows(study)
         self.threads.show(listed, view.thread)

@@ -53,7 +53,7 @@ class Body:
         self._content_lines: list[int] = []
         self._find = find
         self._lead = lead
-        self._spots: list[HitInLine] = []
+        self._hits: list[HitInLine] = []
         self._hits_by_line: dict[int, list[tuple[int, int]]] = {}
         self._total = total
         self._ended = False
@@ -75,9 +75,9 @@ class Body:
 
         None if it is not in the first `most` lines or those wrapped already.
         """
-        while len(self._spots) <= nth and not self._ended and len(self._lines) < most:
+        while len(self._hits) <= nth and not self._ended and len(self._lines) < most:
             self._wrap_until(len(self._lines) + 1)
-        return self._spots[nth] if nth < len(self._spots) else None
+        return self._hits[nth] if nth < len(self._hits) else None
 
     def height(self, most: int) -> int:
         """Number of wrapped lines, at most `most` plus the lead lines."""
@@ -132,15 +132,15 @@ class Body:
 
         A hit that is wrapped is at its first line for `hit`, and in each of its lines for `hits_in`.
         """
-        spots = [
+        hits = [
             HitInLine(
                 line, max(start, piece.start) - piece.start + piece.lead, min(end, piece.end) - piece.start + piece.lead
             )
             for line, piece in enumerate(pieces, first)
             if max(start, piece.start) < min(end, piece.end)
         ]
-        self._spots.append(spots[0])
-        for spot in spots:
+        self._hits.append(hits[0])
+        for spot in hits:
             self._hits_by_line.setdefault(spot.line, []).append((spot.start, spot.end))
 
 

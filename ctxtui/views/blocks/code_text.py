@@ -1,4 +1,4 @@
-"""Source text as lines: plain, or numbered as `cat -n` prints a file."""
+"""Source text as lines: plain, highlighted, or numbered as `cat -n` prints a file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def plain_lines(text: str) -> Iterator[str]:
 
 
 def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`, where a line is split.
+    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`; a line that reaches beyond is split there.
 
     `hint`: the file's path or the language, for the highlighter.
     """

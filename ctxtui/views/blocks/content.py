@@ -1,7 +1,4 @@
-"""Lines of an opened block.
-
-Markdown, code, diff, call arguments, JSON, image facts, or raw JSON.
-"""
+"""Lines of an opened block: Markdown, code, diff, call arguments, JSON, image facts, or raw JSON."""
 
 from __future__ import annotations
 
@@ -150,10 +147,7 @@ def path_of(call: BlockContent) -> str:
 
 
 def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield a call's input by name.
-
-    Short values on the same line, long texts below, styled by kind.
-    """
+    """Yield a call's input by name: short values on the same line, long texts below, styled by kind."""
     arguments = arguments_value(block_content) if block_content.arguments else {}
     if isinstance(arguments, str):
         yield from (safe_text.spans(line, "ink") for line in safe_text.lines(arguments))

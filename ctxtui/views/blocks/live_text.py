@@ -109,7 +109,10 @@ MAX_DIFF_LINE_CHARS: Final = 2000
 
 
 def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Spans]:
-    """Lines of at most `room` cells: the content of a new file, or the changes from `before`."""
+    """Lines of at most `room` cells: the content of a new file, or the changes from `before`.
+
+    A file with lines too long for a diff is shown whole.
+    """
     new = after.decode("utf-8", "replace")
     old = before.decode("utf-8", "replace") if before is not None else ""
     if before is None or max(map(len, [*old.split("\n"), *new.split("\n")])) > MAX_DIFF_LINE_CHARS:

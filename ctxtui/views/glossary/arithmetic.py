@@ -1,7 +1,4 @@
-"""Arithmetic behind the inspector's figures.
-
-One sentence for each word, from the models that the panes draw.
-"""
+"""Arithmetic behind the inspector's figures: a sentence for each word, from the data that the panes draw."""
 
 from __future__ import annotations
 
@@ -96,7 +93,7 @@ def _price_per_million(usd: float | None, tokens: int) -> str:
 
 
 def explain_header(header: Header) -> dict[str, str]:
-    """Explain the header: share of the usable window, cost so far and in all, forecast accuracy."""
+    """Explain the header: share of the usable window, cost so far and with subagents."""
     explanations: dict[str, str] = {}
     limits, used = header.limits, header.used
     if limits.usable and limits.limit:
@@ -122,20 +119,20 @@ def explain_header(header: Header) -> dict[str, str]:
     return explanations
 
 
-def explain_next_call(coming: NextCallForecast, header: Header | None = None) -> dict[str, str]:
+def explain_next_call(forecast: NextCallForecast, header: Header | None = None) -> dict[str, str]:
     """Explain the pane of the next call, with the forecast accuracy so far from `header`."""
-    parts = (("read", coming.read), ("write", coming.write), ("fresh", coming.fresh))
+    parts = (("read", forecast.read), ("write", forecast.write), ("fresh", forecast.fresh))
     whole = " + ".join(f"{tokens:,} {name}" for name, tokens in parts)
-    input_sum = f"{whole} = {coming.input:,} tokens; 90 % interval {coming.lo:,} to {coming.hi:,}."
+    input_sum = f"{whole} = {forecast.input:,} tokens; 90 % interval {forecast.lo:,} to {forecast.hi:,}."
     explanations = {name: input_sum for name, _ in parts}
     right, of = header.record if header is not None else (0, 0)
     if of:
         explanations["forecast right"] = (
             f"{right:,} of the {of:,} forecasts so far were right: {100 * right / of:.0f} %."
         )
-    if coming.total is not None and coming.uncached:
-        saved = 1 - coming.total / coming.uncached
-        terms = f"1 − {numbers.money(coming.total)} / {numbers.money(coming.uncached)} without a cache"
+    if forecast.total is not None and forecast.uncached:
+        saved = 1 - forecast.total / forecast.uncached
+        terms = f"1 − {numbers.money(forecast.total)} / {numbers.money(forecast.uncached)} without a cache"
         explanations["saves"] = explanations["uncached"] = f"{terms} = {numbers.share(saved)}."
     return explanations
 

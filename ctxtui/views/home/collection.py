@@ -40,13 +40,13 @@ class Collection(Struct):
     _read_at: dict[str, float] = field(default_factory=dict)
     _owners: CallOwners = field(default_factory=CallOwners)
 
-    def update(self, glimpses: Iterable[SessionSummary]) -> bool:
+    def update(self, summaries: Iterable[SessionSummary]) -> bool:
         """Replace the list of sessions; return whether anything changed.
 
-        Sessions missing from `glimpses`, the summaries as listed, are removed. Known figures are kept, also those of a
+        Sessions that are not in `summaries` are removed. Known figures are kept, also those of a
         changed file until new ones come.
         """
-        merged = {summary.key: self._merge(summary) for summary in glimpses}
+        merged = {summary.key: self._merge(summary) for summary in summaries}
         if merged == self.sessions:
             return False
         for key in self.sessions.keys() - merged.keys():

@@ -1,7 +1,4 @@
-"""Home's preview of one session.
-
-Composition of its largest context, growth, first and last texts.
-"""
+"""Home's preview of one session: composition of its largest context, growth, first and last texts."""
 
 from __future__ import annotations
 

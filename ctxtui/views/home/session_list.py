@@ -58,7 +58,7 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
 
 
 def group_of(summary: SessionSummary, directory: str) -> str:
-    """The session's group: ``here`` if it ran in `directory` (absolute) or below it."""
+    """The session's group: ``here`` if it ran in `directory` (absolute) or below it, else its own."""
     if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
         return HERE
     return summary.group

@@ -28,17 +28,17 @@ class Totals(Struct, frozen=True, kw_only=True):
     of: int = 0
 
 
-def totals(sums: CallSums, sessions: int, of: int = 0) -> Totals:
+def totals(call_sums: CallSums, sessions: int, of: int = 0) -> Totals:
     """Build the totals of `sessions` listed sessions."""
     return Totals(
         sessions=sessions,
-        calls=round(sums.calls),
-        tokens=round(sums.tokens),
-        cost=max(0.0, sums.usd),
-        unpriced=round(sums.unpriced),
-        partial=round(sums.partial),
-        input=round(sums.input),
-        read=round(sums.read),
+        calls=round(call_sums.calls),
+        tokens=round(call_sums.tokens),
+        cost=max(0.0, call_sums.usd),
+        unpriced=round(call_sums.unpriced),
+        partial=round(call_sums.partial),
+        input=round(call_sums.input),
+        read=round(call_sums.read),
         of=of,
     )
 

@@ -96,7 +96,7 @@ def stacked(
                 floor[at] += value
         if path:
             out.append(f'<path class="{part.fill}" d="{"".join(path)}"/>')
-    out += [area.across(limit, figure) for limit in visible_limits]
+    out += [area.limit_line(limit, figure) for limit in visible_limits]
     for at, (group, n) in enumerate(zip(groups, chosen, strict=True)):
         terms = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
         title = f"{column} {_format_range(group)}: {figure(sums[n])} = {' + '.join(terms)}"
@@ -104,8 +104,8 @@ def stacked(
     by_column: dict[int, Mark] = {}
     for mark in marks:
         by_column.setdefault(next((at for at, group in enumerate(groups) if mark.at in group), -1), mark)
-    out += [area.below(at, mark) for at, mark in by_column.items() if at >= 0]
-    return "".join([*out, *area.numbered(groups), "</svg>"])
+    out += [area.mark_sign(at, mark) for at, mark in by_column.items() if at >= 0]
+    return "".join([*out, *area.column_numbers(groups), "</svg>"])
 
 
 def curves(
@@ -142,8 +142,8 @@ def curves(
             at, value = ends[-1]
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{safe(curve.letter)}</text>')
-    out += [area.across(limit, figure) for limit in visible_limits]
-    return "".join([*out, *area.numbered([range(n, n + 1) for n in range(count)]), "</svg>"])
+    out += [area.limit_line(limit, figure) for limit in visible_limits]
+    return "".join([*out, *area.column_numbers([range(n, n + 1) for n in range(count)]), "</svg>"])
 
 
 def spark(values: Sequence[float], description: str) -> str:
@@ -224,19 +224,19 @@ class _Area:
             value += step
         return out
 
-    def across(self, limit: LimitLine, figure: Figure) -> str:
+    def limit_line(self, limit: LimitLine, figure: Figure) -> str:
         y = self.y(limit.value)
         return (
             f'<line class="limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
             f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{safe(limit.name)} {figure(limit.value)}</text>'
         )
 
-    def below(self, at: int, mark: Mark) -> str:
+    def mark_sign(self, at: int, mark: Mark) -> str:
         place = f'x="{self.middle(at):.1f}" y="{self._floor + 9}"'
         title = f"<title>{safe(mark.says)}</title>"
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
-    def numbered(self, groups: Sequence[range]) -> list[str]:
+    def column_numbers(self, groups: Sequence[range]) -> list[str]:
         every = max(1, round(scale.step(len(groups), 8)))
         labelled = [at for at, group in enumerate(groups) if at == 0 or (group.start + 1) % every == 0]
         labelled = labelled if len(labelled) <= 14 else list(range(0, len(groups), -(-len(groups) // 8)))

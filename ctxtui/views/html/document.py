@@ -9,8 +9,8 @@ from typing import Final
 
 from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
 
-POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Content security policy of the document: no scripts, nothing loaded from elsewhere."""
+CONTENT_SECURITY_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+"""No scripts, and nothing is loaded from elsewhere."""
 DIRECTION_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Characters that change the direction of text, which could then read differently than it is."""
 CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -30,7 +30,7 @@ def head(title: str, rules: str = "") -> Iterator[str]:
     """Yield everything before the body content; `rules` are additional CSS rules."""
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{safe(title)}</title><style>{style(rules)}</style></head><body>"
 

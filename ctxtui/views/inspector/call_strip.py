@@ -140,7 +140,7 @@ def lines(strip: CallStrip, room: int, height: int, *, marked: bool, colour: boo
     ]
     rows = strip_columns.rows(columns, height, strip.top, per=strip.per, colour=colour)
     used, free = len(columns) * strip.per, room - 2 - (AXIS + 1 if height > 1 else 0)
-    ahead = strip_columns.project(used, free, height, strip.top, strip.usable, 0, 0)
+    ahead = strip_columns.limit_rows(max(0, free - used), height, strip.top, strip.usable)
     out: list[Spans] = [[*lead, *axis[y], *rows[y], *ahead[y]] for y in range(height)]
     if marked:
         pad = Span(" " * (1 + (AXIS + 1 if height > 1 else 0)))

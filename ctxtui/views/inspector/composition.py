@@ -228,7 +228,8 @@ def composition(
 def notes(composition: Composition, room: int) -> list[Span]:
     """Text for the rule: exact total and its origin, with the interval if the total was not reported.
 
-    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual.
+    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual of a reported
+    total.
     """
     exact = numbers.exact(composition.total)
     if not composition.parts:
@@ -254,7 +255,7 @@ def notes(composition: Composition, room: int) -> list[Span]:
 
 
 def residual_lines(composition: Composition, room: int) -> list[Spans]:
-    """The opened residual: first call, likely cause and, if there is room, an explanation."""
+    """The opened residual: its likely cause and first call; at most `NARROW_RESIDUAL_LINES` lines in a narrow pane."""
     texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 

@@ -38,34 +38,34 @@ class GrowthChart(Struct, frozen=True):
         return (self.tokens[-1] - self.tokens[start]) / steps if steps > 0 else 0.0
 
 
-def notes(what: GrowthChart) -> list[Span]:
+def notes(chart: GrowthChart) -> list[Span]:
     """Text for the rule: growth rate and limit."""
-    pace = [Span(numbers.signed(what.per_call), "ink bold"), Span(" per call", "dim")] if len(what.tokens) > 1 else []
-    limit = bars.limit_words(what.window)
+    pace = [Span(numbers.signed(chart.per_call), "ink bold"), Span(" per call", "dim")] if len(chart.tokens) > 1 else []
+    limit = bars.limit_words(chart.window)
     return [*pace, Span(" · " if pace and limit else "", "faint"), *limit]
 
 
-def lines(what: GrowthChart, room: int, height: int) -> list[Spans]:
+def lines(chart: GrowthChart, room: int, height: int) -> list[Spans]:
     """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left.
 
     A sentence for fewer than two calls.
     """
     if height < 1:
         return []
-    if len(what.tokens) < 2:
+    if len(chart.tokens) < 2:
         return [[Span(" Only one call so far.", "dim")]]
-    top = scale.ceiling(max(*what.tokens, what.usable * 1.05))
+    top = scale.ceiling(max(*chart.tokens, chart.usable * 1.05))
     chart_width = max(1, room - 8)
-    points = [(float(number), tokens) for number, tokens in enumerate(what.tokens)]
+    points = [(float(number), tokens) for number, tokens in enumerate(chart.tokens)]
     mask = braille.curve(points, chart_width, height, (0, len(points) - 1), (0, top))
-    limit = height - 1 - int(what.usable * height / top) if what.usable else -1
+    limit = height - 1 - int(chart.usable * height / top) if chart.usable else -1
     out: list[Spans] = []
     drawn = braille.rows([(mask, "ink")])
     for y in range(height):
-        label = scale.short(what.usable) if y == limit else "0" if y == height - 1 else ""
+        label = scale.short(chart.usable) if y == limit else "0" if y == height - 1 else ""
         spans = _draw_limit(drawn[y]) if y == limit else drawn[y]
         out.append([Span(f" {label:>5} ", "warn" if y == limit else "faint"), *spans])
-    for share in what.compactions:
+    for share in chart.compactions:
         _draw_compaction(out, 7 + min(chart_width - 1, round(share * (chart_width - 1))))
     return out
 

@@ -234,7 +234,7 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """Text about the first of `limits` of which less than half is left, at Unix time `now`.
+    """Text about the first of `limits` with less than half left, at Unix time `now`.
 
     Empty if none is so low. `limits` are sorted by the share left, the smallest first.
     """

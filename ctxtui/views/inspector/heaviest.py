@@ -30,9 +30,9 @@ class Heaviest:
         self._running: object = None
 
     def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """Nodes of the heaviest blocks of the context shown (nodes `path`), heaviest first.
+        """Nodes of the heaviest blocks that the model read in the context shown (nodes `path`), heaviest first.
 
-        Only blocks that the model read; empty while tokens are not counted.
+        Empty while tokens are not counted.
         """
         if not scene.counted:
             return []
@@ -43,9 +43,9 @@ class Heaviest:
         is_extension = on_path and self._running is scene.running and tree[self._head].turn == tree[head].turn
         if not is_extension:
             self._top, examined = [], 0
-        own = scene.running.block_tokens
+        block_tokens = scene.running.block_tokens
         for node in path[examined:]:
-            tokens = own(node)
+            tokens = block_tokens(node)
             is_heavy = tokens and (len(self._top) < MAX_BLOCKS or -tokens < self._top[-1][0])
             if is_heavy and scene.running.is_read(head, node):
                 insort(self._top, (-tokens, node))

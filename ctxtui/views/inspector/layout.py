@@ -58,7 +58,7 @@ class Layout(Struct, frozen=True):
     marks: bool = False
 
 
-def arrange(width: int, height: int, wants: PaneNeeds) -> Layout:
+def arrange(width: int, height: int, needs: PaneNeeds) -> Layout:
     """The layout of a screen of `width` x `height` cells."""
     if width < MIN_READABLE_SIZE[0] or height < MIN_READABLE_SIZE[1]:
         return Layout({"sentence": Box(0, 0, width, height)})
@@ -73,35 +73,35 @@ def arrange(width: int, height: int, wants: PaneNeeds) -> Layout:
     boxes["prompt"] = Box(0, height - 2, width, 1)
     if is_tall:
         boxes["edge"] = Box(0, height - 3, width, 1)
-    if wants.reading:
+    if needs.reading:
         boxes["transcript"] = Box(0, 1, width, height - 3 - is_tall)
         return Layout(boxes, strip_rows=strip)
     calls = strip + 1 + is_tall
     top = height - 2 - is_tall - calls
     boxes["calls"] = Box(0, top, width, calls)
     side = 30 if width < NARROW else 46 if width < WIDE else int(width * 0.44)
-    if wants.staged and width < WIDE:
+    if needs.staged and width < WIDE:
         # Room for the columns of prices.
         side += 4
     first = 1 + (height >= WHY_LINE_HEIGHT)
     if first > 1:
         boxes["why"] = Box(0, 1, width, 1)
     boxes["transcript"] = Box(0, first, width - side - 1, top - first)
-    rows, scaled = _arrange_side(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), wants)
+    rows, scaled = _arrange_side(boxes, width, height, Box(width - side - 1, first, side + 1, top - first), needs)
     return Layout(boxes, rows, scaled, strip, is_tall)
 
 
-def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wants: PaneNeeds) -> tuple[int, bool]:
+def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, needs: PaneNeeds) -> tuple[int, bool]:
     """Stack the side column into `room`; return the rows of the map, and whether it has a scale.
 
     To fit, these shrink in order: heaviest, scale, this call, small categories, map, edits.
     """
-    edits = wants.staged is not None
+    edits = needs.staged is not None
     lines = {
-        "context": wants.context + 1,
+        "context": needs.context + 1,
         "rows": 3 if height < 30 else 4 if height < 50 else 8,
         "scale": int(height >= 30),
-        "staged": wants.staged + 1 if wants.staged is not None else 0,
+        "staged": needs.staged + 1 if needs.staged is not None else 0,
         "call": 8 if height >= 30 else 4,
     }
     folds = (("scale", 0), ("call", 4), ("context", 5 if edits else 4), ("rows", 1 if edits else 2))
@@ -117,7 +117,7 @@ def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wan
             y += height
     lower = Box(room.x, y, room.width, room.y + room.height - y)
     if width >= WIDE and lower.height >= call + 6:
-        _arrange_lower(boxes, lower, call, wants)
+        _arrange_lower(boxes, lower, call, needs)
     else:
         left = lower.height - call
         boxes["this-call"] = Box(lower.x, y, lower.width, lower.height if left < 4 else call)
@@ -126,13 +126,13 @@ def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, wan
     return rows, has_scale
 
 
-def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, wants: PaneNeeds) -> None:
+def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, needs: PaneNeeds) -> None:
     """The lower part of a wide side column, in two columns; texts are in the right one."""
     left = min(room.width // 2 + 1, max(42, room.width * 2 // 5 + 1))
     y, end = room.y, room.y + room.height
     boxes["this-call"] = Box(room.x, y, left, call)
     y += call
-    threads = min(wants.threads, 6, max(0, end - y - 8)) if wants.threads > 1 else 0
+    threads = min(needs.threads, 6, max(0, end - y - 8)) if needs.threads > 1 else 0
     if threads:
         boxes["threads"] = Box(room.x, y, left, threads + 1)
         y += threads + 1
@@ -142,7 +142,7 @@ def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, wants: PaneNeeds
         last = "threads" if threads else "this-call"
         boxes[last] = boxes[last]._replace(height=end - boxes[last].y)
     right = Box(room.x + left, room.y, room.width - left, room.height)
-    tools = min(wants.tools, 5) + 1 if wants.tools and room.height >= 14 else 0
+    tools = min(needs.tools, 5) + 1 if needs.tools and room.height >= 14 else 0
     boxes["heaviest"] = right._replace(height=right.height - tools)
     if tools:
         boxes["tools"] = right._replace(y=right.y + right.height - tools, height=tools)

@@ -1,7 +1,4 @@
-"""The pane of the next call.
-
-Tokens to be read, written and sent fresh, their cost, and the cache lifetime.
-"""
+"""The pane of the next call: tokens to be read, written and sent fresh, their cost, and the cache lifetime."""
 
 from __future__ import annotations
 
@@ -33,9 +30,9 @@ def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
 
 
 def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
-    """Text for the rule: that this is an outdated forecast, else how the cache is kept warm.
+    """Text for the rule: that the forecast is outdated, else how the cache is kept warm.
 
-    Else that it is a forecast, and whether the cache markers are inferred.
+    If neither is so: that it is a forecast, and whether the cache markers are inferred.
     """
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]

@@ -1,7 +1,4 @@
-"""The strip of calls.
-
-One column per call, with read, write and fresh stacked in eighths of a cell.
-"""
+"""The strip of calls: one column per call, with read, write and fresh stacked in eighths of a cell."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ Compactions come first: they nearly always come with a miss, and are rare enough
 """
 
 PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
-"""Typical prices of tokens read, written and fresh, relative to fresh ones (facts §5), for calls without a price."""
+"""Typical prices of tokens read, written and fresh, relative to fresh ones (facts §2), for calls without a price."""
 
 
 class StripColumn(Struct, frozen=True):
@@ -175,7 +172,7 @@ def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
 def rows(
     columns: Sequence[StripColumn], height: int, top: float, *, per: int = 1, colour: bool = True
 ) -> list[list[Span]]:
-    """The strip as `height` lines, top line first, with `per` columns for each call; not padded.
+    """The strip as `height` lines, top line first, with `per` cells for each call; not padded.
 
     `top` is the number of tokens of the full height. Two colours share a cell as foreground and background; without
     `colour` a cell has the style of its largest part.
@@ -213,34 +210,20 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
     return merged(spans)
 
 
-def project(
-    used: int, room: int, height: int, top: float, usable: float, growth: float, last: float
-) -> list[list[Span]]:
-    """The area to the right of `used` columns, one list per line.
+def limit_rows(room: int, height: int, top: float, usable: float) -> list[list[Span]]:
+    """The free area to the right of the columns, in `height` lines of `room` cells.
 
-    The usable limit ``┄``, the projection ``·``. `growth` is in tokens per column, `last` is the last call's tokens;
-    drawn in strips of 6 lines and more. Each list fills `room` - `used` cells.
+    The usable limit is drawn as ``┄`` in strips of 6 lines and more.
     """
-    free = max(0, room - used)
-    grid = [[Span(" ")] * free for _ in range(height)]
-
-    def row_of(tokens: float) -> int:
-        return height - 1 - int(tokens * height / top) if top > 0 else -1
-
-    if height >= 6:
-        limit = row_of(usable)
-        if 0 <= limit < height:
-            grid[limit] = [Span("┄", "warn")] * free
-        for column in range(free):
-            tokens = last + growth * (column + 1)
-            row = row_of(tokens)
-            if growth > 0 and 0 <= row < height and tokens <= top:
-                grid[row][column] = Span("·", "accent")
-    return [merged(line) for line in grid]
+    limit = height - 1 - int(usable * height / top) if top > 0 and height >= 6 else -1
+    return [merged([Span("┄", "warn") if y == limit else Span(" ")] * room) for y in range(height)]
 
 
 def axis(height: int, top: float, room: int) -> list[list[Span]]:
-    """The y axis, one list per line, right-aligned in `room` cells plus a blank: `top`, its half from 8 lines on, 0."""
+    """The y axis, one list per line, right-aligned in `room` cells plus a blank.
+
+    The labels are `top`, its half in strips of 8 lines and more, and 0 in strips of several lines.
+    """
     figures = dict.fromkeys(range(height), "")
     figures[0] = short(top)
     if height >= 8:

@@ -18,8 +18,6 @@ from ctxtui.views.text.span import Span, Spans
 
 FULL_HEIGHT: int = 7
 """Lines of the complete pane: four figures, a rule, the total, the facts."""
-COMPACT_HEIGHT: int = 3
-"""Lines of the folded pane: figures in one line, the total, the facts."""
 _TOKENS_END = 17
 """Cells of a line up to the end of its tokens."""
 ORIGIN_WIDTH = 26
@@ -47,7 +45,6 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     - `uncached`: the cost of the same call without a cache; None if unknown, or if no cache figures are reported.
     - `facts`: short texts about time and stop reason.
     - `missed`: describes the cache miss ("": none); `by_pause`: a pause caused it.
-    - `record`: (correct forecasts, all forecasts) so far.
     - `sent`: False for a request that is not sent yet.
     """
 
@@ -62,7 +59,6 @@ class ThisCall(Struct, frozen=True, kw_only=True):
     missed: str = ""
     by_pause: bool = False
     error: str = ""
-    record: tuple[int, int] = (0, 0)
     sent: bool = True
     unreported: bool = False
     """Whether the session has answers but no reported call."""
@@ -145,9 +141,9 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 
 
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or folded to `COMPACT_HEIGHT`.
+    """The body in at most `height` lines: complete, or folded to figures in one line, total and facts.
 
-    In a single line it is the total. For a call without a report a sentence and the facts.
+    In a single line it is the total. For a call without a report it is a sentence and the facts.
     """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."

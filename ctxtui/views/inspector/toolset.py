@@ -1,7 +1,4 @@
-"""The tools of a context, built in and by MCP server.
-
-Tokens of their definitions, and unused ones.
-"""
+"""The tools of a context, built in and by MCP server: tokens of their definitions, and unused ones."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""One line that says why the context is so big.
-
-Its largest parts, their contents, and the best safe cut.
-"""
+"""One line that says why the context is so big: its largest parts, their contents, the best safe cut."""
 
 from __future__ import annotations
 

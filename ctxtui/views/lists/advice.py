@@ -119,7 +119,7 @@ def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list
 
 
 def payback_clause(calls: int | None) -> str:
-    """After how many calls it pays back, as a clause."""
+    """Clause about the number of calls after which it pays back."""
     return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
 
 

@@ -19,6 +19,7 @@ FACT_FILTERS: Final = (LOST, KEPT, ALL)
 """Filters of the fact list, in the order of the key."""
 
 _SIGN: Final = {FILE: Span("≡", "cat-memory"), DECISION: Span("›", "cat-user"), LITERAL: Span("#", "dim")}
+_UNRECORDED: Final = ("not recorded", "reattached", "residual")
 _LIST_ORDER: Final = (FILE, DECISION, LITERAL)
 NAME_CELLS: Final = 14
 FIGURE_CELLS: Final = 9
@@ -54,10 +55,8 @@ def _rows(compaction: Compaction) -> list[tuple[str, int, int]]:
         }
         return {**context_figures.categories, **{name: n for name, n in more.items() if n}}
 
-    lacking = ("not recorded", "reattached", "residual")
-
     before, after = parts(compaction.before), parts(compaction.after)
-    order = {name: n for n, name in enumerate((*CATEGORIES, *lacking))}
+    order = {name: n for n, name in enumerate((*CATEGORIES, *_UNRECORDED))}
     names = sorted({**before, **after}, key=lambda name: order.get(name, len(order)))
     return [(name, before.get(name, 0), after.get(name, 0)) for name in names]
 
@@ -79,7 +78,7 @@ def bars_of(compaction: Compaction, room: int, height: int = 99) -> list[Spans]:
     out: list[Spans] = []
     for name, before, after in rows:
         sign = category(name)
-        lacks = name in ("not recorded", "reattached", "residual")
+        lacks = name in _UNRECORDED
         lead = [Span(" "), Span(" ") if lacks else sign.span, Span(" ")]
         style, word = ("faint", "faint") if lacks else (sign.style, "ink")
         shown = name if name in ("not recorded", "residual") else sign.name
@@ -161,7 +160,7 @@ def sentences(compaction: Compaction) -> Iterator[Spans]:
 def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
     """The facts to list under the filter `shown`; literals last.
 
-    Before and among them those come first that came back (most tokens first), then by kind, most frequent first.
+    In both groups, facts that came back are first (most tokens first); then by kind; then the most frequent first.
     """
     order = {kind: n for n, kind in enumerate(_LIST_ORDER)}
     selected = [

@@ -67,7 +67,7 @@ class DiffList:
         self._bodies: dict[tuple[int, int, bool], Body] = {}
 
     def sort(self) -> None:
-        """Toggle between size and prompt order; open rows are folded."""
+        """Toggle between size and prompt order; the rows that are open initially are open again."""
         self.by_size = not self.by_size
         self._build_rows()
 
@@ -107,10 +107,7 @@ class DiffList:
         return body
 
     def _create_body(self, row: Row, room: int) -> Body:
-        """The lines of a row.
-
-        A word diff, all lines of a block that only one side has, or a summary row itself.
-        """
+        """The lines of a row: a word diff, all lines of a block that only one side has, or a summary row itself."""
         if isinstance(row, ChangingBlock):
             side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
@@ -171,14 +168,14 @@ def _size(change: Change) -> int:
 
 def by_category(diff: Diff) -> Iterator[list[Span]]:
     """Tokens gained and lost by category, largest first; nothing for a single category."""
-    sums: dict[int, list[int]] = {}
+    tokens_by_category: dict[int, list[int]] = {}
     for change in diff.changes:
         before = diff.a.by_category(change.before) if change.before is not None else {}
         after = diff.b.by_category(change.after) if change.after is not None else {}
         for category in before | after:
             more = after.get(category, 0) - before.get(category, 0)
-            sums.setdefault(category, [0, 0])[more < 0] += more
-    parts = sorted(sums.items(), key=lambda item: -max(item[1][0], -item[1][1]))
+            tokens_by_category.setdefault(category, [0, 0])[more < 0] += more
+    parts = sorted(tokens_by_category.items(), key=lambda item: -max(item[1][0], -item[1][1]))
     parts = [part for part in parts if any(part[1])]
     if len(parts) < 2:
         return

@@ -25,7 +25,7 @@ REASONS: Final = {
     EDITED: "changed since",
     WORKSPACE: "still in the file",
 }
-"""Why a block could go, in two or three words."""
+"""Why a block could go, in a few words."""
 
 
 class Repeated(Struct, frozen=True):

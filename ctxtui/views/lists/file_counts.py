@@ -1,7 +1,4 @@
-"""Token counts of files.
-
-Tokens, interval and price of each, and the total as a share of the window.
-"""
+"""Token counts of files: tokens, interval and price of each, and the total as a share of the window."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Growth in sentences.
-
-Shape and evidence, what grew, carried and unquoted tokens, and the outlook.
-"""
+"""Growth in sentences: shape and evidence, what grew, carried and unquoted tokens, the outlook."""
 
 from __future__ import annotations
 

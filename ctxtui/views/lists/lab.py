@@ -22,7 +22,7 @@ _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-
 _RECORDED: Final = "r"
 """Letter of the recorded variant on the chart."""
 TOKEN_SETTINGS: Final = ("target", "tokens", "trigger", "n", "k", "limit", "size")
-"""Settings of which a value of 1,000 or more is a number of tokens, which needs no name: ``80.0k``."""
+"""Settings that are numbers of tokens from 1,000 on, and then written without their name: ``80.0k``."""
 
 
 class LabLine(NamedTuple):

@@ -66,7 +66,8 @@ class Proposed(Struct, frozen=True, dict=True):
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
     """Sort the rows once all are computed; until then the order stays.
 
-    First those with a gain, by tokens freed, then those with active edits, others, refused ones.
+    The order is: those with a gain, those without, refused ones. In each group those with active edits are first, then
+    those that free most tokens.
     """
     if not all(row.is_computed for row in rows):
         return list(rows)
@@ -159,7 +160,7 @@ TABLE: Final[Table[Proposed]] = Table(
         Column(
             "once",
             9,
-            lambda row, _: Span(numbers.signed_money(row.once), money_style(row.once)),
+            _once,
             wider=((_WIDE, 10),),
             sum=_sum_of_price,
         ),
@@ -196,7 +197,7 @@ def explain_notes(rows: Sequence[Proposed]) -> str:
 
 def notes(rows: Sequence[Proposed]) -> list[Span]:
     """Number of computed policies, then of those with a gain, for the rule."""
-    done = sum(row.freed is not None or bool(row.why) for row in rows)
+    done = sum(row.is_computed for row in rows)
     gaining = sum(row.has_gain for row in rows)
     if done < len(rows):
         return [Span(f"{done:,} of {len(rows):,} computed", "dim")]

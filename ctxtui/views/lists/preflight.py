@@ -1,7 +1,4 @@
-"""The preflight report.
-
-Growth, limits, cost, and the blocks that a compaction would replace.
-"""
+"""The preflight report: growth, limits, cost, and the blocks that a compaction would replace."""
 
 from __future__ import annotations
 

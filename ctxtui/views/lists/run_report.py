@@ -1,7 +1,4 @@
-"""A run's context budget and its project files as lines.
-
-Parts with shares, kinds of files, selection, warnings.
-"""
+"""A run's context budget and project files as lines: shares, kinds of files, selection, warnings."""
 
 from __future__ import annotations
 

@@ -69,14 +69,14 @@ def preview_of(book: Book, node: int) -> Preview:
 class Readings:
     """Decoded contents of a session's blocks, by node.
 
-    Decoding a large block takes longer than a frame: with `want` it is done in another thread, and the block is not
+    Decoding a large block takes longer than a frame: with `schedule` it is done in another thread, and the block is not
     `ready` until then.
     """
 
-    def __init__(self, session: Session, names: Names, want: Schedule | None = None) -> None:
+    def __init__(self, session: Session, names: Names, schedule: Schedule | None = None) -> None:
         self._session = session
         self._names = names
-        self._schedule = want
+        self._schedule = schedule
         self._scheduled: set[int] = set()
         self._previews: Recent[Preview] = Recent(4096)
         self._cwd = session.about.cwd

@@ -114,38 +114,38 @@ def short_tool(name: str) -> str:
 
 
 def preview(
-    kind: str, category: int, value: Json, got: BlockContent, call: BlockContent | None = None, cwd: str = ""
+    kind: str, category: int, value: Json, content: BlockContent, call: BlockContent | None = None, cwd: str = ""
 ) -> Preview:
-    """The preview of a block of `kind` (JSON `value`, content `got`).
+    """The preview of a block of `kind` (JSON `value`, content `content`).
 
     `call` is the call that a result answers.
     """
     name = CATEGORIES[category]
     if kind == UNREADABLE:
-        return Preview("", _line("unreadable record, " + got.text), "warn")
+        return Preview("", _line("unreadable record, " + content.text), "warn")
     if kind == HEADER:
-        return Preview("", f"(empty {got.name} message)" if got.name else "(empty message)", "dim")
+        return Preview("", f"(empty {content.name} message)" if content.name else "(empty message)", "dim")
     if name == "tool_call":
-        return Preview(tool_label(got.name), _line(main_argument(got, cwd)) or "(no input)", "ink", True)
+        return Preview(tool_label(content.name), _line(main_argument(content, cwd)) or "(no input)", "ink", True)
     if name == "tool_result":
-        result_text, failed = _result(got)
-        tool = (call.name if call else "") or got.name
+        result_text, failed = _result(content)
+        tool = (call.name if call else "") or content.name
         return Preview(
             tool_label(tool), result_text, "dim", failed=failed, detail=_shorten_arguments(call, cwd) if call else ""
         )
     if name == "tools":
         about = _tool_description(value)
-        return Preview(_line(short_tool(got.name)), _line(about), "dim", True)
+        return Preview(_line(short_tool(content.name)), _line(about), "dim", True)
     if name == "thinking":
-        return Preview("", _line(got.text) or _withheld(got), "dim italic")
-    if got.media and not got.text:
-        return Preview("", _line(media_line(got.media[0])), "ink")
+        return Preview("", _line(content.text) or _withheld(content), "dim italic")
+    if content.media and not content.text:
+        return Preview("", _line(media_line(content.media[0])), "ink")
     voice = "dim" if name in ("system", "memory") else "ink"
-    file = re.match(FILE_WRAPPER, got.text) if name in ("memory", "document") else None
+    file = re.match(FILE_WRAPPER, content.text) if name in ("memory", "document") else None
     if file is not None:
-        result_text = got.text[file.end() :].rpartition("\n</")[0] or got.text[file.end() :]
+        result_text = content.text[file.end() :].rpartition("\n</")[0] or content.text[file.end() :]
         return Preview(_line(file[1]), _line(result_text), "dim", True, detail=file[2] or "")
-    return Preview("", _line(got.text) or _withheld(got), voice)
+    return Preview("", _line(content.text) or _withheld(content), voice)
 
 
 def tool_label(name: str) -> str:
@@ -168,8 +168,8 @@ def _line(text: str) -> str:
     return safe_text.one_line(text, MAX_PREVIEW_CHARS)
 
 
-def _withheld(got: BlockContent) -> str:
-    return f"(withheld: {got.hidden:,} encrypted characters)" if got.hidden else "(empty)"
+def _withheld(content: BlockContent) -> str:
+    return f"(withheld: {content.hidden:,} encrypted characters)" if content.hidden else "(empty)"
 
 
 def _tool_description(value: Json) -> str:
@@ -178,17 +178,17 @@ def _tool_description(value: Json) -> str:
     return about if isinstance(about, str) else dump_text(value)
 
 
-def _result(got: BlockContent) -> tuple[str, bool]:
+def _result(content: BlockContent) -> tuple[str, bool]:
     """A result's line, and whether it failed."""
-    text, failed = split_output(got.text)
+    text, failed = split_output(content.text)
     test_outcome = describe_test_run(text)
     if test_outcome:
-        return _line(test_outcome), failed or got.is_error
+        return _line(test_outcome), failed or content.is_error
     first = next((line for line in text[: 1 << 14].split("\n", 64) if line.strip()), "")
     line = _line(re.sub(_NUMBERED, "", first)) or ("" if text[: 1 << 14].strip() else "(empty)")
-    if got.media and not got.text.strip():
-        line = _line(media_line(got.media[0]))
-    return line or _line(text), failed or got.is_error
+    if content.media and not content.text.strip():
+        line = _line(media_line(content.media[0]))
+    return line or _line(text), failed or content.is_error
 
 
 def media_line(media: Media) -> str:

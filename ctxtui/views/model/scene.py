@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from ctxtui.analysis.context_window import ContextWindow, context_window
-from ctxtui.analysis.figures import CallFigures
+from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.core.call import EDITS, Call
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
@@ -80,9 +80,8 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """The end of the call's answer, or of the thread.
+        """The end of the call's answer; for the thread's last call that of the thread, if it continues the answer.
 
-        The latter for the thread's last call, if the thread continues its answer.
         A ctxtui chat, and a held request, may continue in another context (with other tools): then that context's end.
         """
         answer = self.call.response_head or self.head
@@ -146,8 +145,6 @@ def scene_at(
 
     `usable_share` is the share of a context window to fill. `turns` are those of `calls`, if known already.
     """
-    from ctxtui.analysis.figures import figures
-
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]
     limits = context_window(book, call, usable_share)

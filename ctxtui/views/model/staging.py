@@ -29,6 +29,7 @@ Count = Callable[["Applied"], "RequestCount | None"]
 BREAKAGE_INDEPENDENT: Final = (
     "computed_fates",
     "inserted",
+    "unsent_inserts",
     "counted",
     "raw",
     "request",
@@ -312,7 +313,7 @@ class Staging:
     def is_behind_break(self, node: int) -> bool:
         """Whether `node` is after the part of the cached prefix that stays readable.
 
-        So it is after a change, and between the last cache entry before the change and the change.
+        That part ends at the last cache entry before the first change.
         """
         breakage, scene = self.breakage, self.scene
         if breakage is None:

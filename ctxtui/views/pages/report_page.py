@@ -1,4 +1,7 @@
-"""A report as an HTML document with charts, about one session, several, or one call. Its texts are masked already."""
+"""A report as an HTML document with charts, about one session, several, or one call.
+
+Its texts are masked already.
+"""
 
 from __future__ import annotations
 

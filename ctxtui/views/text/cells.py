@@ -82,10 +82,7 @@ def width(text: str) -> int:
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """Index of the first character from `start` on that does not fit in `room` cells.
-
-    Len(text) if all fit.
-    """
+    """Index of the first character from `start` on that does not fit in `room` cells; the text's length if all fit."""
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -126,7 +123,7 @@ def tail(text: str, room: int) -> str:
 
 
 def fit(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else its beginning and ``…``. Reads no more than needed."""
+    """`text` if it fits in `room` cells, else its beginning and ``…``."""
     if room <= 0:
         return ""
     head = text[: 4 * room + 16]

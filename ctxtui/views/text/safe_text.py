@@ -1,8 +1,8 @@
 """Makes untrusted text safe to draw.
 
 It cannot move the cursor, change direction, hide, or exceed its cells. Escapes and direction marks are shown (``␛``,
-``⟨U+202E⟩``), other control characters are ``·``; characters that only modify their neighbour (U+FE0F, U+200D) are
-dropped, because terminals disagree about their width.
+``⟨U+202E⟩``), as are other invisible characters; ASCII's control characters are ``·``. Characters that only modify
+their neighbour (U+FE0F, U+200D) are dropped, because terminals disagree about their width.
 """
 
 from __future__ import annotations
@@ -101,10 +101,7 @@ def plain(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """One line of a text.
-
-    Tabs expanded to stops of four, a final return dropped, a newline in it shown as ``·``.
-    """
+    """One line of a text: tabs expanded to stops of four, a final return dropped, line ends in it shown as ``·``."""
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")

@@ -142,10 +142,7 @@ def of_note(note: Note) -> Span:
 
 
 def category(name: str) -> Sign:
-    """The sign of a category by its name in `core` (``tool_call``).
-
-    Of unrecorded content for unknown names.
-    """
+    """The sign of a category by its name in `core` (``tool_call``); unknown names have that of unrecorded content."""
     return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 
 

@@ -1,7 +1,4 @@
-"""Explanations of figures as checkable arithmetic sentences.
-
-Shares, differences, products, rates.
-"""
+"""Explanations of figures as checkable arithmetic sentences: shares, differences, products, rates."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Details of an open block.
-
-Calls it stayed in, carried tokens, cacheability, duplicates, and cost.
-"""
+"""Details of an open block: calls it stayed in, carried tokens, cacheability, duplicates, and cost."""
 
 from __future__ import annotations
 

@@ -324,10 +324,7 @@ class ContextRows:
         return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is shown.
-
-        In the context (its unrecorded part is the root), its answer, or unsent blocks.
-        """
+        """Whether `node` is in the context (its unrecorded part is the root), its answer, or unsent blocks."""
         scene, at = self.scene, self.readings.tree[node].depth - 1
         if scene is None or self._rows is None:
             return False
@@ -461,10 +458,7 @@ class ContextRows:
         return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
-        """Whether row `index` is drawn in the reading layout.
-
-        Untouched by edits, and not opened as JSON.
-        """
+        """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""
         if self.reading is None:
             return False
         entry = self.entry(index)

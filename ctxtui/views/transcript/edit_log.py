@@ -113,10 +113,7 @@ def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, e
 
 
 def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
-    """The subject of an entry.
-
-    The reverted edit, the export, the number of edits, or the blocks.
-    """
+    """The subject of an entry: the reverted edit, the export, the number of edits, or the blocks."""
     if edit.kind == REVERT:
         reverted = by_id.get(edit.reverts)
         return "" if reverted is None else f"{_describe_kind(reverted)}: {_describe_target(reverted, by_id, label)}"

@@ -33,10 +33,7 @@ def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
 
 
 def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
-    """Highlight the characters `spots` (left to right) in `spans`.
-
-    Number `here` in `CURRENT_HIT_STYLE`.
-    """
+    """Highlight the characters `spots` (left to right) in `spans`; number `here` in `CURRENT_HIT_STYLE`."""
     if not spots:
         return spans
     out: list[Span] = []
@@ -98,10 +95,7 @@ class HitList(Sequence[HitAt]):
         return (self._ends[block - 1] if block else 0) + hit.nth
 
     def first_from(self, row: int, row_of: Callable[[int], int]) -> int:
-        """Index of the first hit at or below `row` (`row_of` maps nodes to rows).
-
-        0 if there is none.
-        """
+        """Index of the first hit at or below `row` (`row_of` maps nodes to rows); 0 if there is none."""
         block = bisect_left(self._nodes, row, key=row_of)
         return 0 if block == len(self._nodes) or not block else self._ends[block - 1]
 

@@ -85,10 +85,7 @@ class Bodies:
     def _content(
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
-        """The lines of an entry.
-
-        Unrecorded content, raw JSON, an excerpt of the text, or the whole block.
-        """
+        """The lines of an entry: unrecorded content, raw JSON, an excerpt of the text, or the whole block."""
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text

@@ -58,7 +58,7 @@ class Reading:
         self._rows = rows
         self._bodies: Recent[Body] = Recent(512)
         self._changes: Recent[list[Spans]] = Recent(128)
-        self._answers: dict[int, int | None] = {}
+        self._results_by_call: dict[int, int | None] = {}
         self._calls: dict[int, int | None] = {}
 
     # Kinds of rows
@@ -98,16 +98,12 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The node of the call that the result in row `index` answers.
-
-        None if it is not near above it.
-        """
+        """The node of the call that the result in row `index` answers; None if it is not near above it."""
         entry = self._rows.entry(index)
         if entry not in self._calls:
             call_id = self._id(entry)
             self._calls[entry] = self._find(range(index - 1, max(-1, index - SEARCHED_ROWS), -1), _CALL, call_id)
-        call = self._calls[entry]
-        return None if call is None else call
+        return self._calls[entry]
 
     def result_of(self, index: int) -> int | None:
         """The node of the result of the call in row `index`.
@@ -115,10 +111,10 @@ class Reading:
         None if it is not near below it, or not there yet.
         """
         entry = self._rows.entry(index)
-        result = self._answers.get(entry)
+        result = self._results_by_call.get(entry)
         if result is None:
             stop = min(self._rows.count, index + SEARCHED_ROWS)
-            result = self._answers[entry] = self._find(range(index + 1, stop), _RESULT, self._id(entry))
+            result = self._results_by_call[entry] = self._find(range(index + 1, stop), _RESULT, self._id(entry))
         return result
 
     def _find(self, places: range, category: int, call_id: str) -> int | None:

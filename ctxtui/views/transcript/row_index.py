@@ -136,9 +136,9 @@ class RowIndex:
         missing: bool = False,
         partial: bool = False,
     ) -> None:
-        """Show the context `head`, then each tail.
+        """Show the context `head`, then each of `tails`: a rule, and the blocks from the previous end up to a node.
 
-        A rule, and the blocks from the previous end up to a further node. `boundaries` are rules by the node they
+        `boundaries` are rules by the node they
         precede; `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they
         are shown); `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`),
         encrypted reasoning gets no row: that is further up.

@@ -1,7 +1,4 @@
-"""A search in the transcript.
-
-Opens the block of a hit as far as needed, and restores the folds afterwards.
-"""
+"""A search in the transcript: opens the block of a hit as far as needed, and restores the folds afterwards."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Rows of a context under edits.
-
-All rows with inserts, or only those that edits touch, with the others folded.
-"""
+"""Rows of a context under edits: all rows with inserts, or only those that edits touch, the others folded."""
 
 from __future__ import annotations
 
@@ -36,11 +33,10 @@ AFTER_ALL_BLOCKS: Final = 1 << 40
 
 
 class StagedRows:
-    """The entries of the context of `staging`.
+    """The entries of `rows` under the edits of `staging`, with negative numbers for inserts and the prefix end.
 
-    Those of `rows`, negative numbers for inserts and for the prefix end. With `only` the entries are those that are
-    changed, pinned, have a breakpoint, or are nodes in `only`, and their neighbours; each run of others is one rule.
-    With None all rows are shown.
+    If `only` is None, all rows are shown. Otherwise only rows that are changed, pinned, have a breakpoint, or are nodes
+    in `only`, and their neighbours; each run of others is one rule.
     """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
@@ -109,10 +105,7 @@ class StagedRows:
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The indices of rows that stay visible if only edited rows are shown.
-
-        All if no row is edited.
-        """
+        """The indices of rows that stay visible if only edited rows are shown; all if no row is edited."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -129,17 +122,12 @@ class StagedRows:
         return sorted(keep)
 
     def _build(self, only: frozenset[int] | None) -> None:
-        """Merge the rows with those of inserts and of the prefix end.
-
-        The latter comes before an insert at the same position.
-        """
+        """Merge the rows with those of inserts and of the prefix end, which comes before an insert at its position."""
         staging = self._staging
         breaks = staging.breaks_at
-        stops = [(new.at, 1, new) for new in staging.unsent_inserts]
-        rules: list[tuple[int, int, InsertedBlock | None]] = [
-            *stops,
-            *([(breaks, 0, None)] if breaks is not None else []),
-        ]
+        rules: list[tuple[int, int, InsertedBlock | None]] = [(new.at, 1, new) for new in staging.unsent_inserts]
+        if breaks is not None:
+            rules.append((breaks, 0, None))
         rules.sort(key=lambda rule: rule[:2])
         visible = None if only is None else self._visible_rows(only)
         row = 0
@@ -224,10 +212,7 @@ def draw(
 
 
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
-    """The gutter of a block under edits.
-
-    None if removed, written if after the end of the cached prefix.
-    """
+    """The gutter of a block under edits: blank if removed, written if after the end of the cached prefix."""
     if fate is not None and fate.out:
         return Span(" ")
     return GUTTER["write"].span if broken and gutter.text.strip() else gutter

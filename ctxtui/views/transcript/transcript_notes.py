@@ -30,10 +30,7 @@ def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> 
 
 
 def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
-    """Number of marked blocks and tokens of those `here` in the context shown.
-
-    `away` are in other calls.
-    """
+    """Number of marked blocks, and tokens of those `here` in the context shown; `away` are in other calls."""
     if not here and not away:
         return []
     is_counted = all(scene.running.is_counted(node) for node in here)
@@ -43,10 +40,7 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def read_tokens(scene: Scene, node: int) -> int:
-    """Tokens of a block of the context shown, as far as the model reads it.
-
-    0 while it is being counted.
-    """
+    """Tokens of a block of the context shown; 0 if the model does not read it, or while it is being counted."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0

@@ -32,7 +32,7 @@ def no_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     async def none(env: Any) -> list[Any]:
         return []
 
-    monkeypatch.setattr(partners, "_find_servers", none)
+    monkeypatch.setattr(partners, "find_servers", none)
 
 
 @pytest.mark.parametrize(

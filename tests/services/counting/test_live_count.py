@@ -61,7 +61,7 @@ def test_nothing_new_is_not_counted() -> None:
 
 
 def test_where_a_text_may_be_cut() -> None:
-    assert settled_end("one\ntwo", 0) == 4
-    assert settled_end("one\n  two", 0) == 0, "an indent belongs to the line's end"
-    assert settled_end("x" * 5000, 0) == 0
-    assert 0 < settled_end("word " * 1000, 0) < 5000
+    assert settled_end("one\ntwo") == 4
+    assert settled_end("one\n  two") == 0, "an indent belongs to the line's end"
+    assert settled_end("x" * 5000) == 0
+    assert 0 < settled_end("word " * 1000) < 5000

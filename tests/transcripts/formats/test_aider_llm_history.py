@@ -119,7 +119,7 @@ ASSISTANT Seen.
     (call,) = calls(session)
     assert [kind for *_, kind in shown(session, call.raw_head)] == ["header", "text", "image"]
     assert words(session, call.raw_head)[0] == ("user", "See\n-------\nthis")
-    assert [one.reason for one in session.skipped] == ["message 2 of the request has neither words nor a role"]
+    assert [one.reason for one in session.skipped] == ["message 2 of the request has no role"]
 
 
 def test_the_chat_history_beside_it_tells_model_and_figures(tmp_path: Path) -> None:

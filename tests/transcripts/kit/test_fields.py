@@ -10,7 +10,7 @@ from ctxtui.core.canonical import Json, loads
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.ctxtui import CtxtuiReader
 from ctxtui.transcripts.formats.pi.resume import _make_source_entry
-from ctxtui.transcripts.kit.fields import as_usd
+from ctxtui.transcripts.kit.fields import as_number
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from ctxtui.transcripts.kit.fields import as_usd
      ('"1"', None), ("null", None)],
 )  # fmt: skip
 def test_money_is_a_number_that_can_be_summed(told: str, usd: float | None) -> None:
-    assert as_usd(loads(told.encode())) == usd
+    assert as_number(loads(told.encode())) == usd
 
 
 @pytest.mark.parametrize("cost", ["9" * 400, "1e999", '"x"', "[]", "true"])

@@ -124,11 +124,10 @@ def test_a_compaction_is_never_hidden() -> None:
     assert plain(strip_columns.marks(columns, here=1, per=2)) == "Σ▼Σ▲"
 
 
-def test_ahead_shows_the_limit_and_the_projection_from_six_lines_on() -> None:
-    assert all(plain(row).strip() == "" for row in strip_columns.project(4, 10, 4, 160, 150, 10, 100))
-    got = strip_columns.project(4, 10, 8, 160, 150, 10, 100)
-    assert plain(got[0]) == "┄┄┄··┄"
-    assert [width(row) for row in got] == [6] * 8
+def test_the_free_area_shows_the_limit_from_six_lines_on() -> None:
+    assert all(plain(row).strip() == "" for row in strip_columns.limit_rows(6, 4, 160, 150))
+    got = strip_columns.limit_rows(6, 8, 160, 150)
+    assert [plain(row) for row in got] == ["┄" * 6, *[" " * 6] * 7]
 
 
 def test_axis() -> None:

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,6 +13,23 @@ from ctxtui.views.text import scale
 from ctxtui.views.text.signs import NOT_RECORDED
 from ctxtui.views.text.span import Span, plain, width
 
+Blocks = Sequence[tuple[int, int]]
+
+
+def _pixels(blocks: Blocks, count: int, scale: float) -> list[int | None]:
+    """The category at the middle of each of `count` equal pixels over `scale` tokens; None after the last block."""
+    ends = list(accumulate(tokens for _, tokens in blocks))
+    positions = (bisect_right(ends, (pixel + 0.5) * scale / count) for pixel in range(count))
+    return [blocks[at][0] if at < len(blocks) else None for at in positions]
+
+
+def _rows(
+    blocks: Blocks, width: int, height: int, scale: float, *, colour: bool = True, letters: bool = False
+) -> list[list[Span]]:
+    count = raster.pixel_count(width, height, colour=colour, letters=letters)
+    return raster.rows_of(_pixels(blocks, count, scale), width, height, colour=colour, letters=letters)
+
+
 blocks = st.lists(st.tuples(st.integers(0, NOT_RECORDED), st.integers(0, 5000)), max_size=60)
 TOOLS, SYSTEM, USER, CALL, RESULT = (INDEX[n] for n in ("tools", "system", "user", "tool_call", "tool_result"))
 
@@ -17,7 +38,7 @@ TOOLS, SYSTEM, USER, CALL, RESULT = (INDEX[n] for n in ("tools", "system", "user
 def test_each_pixel_shows_the_block_at_its_token(
     given_: list[tuple[int, int]], width_: int, height: int, extent: int
 ) -> None:
-    cells = raster.cells(raster.pixels(given_, width_ * height * 2, extent), width_, height)
+    cells = raster.cells(_pixels(given_, width_ * height * 2, extent), width_, height)
     for x in range(width_):
         for p in range(2 * height):
             token = (x * 2 * height + p + 0.5) * extent / (width_ * 2 * height)
@@ -32,29 +53,29 @@ def test_each_pixel_shows_the_block_at_its_token(
 
 
 def test_a_cell_of_one_block_is_full_and_of_two_is_halved() -> None:
-    got = raster.rows([(TOOLS, 300), (SYSTEM, 100)], 2, 1, 400)
+    got = _rows([(TOOLS, 300), (SYSTEM, 100)], 2, 1, 400)
     assert got == [[Span("█", "cat-tools"), Span("▀", "cat-tools on-cat-system")]]
 
 
 def test_the_end_is_half_a_cell_and_free_room_is_dotted_below() -> None:
-    assert raster.rows([(USER, 50)], 2, 2, 400) == [
+    assert _rows([(USER, 50)], 2, 2, 400) == [
         [Span("▀", "cat-user"), Span(" ", "hair")],
         [Span("··", "hair")],
     ]
 
 
 def test_not_recorded_is_hatched() -> None:
-    assert raster.rows([(NOT_RECORDED, 10)], 1, 1, 10) == [[Span("░", "faint")]]
+    assert _rows([(NOT_RECORDED, 10)], 1, 1, 10) == [[Span("░", "faint")]]
 
 
 def test_without_colour_there_is_a_glyph_per_cell_and_conversation_is_bold() -> None:
-    got = raster.rows([(TOOLS, 10), (RESULT, 10), (CALL, 10), (USER, 10)], 5, 1, 50, colour=False)
+    got = _rows([(TOOLS, 10), (RESULT, 10), (CALL, 10), (USER, 10)], 5, 1, 50, colour=False)
     assert plain(got[0]) == "ƒ░▒›·"
     assert got[0][3] == Span("›", "cat-user bold")
 
 
 def test_letters() -> None:
-    got = raster.rows([(TOOLS, 10), (RESULT, 10), (CALL, 10), (USER, 10)], 5, 2, 50, letters=True)
+    got = _rows([(TOOLS, 10), (RESULT, 10), (CALL, 10), (USER, 10)], 5, 2, 50, letters=True)
     assert [plain(row) for row in got] == ["FrcU ", "FrcU."]
     assert got[0][1] == Span("r", "cat-result quiet")
 
@@ -63,7 +84,7 @@ def test_letters() -> None:
 def test_rows_are_full(
     given_: list[tuple[int, int]], width_: int, height: int, extent: int, colour: bool, letters: bool
 ) -> None:
-    got = raster.rows(given_, width_, height, extent, colour=colour, letters=letters)
+    got = _rows(given_, width_, height, extent, colour=colour, letters=letters)
     assert [width(row) for row in got] == [width_] * height
 
 

@@ -84,7 +84,7 @@ def messages_in(url: str, body: bytes) -> MessageContents | None:
 
 
 def _messages_of(items: Sequence[Item]) -> MessageContents:
-    """The messages without the system's, which a client fills anew each time."""
+    """All messages but the system's, which a client writes anew each time."""
     return tuple(message for message in message_contents(items) if message[0] not in SYSTEM)
 
 
@@ -229,7 +229,7 @@ class _Socket:
     """A WebSocket, and the answers that came over it."""
 
     def __init__(self, url: str) -> None:
-        self._talk = SocketExchanges(url)
+        self._exchanges = SocketExchanges(url)
         self._begun = 0
 
     def add_record(self, record: dict[str, Json], number: int) -> Iterator[AnsweredExchange]:
@@ -237,7 +237,7 @@ class _Socket:
         if "frame" not in record:
             return
         from_client = record.get("by") == "client"
-        exchange = self._talk.add_frame(as_str(record["frame"]), from_client, None)
+        exchange = self._exchanges.add_frame(as_str(record["frame"]), from_client, None)
         begun, self._begun = self._begun, number if from_client else self._begun
         if exchange is None or warm_up_id(exchange):
             # A warm-up request goes to the provider: it costs nothing.

@@ -22,7 +22,7 @@ _replace: Final = replace_urls("apiBase")
 
 
 class _Model(Struct):
-    """A model's ``provider`` and base URL; `line` is the provider's (from 0), `column` its members'.
+    """A model's ``provider`` and base URL; `line` is the provider's (from 0), its members begin in `column`.
 
     Unless `has_url` the file has no base URL for it.
     """
@@ -64,13 +64,13 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[s
     """The names and values of the members in `column` of the item that line `number` is in."""
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
-    for way in (before, after):
-        for n in way:
+    for numbers in (before, after):
+        for n in numbers:
             if not lines[n].strip() or lines[n].lstrip().startswith("#"):
                 continue
             member = _MEMBER.match(lines[n])
             begins = lines[n].lstrip().startswith("- ") and member is not None and len(member[1]) == column
-            if way is after and begins:
+            if numbers is after and begins:
                 break
             if member is not None and len(member[1]) == column:
                 yield member[2], member[3]

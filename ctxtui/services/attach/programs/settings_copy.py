@@ -28,7 +28,7 @@ def replace_urls(key: str) -> Replacer:
 
 _PREFIX: Final = "ctxtui-settings-"
 _LOCK: Final = "lock"
-"""The file that a run keeps locked as long as it lives; it has the copy's name."""
+"""The file that a run keeps locked as long as it lives; its text is the name of the copied file."""
 
 
 def copy_file(name: str, text: str) -> tuple[Path, Callable[[], None]]:
@@ -71,11 +71,11 @@ def _remove_leftovers() -> None:
                     shutil.rmtree(folder)
 
 
-def link_folder(folder: Path, name: str, text: str, restored: Callable[[str], str]) -> tuple[Path, Callable[[], None]]:
+def link_folder(folder: Path, name: str, text: str, restore: Callable[[str], str]) -> tuple[Path, Callable[[], None]]:
     """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
 
-    It is returned with the function that ends it: what a program created in it or replaced goes to `folder`, and if it
-    changed `name`, so does that, as `restored` from the changed text.
+    It is returned with the function that ends it: that moves what a program created or replaced in it to `folder`. If
+    the program changed `name`, it writes to `folder` what `restore` makes of the changed text.
     """
     copy, remove = copy_file(name, text)
     for entry in folder.iterdir():
@@ -87,7 +87,7 @@ def link_folder(folder: Path, name: str, text: str, restored: Callable[[str], st
             changed = copy.read_text(encoding="utf-8")
             copy.unlink()
             if changed != text:
-                (folder / name).write_text(restored(changed), encoding="utf-8")
+                (folder / name).write_text(restore(changed), encoding="utf-8")
             for entry in copy.parent.iterdir():
                 if not entry.is_symlink():
                     _move(entry, folder / entry.name)

@@ -126,10 +126,13 @@ class ChildRun:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
     async def _refusal_reason(self, draft: Draft) -> str:
-        """The reason not to send a request; a held request would wait forever without a user."""
-        teller, settings = self.forecaster, self._host.config.settings
-        assert teller is not None
-        forecast = await asyncio.to_thread(teller.forecast, draft, self._host.clock(), self._thread)
+        """The reason not to send a request; "": it may be sent, with the answer limit that the budget pays for.
+
+        A request that a rule would hold is refused: it would wait forever without a user.
+        """
+        forecaster, settings = self.forecaster, self._host.config.settings
+        assert forecaster is not None
+        forecast = await asyncio.to_thread(forecaster.forecast, draft, self._host.clock(), self._thread)
         # Sub-agents that start together miss the cache by design.
         hold_reason_ = hold_reason(forecast, dataclasses.replace(settings, hold_on_miss=False))
         if hold_reason_:
@@ -144,7 +147,7 @@ class ChildRun:
         return ""
 
     def _retry_refusal(self) -> str:
-        """The reason not to send an interrupted request again."""
+        """The reason not to send an interrupted request again; "": send it."""
         if self._task.budget_usd is not None:
             self._add_costs()
         return self._spending.retry_refusal(self._thread) or self.may_retry(self._thread)

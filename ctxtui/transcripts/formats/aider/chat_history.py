@@ -17,7 +17,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_usd, one_line, parse_timestamp
+from ctxtui.transcripts.kit.fields import as_number, one_line, parse_timestamp
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
@@ -52,9 +52,9 @@ class AiderReader(Reader):
         self._lines = LineBuffer()
         self._dialogue = Dialogue(tree)
         self._about = Described(source=NAME)
-        self._kind_of_line = ""
-        self._held: list[str] = []
-        """Lines of the text that is being read; they are of the kind above."""
+        self._line_kind = ""
+        self._text_lines: list[str] = []
+        """Lines of the text that is being read; they are of the kind `_line_kind`."""
         self._line = 0
         self._model = ""
         self._clock: float | None = None
@@ -63,9 +63,9 @@ class AiderReader(Reader):
         self._waiting: list[str] | None = None
         """Texts of the answer whose token counts were not read yet; None if there is none."""
         self._waiting_line = 0
-        self._told: list[Event] = []
-        self._whole: list[Item] = []
-        """Messages of both sides in all chats of the file, which aider restores."""
+        self._emitted: list[Event] = []
+        self._all_messages: list[Item] = []
+        """Messages of both sides in all chats of the file, in case aider restores them."""
 
     def feed(self, data: bytes) -> list[Event]:
         return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
@@ -79,10 +79,10 @@ class AiderReader(Reader):
         events += [*self._close_text(), *self._add_answer(None, "")]
         state_events: list[Event] = [
             Described(source=NAME, title=self._dialogue.title, version=self._about.version, client=NAME),
-            self._dialogue.tip(),
+            self._dialogue.tip_event(),
         ]
-        if state_events != self._told:
-            self._told = state_events
+        if state_events != self._emitted:
+            self._emitted = state_events
             events += state_events
         return events
 
@@ -97,24 +97,24 @@ class AiderReader(Reader):
             self._asked = self._copied = False
             return
         kind, words = _kind_of_line(text)
-        if kind != self._kind_of_line and not (kind == "said" and not words.strip()):
+        if kind != self._line_kind and not (kind == "said" and not words.strip()):
             yield from self._close_text()
-            self._kind_of_line, self._line = kind, line.number
+            self._line_kind, self._line = kind, line.number
         if kind == "notice":
             yield from self._handle_notice(words.rstrip())
         else:
-            self._held.append(words.rstrip() if kind == "typed" else words)
+            self._text_lines.append(words.rstrip() if kind == "typed" else words)
 
     def _close_text(self) -> Iterator[Event]:
         """End the collected text: a person's message, or an answer whose token counts follow."""
-        words = "\n".join(self._held).strip("\n")
-        kind, self._kind_of_line, self._held = self._kind_of_line, "", []
+        words = "\n".join(self._text_lines).strip("\n")
+        kind, self._line_kind, self._text_lines = self._line_kind, "", []
         if not words.strip():
             return
         if kind == "typed":
             yield from self._add_answer(None, "")
             message = make_message("user", words)
-            self._whole += message
+            self._all_messages += message
             self._dialogue.add(message)
             self._asked = True
         elif kind == "said":
@@ -133,7 +133,7 @@ class AiderReader(Reader):
         elif words == COPIED:
             self._copied = True
         elif words.startswith(_RESTORED):
-            self._dialogue.head = self._dialogue.tree.extend(ROOT, self._whole)
+            self._dialogue.head = self._dialogue.tree.extend(ROOT, self._all_messages)
         elif "KeyboardInterrupt" in words:
             yield Happened("interrupt", words)
 
@@ -155,7 +155,7 @@ class AiderReader(Reader):
             yield Happened("output", one_line(words), at=self._clock)
             return
         self._asked = False
-        self._whole += items
+        self._all_messages += items
         call_facts = Call("", "", model=self._model, started=self._clock, usage=usage, line=line, extra=call_extra)
         yield self._dialogue.add_call(items, call_facts)
 
@@ -187,7 +187,7 @@ def _parse_usage(words: str) -> Usage | None:
     cost = _COST.search(words)
     fresh = figures["sent"] - read - written
     try:
-        spent = as_usd(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
+        spent = as_number(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None
     except ValueError:
         spent = None
     return Usage(

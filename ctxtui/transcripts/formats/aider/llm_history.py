@@ -64,11 +64,11 @@ class LlmHistoryReader(Reader):
         self._lines = LineBuffer()
         self._tip = ROOT
         self._section: _Section | None = None
-        self._asked: _Section | None = None
+        self._open_request: _Section | None = None
         """The request whose answer was not read yet."""
         self._count_by_time: dict[str, int] = {}
         """Number of calls by their time, so that their ids differ."""
-        self._told: list[Event] = []
+        self._emitted: list[Event] = []
         """Events of the last `settle`."""
         self._title = ""
 
@@ -89,7 +89,7 @@ class LlmHistoryReader(Reader):
         return events
 
     def settle(self) -> list[Event]:
-        section, request = self._section, self._asked
+        section, request = self._section, self._open_request
         id_counts, tip = dict(self._count_by_time), self._tip
         last_line = self._lines.rest.data.decode("utf-8", "replace")
         if section is not None:
@@ -101,11 +101,11 @@ class LlmHistoryReader(Reader):
             *events, TipMoved(MAIN, self._tip),
         ]  # fmt: skip
         # Possibly incomplete sections are read again.
-        self._section, self._asked, self._count_by_time, self._tip = section, request, id_counts, tip
-        if state_events == self._told:
+        self._section, self._open_request, self._count_by_time, self._tip = section, request, id_counts, tip
+        if state_events == self._emitted:
             return []
-        news = [event for event in state_events if event not in self._told]
-        self._told = state_events
+        news = [event for event in state_events if event not in self._emitted]
+        self._emitted = state_events
         return news
 
     def _close_section(self) -> Iterator[Event]:
@@ -115,14 +115,14 @@ class LlmHistoryReader(Reader):
             return
         if section.asks:
             yield from self._add_unanswered()
-            self._asked = section
+            self._open_request = section
         else:
-            yield from self._add_call(self._asked, section)
-            self._asked = None
+            yield from self._add_call(self._open_request, section)
+            self._open_request = None
 
     def _add_unanswered(self) -> Iterator[Event]:
         """Add a request without an answer, which is pending or was never answered."""
-        request, self._asked = self._asked, None
+        request, self._open_request = self._open_request, None
         if request is not None:
             yield from self._add_call(request, None)
 
@@ -132,7 +132,7 @@ class LlmHistoryReader(Reader):
         head = ROOT
         for number, (role, words) in enumerate(_split_messages(request)):
             if not role:
-                yield Skipped(first.line, f"message {number + 1} of the request has neither words nor a role")
+                yield Skipped(first.line, f"message {number + 1} of the request has no role")
                 continue
             head = self._tree.extend(head, make_message(role, *_message_parts(words)))
             if role == "user":

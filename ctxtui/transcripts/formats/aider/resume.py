@@ -17,9 +17,9 @@ from ctxtui.transcripts.formats.aider.chat_history import COPIED
 from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, count_losses
 
 _TYPED: Final = "#### "
-_OWN: Final = "aider puts its system prompt, its examples, files and the map of the repository together anew"
-_INDENTED: Final = "a line of an answer that begins with # or > is indented by a blank: aider would pass over it"
-_OTHER: Final = "aider restores words alone: no"
+_OWN: Final = "aider builds its system prompt, examples, files and repository map itself"
+_INDENTED: Final = "a line of an answer that begins with # or > is indented by a blank: aider would skip it"
+_OTHER: Final = "aider restores only text: no"
 _CHAT: Final = "# aider chat started at 2"
 _EXAMPLES_END: Final = "I switched to a new code base"
 _OWN_TEXTS: Final = (
@@ -42,20 +42,20 @@ _APART: Final = "> And:  "
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a chat history, so that aider has the requested context when it restores it."""
-    spoken = _spoken_texts(order)
+    dialogue_texts = _dialogue_texts(order)
     lost: list[str] = []
     messages: list[tuple[bool, str]] = []
     for item, index in order.sent:
-        beyond = order.end is not None and index is not None and index >= order.end
-        if beyond or item.block.kind in (HEADER, NOT_RECORDED):
+        is_after_end = order.end is not None and index is not None and index >= order.end
+        if is_after_end or item.block.kind in (HEADER, NOT_RECORDED):
             continue
         words = block_content.read(item.block).text
-        if index is not None and index not in spoken:
+        if index is not None and index not in dialogue_texts:
             lost.append(_OWN)
         elif words.strip():
-            as_it_was = index is not None and item.block.digest == order.path[index].block.digest
+            is_unchanged = index is not None and item.block.digest == order.path[index].block.digest
             messages.append(
-                (item.place.role != "assistant", spoken[index] if as_it_was and index is not None else words)
+                (item.place.role != "assistant", dialogue_texts[index] if is_unchanged and index is not None else words)
             )
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
@@ -89,7 +89,7 @@ def _answer_lines(words: str, lost: list[str]) -> Iterator[str]:
             yield line
 
 
-def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
+def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
     """Text of the person and the model, by index on the path; aider inserts everything else.
 
     The chat history holds only that text, so blocks are looked up in it. In the message history, aider's own texts are
@@ -104,18 +104,18 @@ def _spoken_texts(order: ResumeOrder) -> dict[int, str]:
     if _CHAT in source:
         history_texts = sorted(set(_history_texts(source)), key=len, reverse=True)
         return {index: match for index, words in texts.items() if (match := _find_known(words, history_texts))}
-    spoken: dict[int, str] = {}
+    dialogue_texts: dict[int, str] = {}
     is_client_text = False
     for index, words in texts.items():
         asks = order.path[index].place.role != "assistant"
         if asks and words.startswith(_EXAMPLES_END):
             # Everything before is aider's examples.
-            spoken = {}
+            dialogue_texts = {}
         # The answer "Ok ..." to one of aider's own texts is aider's, too.
         is_client_text = words.startswith(_OWN_TEXTS) if asks else is_client_text and words.startswith("Ok")
         if not is_client_text:
-            spoken[index] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
-    return spoken
+            dialogue_texts[index] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
+    return dialogue_texts
 
 
 def _find_known(words: str, known_texts: list[str]) -> str:
@@ -132,13 +132,13 @@ def _history_texts(history: str) -> Iterator[str]:
     collected: list[str] = []
     kind = ""
     for line in [*history.splitlines(), "> "]:
-        of = "typed" if line.startswith("####") else "notice" if _MARK.match(line) else "said"
-        if of != kind and (of != "said" or line.strip()):
+        line_kind = "typed" if line.startswith("####") else "notice" if _MARK.match(line) else "said"
+        if line_kind != kind and (line_kind != "said" or line.strip()):
             if collected:
                 yield _plain_lines("\n".join(collected))
-            collected, kind = [], of
+            collected, kind = [], line_kind
         if kind != "notice":
-            collected.append(line[len(_TYPED) :] if of == "typed" else line)
+            collected.append(line[len(_TYPED) :] if line_kind == "typed" else line)
 
 
 def _plain_lines(words: str) -> str:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.formats.bodies.values import JsonText, walk_value
+from ctxtui.transcripts.formats.bodies.values import JsonText, to_json_text, walk_value
 from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str, as_time
 from ctxtui.transcripts.kit.http_exchange.pair import parse_body as parsed
 from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, classify, is_answer, is_count, is_message
@@ -111,7 +111,7 @@ def _read_time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
 def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
     if classify(record) == BodyShape.REQUEST:
         # The request's members are mixed with the answer's, so which were sent is not known.
-        return Pair(_to_json_text({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
+        return Pair(to_json_text({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
     path = _find_path(record, REQUESTS, _DEPTH)
     if path is None:
         return None
@@ -122,18 +122,11 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
         return Pair(walk_value(value.strip()), sent=True)
     raw = _slice_text(text, keys)
     # Pretty-printed text was not sent in that form; only its members were.
-    return Pair(_to_json_text(value) if raw is None or "\n" in raw else walk_value(raw), sent=True)
-
-
-def _to_json_text(value: Json) -> JsonText:
-    return walk_value(canonical.dump_text(value))
+    return Pair(to_json_text(value) if raw is None or "\n" in raw else walk_value(raw), sent=True)
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request (an object, its text, or messages) inside `value`, and the keys to it.
-
-    There are no keys if it is text.
-    """
+    """The request (an object, its text, or messages) inside `value`, and the keys to it; incomplete if it is text."""
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:

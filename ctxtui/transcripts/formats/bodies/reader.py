@@ -1,6 +1,6 @@
 """Reads plain bodies: requests, pairs of request and answer, answers, messages.
 
-One a file or many. A growing list of messages, one a line, is one conversation.
+A file has one or many. Messages that are one a line are one growing conversation.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from ctxtui.transcripts.formats.bodies.values import (
     ValueStream,
     decode_text,
     encode_text,
+    to_json_text,
     walk_value,
 )
 from ctxtui.transcripts.kit import file_head
@@ -79,10 +80,10 @@ class BodyDecoder:
         elif pair.messages is None:
             decoded = self.start_context(echoed_items(pair.answer))
         else:
-            spoken = detect_dialect(pair.messages, self._source)
-            body = canonical.dumps({"input" if spoken == RESPONSES else "messages": pair.messages})
-            items = codec.decode(body, GRAMMARS[spoken], self._memo).items
-            decoded = Decoded(spoken, tuple(items), "", {}, Response())
+            dialect = detect_dialect(pair.messages, self._source)
+            body = canonical.dumps({"input" if dialect == RESPONSES else "messages": pair.messages})
+            items = codec.decode(body, GRAMMARS[dialect], self._memo).items
+            decoded = Decoded(dialect, tuple(items), "", {}, Response())
         return decoded._replace(response=decode_answer(pair.answer, decoded.dialect) or Response())
 
     def start_context(self, items: list[Item]) -> Decoded:
@@ -98,12 +99,12 @@ class BodyDecoder:
         value = text.value()
         if not isinstance(value, dict) or text.members is None:
             raise Malformed("a request must be an object", place="$")
-        spoken = detect_dialect(value, self._source)
-        request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[spoken], self._memo)
+        dialect = detect_dialect(value, self._source)
+        request = codec.decode_walked(text.text, text.members, 0, GRAMMARS[dialect], self._memo)
         # A request to Google names its model in the URL.
         model = asked_model(path, value)
-        skeleton = request.skeleton if (model or spoken == GOOGLE) and sent else None
-        return Decoded(spoken, request.items, model, request.params, Response(), skeleton)
+        skeleton = request.skeleton if (model or dialect == GOOGLE) and sent else None
+        return Decoded(dialect, request.items, model, request.params, Response(), skeleton)
 
 
 def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
@@ -200,12 +201,12 @@ class BodiesReader(Reader):
         self._margins = Margins()
         self._fed = b""
         self._values = 0
-        self._lone: tuple[Conversation, Call] | None = None
+        self._only_call: tuple[Conversation, Call] | None = None
         """The call of a request that is the file's only value so far."""
         self._growing: tuple[Conversation, Call] | None = None
         """The call whose context grows by messages that are one a line."""
         self._title = ""
-        self._mended = b""
+        self._last_incomplete = b""
         """The incomplete body that was read last."""
 
     @property
@@ -226,12 +227,14 @@ class BodiesReader(Reader):
     def settle(self) -> list[Event]:
         events = [event for piece in self._stream.settle() for event in self._handle_piece(piece)]
         incomplete = self._stream.rest
-        if not self._values and incomplete is not None and incomplete.data != self._mended:
-            self._mended = incomplete.data
+        if not self._values and incomplete is not None and incomplete.data != self._last_incomplete:
+            self._last_incomplete = incomplete.data
             events += self._add_incomplete_body(decode_text(incomplete.data))
-        if self._lone is not None and incomplete is None and self._lone[1].skeleton is not None:
-            talk, call = self._lone
-            events += self._threads.update(talk, replace(call, skeleton=self._margins.add_to(self._lone[1].skeleton)))
+        if self._only_call is not None and incomplete is None and self._only_call[1].skeleton is not None:
+            conversation, call = self._only_call
+            events += self._threads.update(
+                conversation, replace(call, skeleton=self._margins.add_to(self._only_call[1].skeleton))
+            )
         events += self._threads.settle()
         title = self._threads.title
         if title != self._title:
@@ -247,10 +250,10 @@ class BodiesReader(Reader):
             yield self._describe()
             self._margins.set_value(piece.start, piece.start + len(piece.raw), self._fed)
         self._values += 1
-        if self._lone is not None:
+        if self._only_call is not None:
             # No longer the only value, so the text around it is not part of it.
-            yield from self._threads.update(*self._lone)
-            self._lone = None
+            yield from self._threads.update(*self._only_call)
+            self._only_call = None
         try:
             yield from self._handle_value(piece)
         except Malformed as error:
@@ -274,7 +277,7 @@ class BodiesReader(Reader):
             yield from self._add_call(Pair(messages=list_messages(value)), text)
         elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
             yield from self._add_call(Pair(request=text, sent=True), text)
-            self._lone = self._threads.last if self._values == 1 else None
+            self._only_call = self._threads.last if self._values == 1 else None
         else:
             yield from self._find_call(text)
 
@@ -295,7 +298,9 @@ class BodiesReader(Reader):
         decoded = self._decoder.decode(pair)
         place = (text.start, text.start + len(text.raw))
         sender = identify_sender({name.lower(): value for name, value in pair.headers})
-        client = self._exchanges.client(decoded, sender, pair.path, pair.request.value() if pair.request else None)
+        client = self._exchanges.identify_thread(
+            decoded, sender, pair.path, pair.request.value() if pair.request else None
+        )
         call = replace(base_call(pair, decoded, text), bytes_=place)
         yield from self._exchanges.add_call(decoded, call, client, sender.session)
 
@@ -307,9 +312,9 @@ class BodiesReader(Reader):
             yield from self._exchanges.add_call(decoded, base_call(Pair(), decoded, text))
             self._growing = self._threads.last
             return
-        talk, call = self._growing
+        conversation, call = self._growing
         head = self._tree.extend(call.raw_head, items)
-        self._growing = talk, replace(call, raw_head=head, sent_head=head, response_head=head)
+        self._growing = conversation, replace(call, raw_head=head, sent_head=head, response_head=head)
         yield from self._threads.update(*self._growing)
 
     def _add_incomplete_body(self, text: str) -> Iterator[Event]:
@@ -321,8 +326,7 @@ class BodiesReader(Reader):
         if classify(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
         try:
-            body = walk_value(canonical.dump_text(value))
-            pair = Pair(request=body) if isinstance(value, dict) else Pair(messages=value)
+            pair = Pair(request=to_json_text(value)) if isinstance(value, dict) else Pair(messages=value)
             items = self._decoder.decode(pair).items
         except (Malformed, RecursionError):
             return
@@ -369,8 +373,8 @@ _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"}
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
     """Confidence that a head is in dialect `name`."""
-    spoken, sure = _detect(head[: file_head.HEAD_BYTES])
-    return sure if spoken == name else 0.0
+    dialect, sure = _detect(head[: file_head.HEAD_BYTES])
+    return sure if dialect == name else 0.0
 
 
 def open_as(name: str, tree: Tree) -> BodiesReader:
@@ -391,18 +395,18 @@ def _detect(head: bytes) -> tuple[str, float]:
     lines = [value for value in values if classify(value) == BodyShape.MESSAGE]
     for value in values:
         try:
-            spoken, sure = _detect_value(value, lines)
+            dialect, sure = _detect_value(value, lines)
         except (Malformed, RecursionError):
             continue
         if sure > best[1]:
-            best = spoken, sure
+            best = dialect, sure
     return best
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request longer than the head by the members before its messages.
+    """Detect a request longer than the head by the members before its messages (a long system prompt, many tools).
 
-    A long system prompt, many tools. A pair is detected by its request.
+    A pair is detected by its request.
     """
     if not isinstance(value, dict):
         return "", 0.0
@@ -441,7 +445,7 @@ def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
             return detect_dialect(list_messages(value)), sure
         case BodyShape.MESSAGE:
             return detect_dialect(lines), sure
-    pair = pairs.find_pair(_to_json_text(value)) if isinstance(value, dict) else None
+    pair = pairs.find_pair(to_json_text(value)) if isinstance(value, dict) else None
     if pair is None:
         return "", 0.0
     if pair.request is not None:
@@ -449,7 +453,3 @@ def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
     if pair.messages is not None:
         return detect_dialect(pair.messages), _PAIR
     return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR
-
-
-def _to_json_text(value: Json) -> JsonText:
-    return walk_value(canonical.dump_text(value))

@@ -10,6 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.core import canonical
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
@@ -70,6 +71,11 @@ def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
         items = list(spans.elements(text, 0))
         return JsonText(line, start, text[: spans.close(text, items[-1].end if items else 1)], items=items)
     return JsonText(line, start, text[: spans.read(text, 0).end])
+
+
+def to_json_text(value: Json) -> JsonText:
+    """Walk the canonical JSON text of `value`."""
+    return walk_value(canonical.dump_text(value))
 
 
 class ValueStream:
@@ -180,7 +186,7 @@ class Margins:
 
     def __init__(self) -> None:
         self._head = bytearray()
-        self._behind = bytearray()
+        self._after = bytearray()
         self._offset = 0
         self._bounds: tuple[int, int] | None = None
 
@@ -188,7 +194,7 @@ class Margins:
         if len(self._head) < MAX_HEAD_BYTES:
             self._head += data[: MAX_HEAD_BYTES - len(self._head)]
         if self._bounds is not None:
-            self._behind += data
+            self._after += data
         self._offset += len(data)
 
     def set_value(self, start: int, end: int, data: bytes) -> None:
@@ -197,7 +203,7 @@ class Margins:
         `data` is the chunk of the file that was fed last.
         """
         self._bounds = start, end
-        self._behind += data[max(0, end - (self._offset - len(data))) :]
+        self._after += data[max(0, end - (self._offset - len(data))) :]
 
     def add_to(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value.
@@ -205,7 +211,7 @@ class Margins:
         It is left out if it is more than white space and a byte order mark, or if `MAX_HEAD_BYTES` does not hold it.
         """
         start, _ = self._bounds or (0, 0)
-        before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._behind))
+        before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._after))
         plain = (
             start <= MAX_HEAD_BYTES
             and not before.removeprefix("\ufeff").strip(_BLANK)

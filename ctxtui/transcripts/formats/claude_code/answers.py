@@ -142,7 +142,7 @@ def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
     """Add the minimum tokens of an answer whose final usage is not reported yet.
 
-    Only new blocks are weighed again.
+    Blocks in the tree are weighed once; without contexts, all are weighed each time.
     """
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
@@ -157,10 +157,10 @@ def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) ->
 def first_facts(
     record: ClaudeRecord, sent: SentRequest, point: Point, input_before: int, times: tuple[float | None, float | None]
 ) -> dict[str, Json]:
-    """Collect a `Call.extra` when its first `record` arrives.
+    """Collect the extra facts of a call from the first `record` of its answer.
 
-    It was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are those of the
-    newest record before it, and its own.
+    Its request was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are
+    those of the newest record before it, and its own.
     """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
@@ -184,9 +184,9 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the newest record before the answer is not the request's start.
+    """Time of the user's message, if the newest record before the answer cannot be the request's start.
 
-    Its time is that of a copied file then, since no answer is that fast. Empty in all other cases.
+    That is so if the answer would be too fast: a copied file has the copy's time. Empty in all other cases.
     """
     if (
         prompted is None
@@ -229,7 +229,7 @@ class Answers:
         """Tool call id -> the answer that made it."""
         self._results: dict[str, str] = {}
         """Tool call id -> digest of its result block."""
-        self._so_far: PendingCall | None = None
+        self._pending_call: PendingCall | None = None
         """The call whose answer is being read."""
         self.calls: dict[str, Call] = {}
         """Every call as last emitted."""
@@ -296,7 +296,7 @@ class Answers:
         if sent.exchange is not None:
             call = merge_exchange(call, sent.exchange)
         self.calls[id_] = call
-        self._so_far = PendingCall(call, answer, set())
+        self._pending_call = PendingCall(call, answer, set())
         if sent.front != ROOT and not sent.front_whole:
             thread.partial.append(id_)
         thread.call, thread.model, thread.process, thread.resumed = id_, message.model or thread.model, process, False
@@ -316,27 +316,27 @@ class Answers:
 
         Returns the call's model and usage; the call itself is built by `build_call`.
         """
-        so_far = self._so_far
-        if so_far is None or so_far.answer is not answer or so_far.call is not self.calls[answer.id]:
+        pending = self._pending_call
+        if pending is None or pending.answer is not answer or pending.call is not self.calls[answer.id]:
             blocks = {block.digest for block in answer.blocks(self._tree)}
-            so_far = self._so_far = PendingCall(self.calls[answer.id], answer, blocks)
-        self._add_blocks(so_far, message)
-        so_far.add_record(message, record, time, end)
-        return so_far.model, so_far.usage
+            pending = self._pending_call = PendingCall(self.calls[answer.id], answer, blocks)
+        self._add_blocks(pending, message)
+        pending.add_record(message, record, time, end)
+        return pending.model, pending.usage
 
     def build_call(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
         """Build the call of `answer` of `thread` from all its records so far."""
-        so_far = self._so_far
-        if so_far is None or so_far.answer is not answer:
+        pending = self._pending_call
+        if pending is None or pending.answer is not answer:
             return self.calls[answer.id]
-        self.calls[answer.id] = call = so_far.build(self._tree)
+        self.calls[answer.id] = call = pending.build(self._tree)
         if thread.call == call.id:
             thread.epoch, thread.input = call.epoch, call.usage.input if call.usage else thread.input
         return call
 
     def _extra(self, id_: str) -> dict[str, Json]:
-        so_far = self._so_far
-        return so_far.extra if so_far is not None and so_far.answer.id == id_ else self.calls[id_].extra
+        pending = self._pending_call
+        return pending.extra if pending is not None and pending.answer.id == id_ else self.calls[id_].extra
 
     def set_front(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
         """Set the system prompt and tools at `front` on calls that have `old` there, after they became known."""
@@ -357,13 +357,13 @@ class Answers:
             )
             yield CallSeen(changed)
 
-    def _add_blocks(self, so_far: PendingCall, message: ClaudeMessage) -> None:
-        items, answer = [], so_far.answer
+    def _add_blocks(self, pending: PendingCall, message: ClaudeMessage) -> None:
+        items, answer = [], pending.answer
         for part in message.parts:
             if part.makes:
                 self._expect_result(answer, part.makes)
-            if part.block.digest and part.block.digest not in so_far.blocks:
-                so_far.blocks.add(part.block.digest)
+            if part.block.digest and part.block.digest not in pending.blocks:
+                pending.blocks.add(part.block.digest)
                 items.append(Item(part.block, ASSISTANT))
         if items:
             answer.head = append_items(self._tree, answer.head, items)

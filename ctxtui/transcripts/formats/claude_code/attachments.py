@@ -1,6 +1,6 @@
-"""Converts what Claude Code adds to messages.
+"""Converts Claude Code's attachments to items, and recognizes the client's own texts.
 
-Attachments, and marks of the client's own texts. An attachment record holds the facts (a file's text, a reminder's
+An attachment record holds the facts (a file's text, a reminder's
 list), not the sentences that the client builds from them. The texts in it are shown. Kinds without any text are known
 and ignored.
 """
@@ -19,7 +19,7 @@ MEMORY: Final = "memory"
 META: Final = "meta"
 
 _NAMED: Final = frozenset({"opened_file_in_ide", "compact_file_reference", "agent_mention", "plan_file_reference"})
-"""Kinds of which the model reads only the name of a file or an agent."""
+"""Kinds from which the model reads only the name of a file or an agent, if they have no text."""
 _MEMORIES: Final = ("memory", "memories", "claude_md", "instructions")
 _NOT_SENT: Final = frozenset(
     "hook_success hook_cancelled hook_non_blocking_error hook_permission_decision hook_system_message "

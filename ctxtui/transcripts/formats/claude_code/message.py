@@ -17,7 +17,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, text_mark
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import as_count, as_str, strip_surrogates
+from ctxtui.transcripts.kit.fields import as_count, as_str, replace_surrogates
 from ctxtui.transcripts.kit.records import has_needless_escapes, minify
 from ctxtui.wire import usage
 
@@ -386,10 +386,7 @@ def is_exit_command(text: str) -> bool:
 
 
 def client_text(content: Json) -> list[Item]:
-    """Convert a text that the client wrote to a meta block of the user's.
-
-    Empty for anything but text.
-    """
+    """Convert a text that the client wrote to a user block with the mark `META`; empty for anything but text."""
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]
@@ -398,11 +395,11 @@ def client_text(content: Json) -> list[Item]:
 def error_text(error: Json) -> str:
     """Format an API error in any envelope: status and message, else its JSON cut short."""
     if isinstance(error, str):
-        return strip_surrogates(error)
+        return replace_surrogates(error)
     status, message, inner = "", "", error
     while isinstance(inner, dict):
         status = status or str(inner.get("status") or "")
         message = inner["message"] if isinstance(inner.get("message"), str) else message
         inner = inner.get("error")
     text = " ".join(filter(None, (status, message)))
-    return strip_surrogates(text or block_content.read_value("", error).text[:200])
+    return replace_surrogates(text or block_content.read_value("", error).text[:200])

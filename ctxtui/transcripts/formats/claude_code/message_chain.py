@@ -304,7 +304,7 @@ def last_prompt_time(point: Point) -> float | None:
 
 
 def find_sendable(point: Point) -> Point:
-    """The point that an answer after `point` continues from, as no request has an unanswered call.
+    """Find the point that an answer after `point` continues from, as no request has an unanswered call.
 
     If the answer above still waits for results and no user text followed, there are two cases: the chain holds another
     conversation, or the answer was abandoned. The context then continues from that answer's request.

@@ -37,7 +37,7 @@ from ctxtui.transcripts.formats.claude_code.session_info import window_from_name
 from ctxtui.transcripts.formats.claude_code.state import ClaudeState
 from ctxtui.transcripts.formats.claude_code.threads import ClaudeThread
 from ctxtui.transcripts.joined import UNANSWERED, UNANSWERED_LABEL, unanswered_thread
-from ctxtui.transcripts.kit.fields import parse_timestamp, strip_surrogates
+from ctxtui.transcripts.kit.fields import parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.reader import NeedsContexts
 from ctxtui.wire.usage import other_passes, pass_id
@@ -110,7 +110,7 @@ def _handle_synthetic(
     # The client shows an API error as an answer, but does not send it.
     words = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
-    return [Happened("api error", strip_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
+    return [Happened("api error", replace_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
 
 
 def _handle_user(
@@ -153,8 +153,8 @@ def _add_results(
 ) -> tuple[Anchor | None, list[Item]]:
     """Add the results in a record to the answers that made their calls.
 
-    Returns an answer that made one of the calls, and the results that stay at the record's position: of unknown
-    calls, and second ones of a call.
+    Returns an answer that made one of the calls (None: there is none), and the results that stay at the record's
+    position: of unknown calls, and second ones of a call.
     """
     owner, loose = None, []
     for part in content.results:
@@ -173,20 +173,20 @@ def _names_agent(record: ClaudeRecord) -> bool:
 
 
 def _note_input(
-    state: ClaudeState, record: ClaudeRecord, what: UserContent, thread: ClaudeThread, agent: str
+    state: ClaudeState, record: ClaudeRecord, content: UserContent, thread: ClaudeThread, agent: str
 ) -> list[Event]:
     events: list[Event] = []
-    if what.exits:
+    if content.exits:
         thread.resumed = True
-    if what.interrupted:
+    if content.interrupted:
         time = parse_timestamp(record.timestamp)
         events.append(
-            Happened("interrupt", strip_surrogates(what.interrupted.strip("[]")), thread.id, time, thread.call)
+            Happened("interrupt", replace_surrogates(content.interrupted.strip("[]")), thread.id, time, thread.call)
         )
     if thread.id == MAIN:
-        state.about.use_prompt_as_title(what.typed_text)
-    elif what.typed_text and not thread.label:
-        events += state.threads.label(thread, agent or record.agent_id or "", what.typed_text)
+        state.about.use_prompt_as_title(content.typed_text)
+    elif content.typed_text and not thread.label:
+        events += state.threads.label(thread, agent or record.agent_id or "", content.typed_text)
     return events
 
 
@@ -240,10 +240,7 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the request that the answer in `record` names, as far as it is recorded.
-
-    Also returns what is missing.
-    """
+    """Find the recorded part of the request that the answer in `record` names, and what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

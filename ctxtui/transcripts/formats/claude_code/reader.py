@@ -42,7 +42,9 @@ _BEGINNING: Final = 120
 """First bytes of a block that are searched for the output of one of the client's own commands."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
-_SAYING: Final = ("user", "assistant", "system")
+"""Types of most records with a message."""
+_MESSAGE_ROLES: Final = ("user", "assistant", "system")
+"""Roles of messages that belong to a context."""
 _OUTPUT: Final = OUTPUT.encode()
 _SURE: Final = 0.99
 _BODIES: Final = ("index.jsonl", ".request.json", ".response.json")
@@ -69,7 +71,7 @@ def _confidence(head: bytes) -> float:
         keys = record.keys()
         if "payload" in keys and "sessionId" not in keys:
             continue
-        if _is_qwen_codes(record):
+        if _may_be_qwen_code(record):
             continue
         if {"uuid", "sessionId"} <= keys and ({"parentUuid", "isSidechain"} & keys):
             return _SURE
@@ -80,7 +82,7 @@ def _confidence(head: bytes) -> float:
     return best
 
 
-def _is_qwen_codes(record: dict[str, Json]) -> bool:
+def _may_be_qwen_code(record: dict[str, Json]) -> bool:
     """Whether a record may be Qwen Code's, which have the same members."""
     message = record.get("message", {})
     if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
@@ -90,10 +92,7 @@ def _is_qwen_codes(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader:
-    """Reads one file of a session.
-
-    `part` returns readers for its subagents' files, which share its state.
-    """
+    """Reads one file of a session; `part` returns readers for its subagents' files, which share its state."""
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -110,7 +109,7 @@ class ClaudeCodeReader:
 
     @property
     def unknown_types(self) -> Counter[str]:
-        """Counts of records of unknown types, none of which the model reads, by type."""
+        """Counts of records of unknown types, by type; the model reads none of them."""
         return self._state.unknown_types
 
     @property
@@ -181,7 +180,7 @@ def reader(tree: Tree) -> Reader:
 
         return WrittenExchanges(tree, state.about.sessions)
 
-    def beside(name: str) -> Reader | None:
+    def companion_reader(name: str) -> Reader | None:
         if not is_body_name(name):
             return None
         from ctxtui.transcripts.formats.claude_code.written.files import body_reader
@@ -189,7 +188,7 @@ def reader(tree: Tree) -> Reader:
         return body_reader(exchanges(), name)
 
     main = ClaudeCodeReader(state)
-    return JoinedReader(main, tree, beside, settle=lambda transcript: exchanges().settle(transcript))
+    return JoinedReader(main, tree, companion_reader, settle=lambda transcript: exchanges().settle(transcript))
 
 
 def usage_reader(tree: Tree) -> Reader:
@@ -219,8 +218,8 @@ def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, a
         state.about.add_record(record)
         state.clock = record.timestamp if record.timestamp is not None else state.clock
     owner = record.agent_id or agent if agent else ""
-    read = _handle_message_record if record.type in _SPEAKERS else _dispatch
-    events = read(state, record, source, owner)
+    handle = _handle_message_record if record.type in _SPEAKERS else _dispatch
+    events = handle(state, record, source, owner)
     about = state.about
     return [*events, about.describe()] if about.now is not about.emitted else events
 
@@ -250,7 +249,7 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent
 def _handle_message_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
     """Handle a record with a message; one without is at most a link in the chain."""
     message = parse_message(record, source.clean, contexts=state.contexts)
-    if message is not None and message.role in _SAYING:
+    if message is not None and message.role in _MESSAGE_ROLES:
         if message.role == "user" and not agent and message.parts:
             first = message.parts[0].block
             if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:

@@ -54,12 +54,12 @@ _REQUEST: Final = "api-request"
 """Prefix of the types of request records, which repeat messages and are not used by a resuming client."""
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
 """Removed request records; the shape of requests (system and tools) holds no conversation and stays."""
-_SPENT: Final = "cost-state"
+_COST_STATE: Final = "cost-state"
 """The client counts the money in this record as the session's own, but a copy has spent nothing yet."""
 # Records outside the chain that are removed with everything else after the session's new end.
 _ABOUT_END: Final = _REQUESTS | {"last-prompt", "queue-operation", "file-history-snapshot", "file-history-delta"}
 _CHAINED: Final = frozenset({"user", "assistant", "attachment", "system", "progress"})
-_NONE: Final = {"input_tokens": 0, "output_tokens": 0}
+_ZERO_USAGE: Final = {"input_tokens": 0, "output_tokens": 0}
 _NEW_ID_DIGITS: Final = 12
 """Hex digits of a record's uuid in a new answer's id."""
 
@@ -178,7 +178,7 @@ def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str
     if role == "assistant":
         about |= {_COPIED_BY: MAKER}
         message_members = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
-        end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _NONE}
+        end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _ZERO_USAGE}
         message = {**message_members, "role": role, "content": parts, **end}
     time = template.get("timestamp")
     return {"parentUuid": None, **about, "type": role, "message": message, "uuid": uuid, "timestamp": time}
@@ -260,8 +260,8 @@ def _strip_wrapper(words: Any) -> str:
 def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
     """Set usage after the first change to zero, and remove requests there.
 
-    The record of the money spent is removed in any case. The last answer gets the computed size, if known, marked as an
-    estimate.
+    The last answer, if it is after the first change or itself changed, gets the computed size, if known, marked as an
+    estimate. The record of the money spent, and the client's replacements of edited results, are removed in any case.
     """
     first = first_change(records)
     last = next((r.answer_id for r in reversed(records) if r.answer_id and not r.removed), "")
@@ -269,7 +269,7 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
     begins = {r.answer_id: n for n, r in reversed(list(enumerate(records)))}
     for number, record in enumerate(records):
         kind, answer = record.value.get("type"), record.answer_id
-        if kind == _SPENT or (number > first and str(kind) in _REQUESTS):
+        if kind == _COST_STATE or (number > first and str(kind) in _REQUESTS):
             record.removed = True
         elif kind == "content-replacement":
             _drop_replacements(record, records)
@@ -283,7 +283,7 @@ def _update_usage(records: list[SourceRecord], order: ResumeOrder) -> None:
                 output = order.answer_tokens if rewritten else usage.get("output_tokens")
                 record.usage = {"input_tokens": size, "output_tokens": output, ESTIMATED_BY: "ctxtui"}
             elif isinstance(usage, dict) and stale:
-                record.usage = _NONE
+                record.usage = _ZERO_USAGE
 
 
 def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> None:
@@ -346,7 +346,7 @@ class ResumeChain:
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_kept(self, uuid: Any) -> Any:
-        """Find the nearest record from `uuid` upwards that is not removed; None if there is none."""
+        """Return the uuid of the nearest record from `uuid` upwards that is not removed; None if there is none."""
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             record = self._by_id[uuid].value
             uuid = record.get("parentUuid") or record.get("logicalParentUuid")
@@ -421,9 +421,9 @@ def _encode_line(record: Mapping[str, Any]) -> bytes:
 
 _VERSION: Final = "2.1.332"
 """Client version whose record format new sessions use (facts §13)."""
-_SAID: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
+_TRANSLATED_KINDS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
-_BESIDE: Final = frozenset({"cache_control", "citations"})
+_POSITION_MEMBERS: Final = frozenset({"cache_control", "citations"})
 """Members of a block that are only valid at its old position."""
 
 
@@ -437,7 +437,7 @@ def _to_translatable(body: Body, losses: Losses) -> Body:
             losses.note("system messages became reminders of the user")
             parts = [{**part, "text": f"{_OPEN}\n{part.get('text', '')}\n{_CLOSE}"} for part in parts]
             role = "user"
-        blocks = [block_ for part in parts if (block_ := _convert_block(part, _SAID, losses)) is not None]
+        blocks = [block_ for part in parts if (block_ := _convert_block(part, _TRANSLATED_KINDS, losses)) is not None]
         if blocks and messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks
         elif blocks:
@@ -460,7 +460,7 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
     if part["type"] not in kinds:
         losses.note(f"{part['type']}{ONLY_THERE}")
         return None
-    copied = {key: value for key, value in part.items() if key not in _BESIDE}
+    copied = {key: value for key, value in part.items() if key not in _POSITION_MEMBERS}
     if isinstance(copied.get("content"), list) and part["type"] == "tool_result":
         inner = _typed_parts(copied["content"], losses)
         copied["content"] = [block for each in inner if (block := _convert_block(each, _IN_RESULT, losses)) is not None]
@@ -468,7 +468,7 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
 
 
 def _is_reminder(part: Body) -> bool:
-    """Whether a part is a reminder of the client's alone."""
+    """Whether a part is nothing but a reminder of the client."""
     text = part["text"].strip() if part["type"] == "text" and isinstance(part.get("text"), str) else ""
     return text.startswith(_OPEN) and text.endswith(_CLOSE)
 

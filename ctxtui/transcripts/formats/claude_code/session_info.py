@@ -16,7 +16,7 @@ from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
-from ctxtui.transcripts.kit.fields import one_line, strip_surrogates
+from ctxtui.transcripts.kit.fields import one_line, replace_surrogates
 
 SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
@@ -30,7 +30,7 @@ _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+t
 _PICTURE_CHARS: Final = 20_000
 """Characters of the output in which the window is searched."""
 # Ranks of titles by source: a person's message, a summary, the client's title, the user's own.
-_HUMAN, _SUMMARY, _GENERATED, _GIVEN = 1, 2, 3, 4
+_PROMPT, _SUMMARY, _GENERATED, _USER_TITLE = 1, 2, 3, 4
 
 
 class About(Struct):
@@ -53,7 +53,7 @@ class About(Struct):
         if same_client and record.session_id == now.id and record.version == now.version and now.cwd:
             return
         session, version = record.session_id or now.id, record.version or now.version
-        cwd, client = now.cwd or strip_surrogates(record.cwd or ""), record.entrypoint or now.client
+        cwd, client = now.cwd or replace_surrogates(record.cwd or ""), record.entrypoint or now.client
         if session == now.id and version == now.version and cwd == now.cwd and client == now.client:
             return
         if session:
@@ -71,15 +71,15 @@ class About(Struct):
         Of titles with the same rank the latest counts; of a person's messages the first.
         """
         line = one_line(text)
-        if line and (rank > self._rank or (rank == self._rank and rank > _HUMAN)):
+        if line and (rank > self._rank or (rank == self._rank and rank > _PROMPT)):
             self._rank = rank
             self.now = replace(self.now, title=line)
 
     def use_prompt_as_title(self, text: str) -> None:
         """Use a person's text as title if there is none yet."""
-        if self._rank < _HUMAN:
+        if self._rank < _PROMPT:
             command = _COMMAND.search(text)
-            self.set_title(" ".join(filter(None, command.groups())) if command else text, _HUMAN)
+            self.set_title(" ".join(filter(None, command.groups())) if command else text, _PROMPT)
 
     def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
         """Handle a title record.
@@ -87,7 +87,7 @@ class About(Struct):
         `is_known`: the summary's last record is in this file (else it is of another one).
         """
         if record.custom_title:
-            self.set_title(record.custom_title, _GIVEN)
+            self.set_title(record.custom_title, _USER_TITLE)
         elif record.ai_title:
             self.set_title(record.ai_title, _GENERATED)
         elif record.summary and is_known:

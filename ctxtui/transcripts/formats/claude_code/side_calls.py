@@ -68,8 +68,9 @@ _NONE: Final = TokenCounts()
 
 
 class SideCalls:
-    """The usage meter of a session: `read_meter` reads its records, `add_call` adds recorded calls, `news` returns the
-    difference.
+    """The usage meter of a session.
+
+    `read_meter` reads its records, `add_call` adds recorded calls, `unrecorded_events` reports the difference.
     """
 
     def __init__(self) -> None:
@@ -86,14 +87,14 @@ class SideCalls:
         self._metered = False
         """Whether a meter record was read."""
         self._others: set[str] = set()
-        """Until then: recorded calls that are not in the main file."""
+        """Recorded calls that are not in the main file, until a meter record was read."""
         self._late: set[str] = set()
         """Calls that no meter record can have counted yet."""
         self._at: float | None = None
         """Time of the last record before the last meter record."""
         self._place: tuple[int, tuple[int, int]] = (0, (0, 0))
         """Line and bytes of the last meter record."""
-        self._told: dict[str, TokenCounts] = {}
+        self._emitted: dict[str, TokenCounts] = {}
         """Side calls as last emitted, by model."""
 
     def add_call(self, id_: str, model: str, usage: Usage | None, is_own_file: bool) -> None:
@@ -164,7 +165,7 @@ class SideCalls:
             return True
         return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
 
-    def news(self, calls: dict[str, Call]) -> list[Event]:
+    def unrecorded_events(self, calls: dict[str, Call]) -> list[Event]:
         """Return events for the unrecorded usage, if known and changed. `calls` are all of the session."""
         if not self._now:
             return []
@@ -195,11 +196,11 @@ class SideCalls:
 
     def _emit_side_calls(self, remaining: dict[str, TokenCounts]) -> Iterable[Event]:
         for model, spent in remaining.items():
-            if spent == self._told.get(model, _NONE):
+            if spent == self._emitted.get(model, _NONE):
                 continue
-            if not self._told:
+            if not self._emitted:
                 yield ThreadSeen(SIDE, _LABEL, MAIN)
-            self._told[model] = spent
+            self._emitted[model] = spent
             yield CallSeen(
                 Call(
                     f"{SIDE} {self._names[model]}",

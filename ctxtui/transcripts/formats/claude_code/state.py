@@ -95,7 +95,7 @@ class ClaudeState:
         """Return events for unrecorded usage, once every known subagent has been read."""
         if not self.threads.complete:
             return []
-        return self.side.news(self.answers.calls)
+        return self.side.unrecorded_events(self.answers.calls)
 
     def emit_pending(self) -> list[Event]:
         """Emit the pending call, whose answer is complete."""
@@ -105,8 +105,8 @@ class ClaudeState:
         self.answering = None
         return [CallSeen(self.answers.build_call(answer, thread)), *self.tip_events(thread)]
 
-    def number(self) -> int:
-        """Return the number of the next record."""
+    def next_number(self) -> int:
+        """Return the next_number of the next record."""
         self.order += 1
         return self.order
 
@@ -118,7 +118,7 @@ class ClaudeState:
         `rendered`: an attachment as it was sent.
         """
         return self.register(
-            record, add_point(parent, self.number(), parse_timestamp(record.timestamp), kind, items, rendered)
+            record, add_point(parent, self.next_number(), parse_timestamp(record.timestamp), kind, items, rendered)
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:

@@ -48,7 +48,7 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str
     Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded,
     which are more exact.
     """
-    if state.requests(agent).store.shapes:
+    if state.requests(agent).store.shape_count:
         return []
     texts = snapshot.get("systemPrompt")
     words = [text for text in texts if isinstance(text, str)] if isinstance(texts, list) else []
@@ -164,9 +164,9 @@ def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> l
         thread.resumed = True
     if not items:
         state.silent[f"attachment {kind}".strip()] += 1
-    does = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
+    kind_of_point = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
     parent = state.threads.parent(record, thread, starts=True)
-    return events + state.move(thread, state.add(record, parent, does, items, bool(rendered)))
+    return events + state.move(thread, state.add(record, parent, kind_of_point, items, bool(rendered)))
 
 
 def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
@@ -178,8 +178,8 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord,
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
-    spoken = parse_message(nested, source.clean, contexts=state.contexts) if nested is not None else None
-    if nested is None or spoken is None or not spoken.parts:
+    nested_message = parse_message(nested, source.clean, contexts=state.contexts) if nested is not None else None
+    if nested is None or nested_message is None or not nested_message.parts:
         state.silent[f"progress {data.type}"] += 1
         return events
     if nested.uuid in state.threads.points:
@@ -187,7 +187,7 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord,
     nested.is_sidechain, nested.agent_id = True, data.agent_id or record.agent_id or f"of {data.tool_use}"
     nested.session_id, nested.version = record.session_id, record.version
     nested.parent_uuid = UNSET
-    return events + messages.handle_message(state, nested, spoken, source, nested.agent_id)
+    return events + messages.handle_message(state, nested, nested_message, source, nested.agent_id)
 
 
 def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
@@ -205,7 +205,7 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
             words = state.queued.pop(0)
             if words and thread.last is not None and thread.tip is not None:
                 item = Item(block.text(words), Place("messages", "user"))
-                add_side_point(thread.tip.anchor, state.number(), parse_timestamp(record.timestamp), [item])
+                add_side_point(thread.tip.anchor, state.next_number(), parse_timestamp(record.timestamp), [item])
                 return state.tip_events(thread)
         case "dequeue" if state.queued:
             state.queued.pop(0)

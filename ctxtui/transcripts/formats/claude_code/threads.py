@@ -15,7 +15,7 @@ from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
 from ctxtui.transcripts.kit.fields import compaction_detail, one_line
 
-_NAMED: Final = 3
+_MAX_NAMED: Final = 3
 """Maximum subagents that a message names."""
 
 
@@ -89,11 +89,13 @@ class ClaudeThreads:
             f"{task.description} (agent-{agent})" if task.description else f"agent-{agent}"
             for agent, task in absent.items()
         ]
-        names_text = ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+        names_text = ", ".join(named[:_MAX_NAMED]) + (
+            f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+        )
         subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
         return Skipped(
             1,
-            f"{subject} in files that are not here: {names_text}; they belong into SESSION/subagents next to this file",
+            f"{subject} in files that are not here: {names_text}; they belong in SESSION/subagents next to this file",
         )
 
     def _agents_without_calls(self) -> dict[str, Task]:
@@ -119,9 +121,9 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread, if changed.
+        """Label a subagent's thread: its call's description, else its old label, else the beginning of its prompt.
 
-        Its call's description, else the beginning of its prompt.
+        Returns the event if the label changed.
         """
         if thread.id == MAIN:
             return []

@@ -120,9 +120,9 @@ class Calls(Struct, kw_only=True):
     newest: float | None = None
     _total: Usage | None = None
     """Totals of the last count."""
-    _parse_usage: Usage | None = None
+    _last_usage: Usage | None = None
     """Usage of the last count."""
-    _cut: list[Call] = field(default_factory=list)
+    _uncounted: list[Call] = field(default_factory=list)
     """Calls that ended without a count since the last count."""
     _model: str = ""
     """The model of the latest epoch."""
@@ -137,8 +137,9 @@ class Calls(Struct, kw_only=True):
     """The latest call that has ended."""
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """Add an item that the model wrote: `head` is the context before it, `after` with it. `name` identifies the
-        item.
+        """Add an item that the model wrote; `name` identifies it.
+
+        `head` is the context before it, `after` the one with it.
         """
         if self.open is not None and (self.spoken or self.answered):
             self.close()
@@ -172,10 +173,10 @@ class Calls(Struct, kw_only=True):
             self._total = total or self._total
             return []
         before, self._total = self._total, total or self._total
-        repeated = total == before if total is not None else usage == self._parse_usage and self.open is None
+        repeated = total == before if total is not None else usage == self._last_usage and self.open is None
         if usage is None or repeated:
             return []
-        self._parse_usage, self.input = usage, usage.input
+        self._last_usage, self.input = usage, usage.input
         self.window = counts.window or self.window
         call = self.open
         if call is None:
@@ -193,7 +194,7 @@ class Calls(Struct, kw_only=True):
             # A fork may repeat nothing but counts, with times of its own; their totals stay the same.
             call = self._with_paid_id(call, total, usage)
         self.open = None
-        cut, self._cut = self._cut, []
+        cut, self._uncounted = self._uncounted, []
         rest = (
             uncounted_usage(before, total, usage)
             if before is not None and total is not None and len(cut) == 1
@@ -237,8 +238,8 @@ class Calls(Struct, kw_only=True):
     def close(self) -> None:
         """End the current call, with or without a count."""
         if self.open is not None:
-            self._cut.append(self._complete_call(self.open))
-            self._ended = self._cut[-1]
+            self._uncounted.append(self._complete_call(self.open))
+            self._ended = self._uncounted[-1]
         self.open, self.answered, self.spoken = None, False, False
 
     def _with_paid_id(self, call: Call, total: Usage, last: Usage) -> Call:

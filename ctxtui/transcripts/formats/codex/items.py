@@ -97,7 +97,7 @@ def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> 
 
 MEMORY, META, SUMMARY = "memory", "meta", "summary"
 
-_UNSENT: Final = frozenset({"ghost_snapshot"})
+_UNSENT_ITEMS: Final = frozenset({"ghost_snapshot"})
 """Items that the client does not send."""
 PASSTHROUGH: Final = "internal_chat_message_metadata_passthrough"
 BASE: Final = "model.base_instructions"
@@ -150,7 +150,7 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
     """Parse the item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
-        if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT:
+        if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT_ITEMS:
             place = Place("messages", item_role(head.type or "", {}))
             return _single_block_message(
                 Item(raw_block.from_part(raw, head.type or "", True), place), head.id, head.call_id
@@ -163,7 +163,7 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
 def item_from_value(value: Json) -> CodexMessage:
     """Convert an item from its JSON value."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
-    if isinstance(kind, str) and kind in _UNSENT:
+    if isinstance(kind, str) and kind in _UNSENT_ITEMS:
         return CodexMessage()
     items = [part.item for part in split_item(value, "$")]
     if not items or items[0].block.kind != HEADER:

@@ -47,7 +47,7 @@ from ctxtui.wire.parts import Piece
 from ctxtui.wire.translate.turns import Losses
 
 _COUNT: Final = "token_count"
-_BESIDE: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
+_HISTORY_NOTES: Final = frozenset({"replacement_history_metadata", "retained_context", "latest_token_usage_record"})
 """The client's notes on the history in a compaction's record."""
 
 
@@ -326,7 +326,7 @@ def _rewrite_meta(line: RolloutLine, session_id: str) -> bytes:
 
 def _rewrite_compaction(line: RolloutLine) -> bytes:
     # The client's notes on the history describe the old one (facts §13).
-    payload = {key: value for key, value in line.payload.items() if key not in _BESIDE}
+    payload = {key: value for key, value in line.payload.items() if key not in _HISTORY_NOTES}
     if not isinstance(payload.get("replacement_history"), list):
         return line.with_payload({**payload, "message": _text_of(line.slots[0].new_value)})
     history: list[Any] = []

@@ -22,7 +22,7 @@ from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
 from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_str, one_line, parse_timestamp, strip_surrogates
+from ctxtui.transcripts.kit.fields import as_count, as_str, one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 
@@ -135,7 +135,7 @@ class _Event(msgspec.Struct):
     type: str | None = None
 
 
-_handle_event: Final = msgspec.json.Decoder(_Event)
+_event_decoder: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
@@ -241,7 +241,7 @@ class CodexSession:
         self._history.set_instructions(as_str(base.get("text") if isinstance(base, dict) else base))
         described = self._describe(
             id=id_,
-            cwd=strip_surrogates(as_str(meta.get("cwd"))),
+            cwd=replace_surrogates(as_str(meta.get("cwd"))),
             client=as_str(meta.get("originator")),
             version=as_str(meta.get("cli_version")),
         )
@@ -279,7 +279,7 @@ class CodexSession:
 
     def _handle_event(self, record: CodexRecord, source: RawRecord) -> list[Event]:
         try:
-            kind = _handle_event.decode(record.payload).type or ""
+            kind = _event_decoder.decode(record.payload).type or ""
         except msgspec.MsgspecError:
             kind = as_str(record.value().get("type"))
         if kind == "token_count":
@@ -305,7 +305,7 @@ class CodexSession:
         return []
 
     def _make_happening(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = strip_surrogates(as_str(record.value().get(key))) or kind
+        words = replace_surrogates(as_str(record.value().get(key))) or kind
         return Happened(kind, words, self.thread, parse_timestamp(record.timestamp), self._calls.last)
 
     def _handle_compaction(self, payload: dict[str, Json]) -> list[Event]:

@@ -12,7 +12,7 @@ from msgspec.structs import fields
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import QuotaReport, Usage
-from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP, as_usd
+from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP, as_number
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammar import GRAMMARS
 
@@ -115,7 +115,7 @@ def _parse_usage(figures: dict[str, Json]) -> Usage:
     known_figures = {key: value for key, value in figures.items() if key in _USAGE}
     if "cost" in known_figures:
         cost = known_figures["cost"]
-        known_figures["cost"] = as_usd(cost)
+        known_figures["cost"] = as_number(cost)
         if cost is not None and known_figures["cost"] is None:
             raise ValueError("usage.cost must be a number")
     for key, value in known_figures.items():
@@ -142,5 +142,5 @@ def parse_time(value: Json) -> float | None:
 
 
 def as_float(value: Json) -> float | None:
-    """Convert a number, which may keep its spelling, to a float; None stays None."""
+    """Convert a number that keeps its spelling to a float; return any other value unchanged."""
     return float(value) if isinstance(value, Number) else value

@@ -18,10 +18,9 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, parse_call, parse_quota, parse_time
 from ctxtui.transcripts.formats.ctxtui.write import line_key
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.records import LineBuffer, TextLine
+from ctxtui.transcripts.kit.records import BOM, LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
 
-_BOM: Final = b"\xef\xbb\xbf"
 _SECTIONS: Final = ("tools", "system", "messages")
 _OBJECTS: Final = (HEADER, TOOL)
 """Kinds of blocks that must be objects."""
@@ -60,7 +59,7 @@ class CtxtuiReader(Reader):
         self._places: dict[int, Place] = {}
         self._seen: Counter[str] = Counter()
         """Number of lines so far, by their first member (`line_key`)."""
-        self._takers: dict[str, Callable[[dict[str, Json]], Iterator[Event]]] = {
+        self._handlers: dict[str, Callable[[dict[str, Json]], Iterator[Event]]] = {
             "ctxtui": self._handle_head,
             "place": self._handle_place,
             "block": self._handle_block,
@@ -86,14 +85,14 @@ class CtxtuiReader(Reader):
     def settle(self) -> list[Event]:
         rest = self._lines.rest
         try:
-            canonical.loads(rest.data.removeprefix(_BOM))
+            canonical.loads(rest.data.removeprefix(BOM))
         except (ValueError, RecursionError):
             return []
         self._lines.drop(len(rest.data))
         return list(self._handle_line(rest))
 
     def _handle_line(self, line: TextLine) -> Iterator[Event]:
-        data = line.data.removeprefix(_BOM).strip()
+        data = line.data.removeprefix(BOM).strip()
         if not data:
             return
         if data.startswith(b'{"block":') and self._add_block_quickly(data):
@@ -111,11 +110,11 @@ class CtxtuiReader(Reader):
 
     def _handle_value(self, line: dict[str, Json]) -> Iterator[Event]:
         kind = next(iter(line), "")
-        take = self._takers.get(kind)
-        if take is None:
+        handle = self._handlers.get(kind)
+        if handle is None:
             yield Happened(BEYOND, canonical.dump_text({"of": None, "line": line}))
             return
-        yield from take(line)
+        yield from handle(line)
         name = line_key(line)
         self._seen[name] += 1
         news = {key: value for key, value in line.items() if key not in KNOWN[kind]}

@@ -77,11 +77,11 @@ def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     """
     rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
-    talks: dict[str, list[Row]] = {}
+    rows_by_session: dict[str, list[Row]] = {}
     for message_row in sorted(tables.get("messages", []), key=lambda message_row: as_count(message_row.get("id"))):
-        talks.setdefault(as_str(message_row.get("session_id")), []).append(message_row)
+        rows_by_session.setdefault(as_str(message_row.get("session_id")), []).append(message_row)
     for number, row in enumerate(rows):
-        session_rows = talks.get(as_str(row.get("id")), [])
+        session_rows = rows_by_session.get(as_str(row.get("id")), [])
         thread = Dialogue(tree, ids=ids) if number == 0 else Dialogue(tree, as_str(row.get("id")), ids)
         if number:
             yield ThreadSeen(thread.thread, _session_title(row))
@@ -116,7 +116,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
             yield dialogue.add_call(items, replace(base_call, id=id_, ended=ended, usage=usage))
         else:
             dialogue.add(items)
-    yield dialogue.tip()
+    yield dialogue.tip_event()
     if total is not None and dialogue.unreported:
         used = reported or Usage()
         unreported = replace(total, fresh=max(0, total.fresh - used.fresh), output=max(0, total.output - used.output))

@@ -1,7 +1,4 @@
-"""Read an ``.eval`` archive in memory.
-
-Its header and samples, as far as the archive is intact.
-"""
+"""Read the header and the samples of an ``.eval`` archive in memory, also of a damaged one."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ _AFTER_MEMBER: Final = re.compile(rb"PK(?:\x01\x02|\x03\x04|\x05\x06|\x06\x06|\x
 """A signature that may follow a member's data. JSON escapes control characters, so its text never has one."""
 _HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
-_ENCRYPTED, _SIZE_BEHIND = 1, 8
+_ENCRYPTED, _SIZE_AFTER_DATA = 1, 8
 _UNKNOWN: Final = 0xFFFFFFFF
 # Zstandard expands at most 32,768 times, deflate 1,032 times, so an unpacked slice fits in memory.
 _SLICE: Final = 4096
@@ -89,7 +86,7 @@ def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
         _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, offset)
         start = offset + _HEADER.size + name_length + extra
         name = data[offset + _HEADER.size : start - extra].decode("utf-8", "replace")
-        has_size = size not in (0, _UNKNOWN) and not flags & _SIZE_BEHIND
+        has_size = size not in (0, _UNKNOWN) and not flags & _SIZE_AFTER_DATA
         if not has_size:
             next_signature = _AFTER_MEMBER.search(data, start) if method == _STORED else None
             size = (next_signature.start() if next_signature else len(data)) - start

@@ -1,7 +1,4 @@
-"""Read Inspect logs: each sample's model events are calls.
-
-Without events, its messages are used.
-"""
+"""Read Inspect logs: each sample's model events are calls; without events, its messages are used."""
 
 from __future__ import annotations
 
@@ -30,9 +27,9 @@ from ctxtui.transcripts.kit.fields import (
     as_dict,
     as_dicts,
     as_list,
+    as_number,
     as_str,
     as_time,
-    as_usd,
     compaction_detail,
     get_path,
 )
@@ -109,7 +106,7 @@ def _convert_part(part: Json) -> Json:
     return part
 
 
-def tools(listed_tools: Json) -> list[Item]:
+def tool_items(listed_tools: Json) -> list[Item]:
     """Convert the offered tools to items."""
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(listed_tools)]
 
@@ -135,7 +132,7 @@ def usage(report: Json) -> Usage | None:
         output=output,
         reasoning=as_count(figures.get("reasoning_tokens")),
         has_cache="input_tokens_cache_read" in figures,
-        cost=as_usd(figures.get("total_cost")),
+        cost=as_number(figures.get("total_cost")),
     )
 
 
@@ -193,7 +190,7 @@ class SampleReader:
             recorded = as_list(event.get("input")) or resolve_attachments(
                 event_messages(event, shared), shared.attachments
             )
-            request_items = [*tools(event.get("tools")), *(i for m in recorded for i in message_items(m))]
+            request_items = [*tool_items(event.get("tools")), *(i for m in recorded for i in message_items(m))]
         else:
             request_items = list(decoded.items)
         thread = self._threads.find(request_items, scope=self._name)
@@ -239,7 +236,7 @@ class SampleReader:
                 else Call("", "", model=as_str(message.get("model")))
             )
             yield dialogue.add_call(message_items(message), call)
-        yield dialogue.tip()
+        yield dialogue.tip_event()
         spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
         if len(answers) > 1 and spent:
             yield from self._emit_rest(spent, usage(output.get("usage")), dialogue.unreported)
@@ -341,20 +338,20 @@ def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
     )
     ids, threads = Ids(), Conversations(tree)
     samples = as_list(log.get("samples")) if "samples" in log else [log] if log.keys() >= _SAMPLE else []
-    used: dict[str, int] = {}
+    label_counts: dict[str, int] = {}
     for n, sample in enumerate(samples):
         if not isinstance(sample, dict):
             yield Skipped(1, f"a sample that is not an object @ $.samples[{n}]")
             continue
         label = f"sample {value_text(sample.get('id'))} epoch {value_text(sample.get('epoch'))}"
-        used[label] = used.get(label, 0) + 1
-        name = label if used[label] == 1 else f"{label} ({used[label]})"
+        label_counts[label] = label_counts.get(label, 0) + 1
+        name = label if label_counts[label] == 1 else f"{label} ({label_counts[label]})"
         yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
     yield from threads.settle()
-    yield from _sample_outcomes(log)
+    yield from _log_outcomes(log)
 
 
-def _sample_outcomes(log: dict[str, Json]) -> Iterator[Event]:
+def _log_outcomes(log: dict[str, Json]) -> Iterator[Event]:
     if as_str(log.get("status")):
         yield Outcome("status", as_str(log["status"]))
     for score in as_dicts(get_path(log, "results", "scores")):

@@ -1,4 +1,7 @@
-"""Job folders (Pedroceli's: numbered prompts, responses, tool calls and results) and logs of single turns (LLuMa's)."""
+"""Reads job folders (Pedroceli's) and logs of single turns (LLuMa's).
+
+A job folder has numbered files: prompts, responses, tool calls and results.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     )
     job = _Job(tree, [as_dict(file.get("value")) for file in files if not _FILE.match(as_str(file.get("name")))])
     for file in sorted(files, key=_sort_key):
-        yield from job.file(file)
-    yield from job.end()
+        yield from job.add_file(file)
+    yield from job.finish()
 
 
 def _sort_key(file: dict[str, Json]) -> tuple[int, int]:
@@ -59,14 +62,14 @@ class _Job:
     """The files of a job. `turns` are the logs of its turns, in order: one for each response."""
 
     def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
-        self._talk = Dialogue(tree)
+        self._dialogue = Dialogue(tree)
         self._turns = turns
-        self._asked: list[str] = []
+        self._call_ids: list[str] = []
         """Ids of the last response's calls."""
         self._prompted = False
         self._answers: list[str] = []
 
-    def file(self, entry: dict[str, Json]) -> Iterator[Event]:
+    def add_file(self, entry: dict[str, Json]) -> Iterator[Event]:
         """Add the next file."""
         named, value = _FILE.match(as_str(entry.get("name"))), entry.get("value")
         if "trouble" in entry:
@@ -75,39 +78,41 @@ class _Job:
             pass  # a turn's log, whose figures belong to its response
         elif named[2] == "prompt":
             # Each prompt is the model's whole context.
-            self._talk.head = 0
+            self._dialogue.head = 0
             for message in split_prompt(as_str(value), self._answers):
-                self._talk.add(message)
+                self._dialogue.add(message)
             self._prompted = True
         elif named[2] == "response":
             if not self._prompted:
                 yield Skipped(1, f"{as_str(entry.get('name'))}: its prompt is missing")
-            yield self._talk.add_call(make_message("assistant", as_str(value)), self._make_call())
+            yield self._dialogue.add_call(make_message("assistant", as_str(value)), self._make_call())
             self._answers.append(as_str(value))
-            self._prompted, self._asked = False, []
+            self._prompted, self._call_ids = False, []
         elif named[2] == "tool-calls":
             parts = [_spell_call(entry, n) for n, entry in enumerate(_list_entries(value))]
-            self._asked = [as_str(part["id"]) for part in parts]
-            event = self._talk.extend_answer(make_parts("assistant", *parts)) if parts else None
+            self._call_ids = [as_str(part["id"]) for part in parts]
+            event = self._dialogue.extend_answer(make_parts("assistant", *parts)) if parts else None
             if event is not None:
                 yield event
         else:
-            results = [_spell_result(entry, n, self._asked) for n, entry in enumerate(_list_entries(value))]
-            self._talk.add(make_message("user", *results) if results else [])
+            results = [_spell_result(entry, n, self._call_ids) for n, entry in enumerate(_list_entries(value))]
+            self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
         """Build the next call from the log of its turn."""
         return (
-            turn_logs.turn_call(self._turns[self._talk.calls]) if self._talk.calls < len(self._turns) else Call("", "")
+            turn_logs.turn_call(self._turns[self._dialogue.calls])
+            if self._dialogue.calls < len(self._turns)
+            else Call("", "")
         )
 
-    def end(self) -> Iterator[Event]:
+    def finish(self) -> Iterator[Event]:
         """Add the turns without a response in the folder, and the final state."""
-        turns = turn_logs.Turns(self._talk)
-        for turn in self._turns[self._talk.calls :]:
+        turns = turn_logs.Turns(self._dialogue)
+        for turn in self._turns[self._dialogue.calls :]:
             yield from turns.add(turn)
-        yield self._talk.tip()
-        yield Described(title=self._talk.title)
+        yield self._dialogue.tip_event()
+        yield Described(title=self._dialogue.title)
 
 
 def _list_entries(value: Json) -> list[dict[str, Json]]:

@@ -1,7 +1,4 @@
-"""The log of one turn of a screen-reading agent (LLuMa's).
-
-Its observation, thinking, actions, and tokens.
-"""
+"""The log of one turn of a screen-reading agent (LLuMa's): observation, thinking, actions, tokens."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time, as_usd, one_line
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_number, as_str, as_time, one_line
 from ctxtui.transcripts.kit.messages import make_message
 
 _INPUT: Final = ("input_tokens", "input", "prompt_tokens")
@@ -64,7 +61,7 @@ def turn_call(turn: dict[str, Json]) -> Call:
             write_5m=written,
             output=output,
             has_cache=bool(figures.keys() & set(_CACHED)),
-            cost=as_usd(turn.get("cost_usd")),
+            cost=as_number(turn.get("cost_usd")),
         )
     time = next((as_time(turn[key]) for key in ("timestamp", "time") if key in turn), None)
     model = as_str(turn.get("model")) or as_str(agent.get("model"))
@@ -72,14 +69,14 @@ def turn_call(turn: dict[str, Json]) -> Call:
 
 
 class Turns:
-    """Adds the turns of a run to `talk`, one by one.
+    """Adds the turns of a run to `dialogue`, one by one.
 
     A turn with recorded tokens continues the turns before it (`_CONTEXT_TURNS`), as in versions of the program that
     record them; in older versions each turn was a request of its own.
     """
 
-    def __init__(self, talk: Dialogue) -> None:
-        self._talk = talk
+    def __init__(self, dialogue: Dialogue) -> None:
+        self._dialogue = dialogue
         self._before: list[list[list[Item]]] = []
         """The messages of each turn so far: observation, answer, results."""
 
@@ -88,19 +85,19 @@ class Turns:
         agent, call = _find_agent(turn), turn_call(turn)
         parts = _answer_parts(agent)
         if not parts and call.usage is not None:
-            yield self._talk.add_call([], replace(call, fidelity=Fidelity.TOTALS))
+            yield self._dialogue.add_call([], replace(call, fidelity=Fidelity.TOTALS))
         elif not parts:
             yield _make_event(turn)
         else:
             observation, answer = make_message("user", _observation_text(turn)), make_message("assistant", *parts)
-            self._talk.head = 0
+            self._dialogue.head = 0
             for messages in self._before[-_CONTEXT_TURNS:] if call.usage is not None else ():
                 for message in messages:
-                    self._talk.add(message)
-            self._talk.add(observation)
+                    self._dialogue.add(message)
+            self._dialogue.add(observation)
             results = list(_call_results(turn, parts))
             self._before.append([observation, answer, *([make_message("user", *results)] if results else [])])
-            yield self._talk.add_call(answer, call)
+            yield self._dialogue.add_call(answer, call)
 
 
 def _find_agent(turn: dict[str, Json]) -> dict[str, Json]:

@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.parts import Part
-from ctxtui.transcripts.formats.opencode.talk import CLIENT, OpenCodeMessage, SessionBuilder
+from ctxtui.transcripts.formats.opencode.session_builder import CLIENT, OpenCodeMessage, SessionBuilder
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
@@ -156,8 +156,8 @@ def session_events(
         parent = names.get(as_str(session.get("parent_id")), "")
         yield ThreadSeen(names[id_], as_str(session.get("title")), parent if parent != names[id_] else "")
         own_notes = as_dict(get_path(decode_column(session.get("metadata")), MAKER))
-        guessed, copied = (frozenset(map(as_str, as_list(own_notes.get(name)))) for name in ("estimated", "copied"))
-        yield from SessionBuilder(Dialogue(tree, names[id_], ids), guessed, copied).write(messages[id_])
+        estimated, copied = (frozenset(map(as_str, as_list(own_notes.get(name)))) for name in ("estimated", "copied"))
+        yield from SessionBuilder(Dialogue(tree, names[id_], ids), estimated, copied).write(messages[id_])
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:

@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.database import NAME, session_events
-from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
+from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str, get_path
 from ctxtui.transcripts.kit.readers import Row, json_reader

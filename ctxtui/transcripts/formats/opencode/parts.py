@@ -8,7 +8,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, as_usd, get_path
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_number, as_str, as_time, get_path
 
 CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""
@@ -108,7 +108,7 @@ def usage(figures: dict[str, Json]) -> Usage | None:
     output = as_count(tokens.get("output")) + thought
     if fresh + read + written + output == 0:
         return None
-    return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=as_usd(figures.get("cost")))
+    return Usage(fresh, read, write_5m=written, output=output, reasoning=thought, cost=as_number(figures.get("cost")))
 
 
 def _failed_result(part: Part, state: dict[str, Json]) -> Json:

@@ -17,11 +17,11 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.transcripts.formats.opencode import parts as spelled
+from ctxtui.transcripts.formats.opencode import parts as opencode_parts
 from ctxtui.transcripts.formats.opencode.database import messages_of, sessions_of
 from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
-from ctxtui.transcripts.formats.opencode.talk import OpenCodeMessage
+from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
 from ctxtui.transcripts.kit.fields import get_path as member
 from ctxtui.transcripts.kit.messages import make_parts
@@ -41,9 +41,9 @@ _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
 _IMAGES: Final = "an image in a changed result"
 _SAID: Final = "said"
 _RESULT: Final = "result"
-_NAMES: Final = {"project_id": "projectID", "workspace_id": "workspaceID"}
-_AS_THEY_ARE: Final = ("id", "slug", "directory", "path", "title", "version", "agent", "cost")
-_DECODED: Final = ("model", "permission", "metadata")
+_RENAMED_COLUMNS: Final = {"project_id": "projectID", "workspace_id": "workspaceID"}
+_COPIED_COLUMNS: Final = ("id", "slug", "directory", "path", "title", "version", "agent", "cost")
+_JSON_COLUMNS: Final = ("model", "permission", "metadata")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -76,9 +76,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]]:
     """Digests of a part's blocks, each with its role: `_SAID`, or the `_RESULT` of a call."""
-    value = spelled.convert_answer_part(part) if message.answers else spelled.convert_user_part(part)
+    value = opencode_parts.convert_answer_part(part) if message.is_answer else opencode_parts.convert_user_part(part)
     digests = [(item.block.digest, _SAID) for item in (make_parts("assistant", value) if value is not None else ())]
-    result = spelled.convert_result(part) if message.answers else None
+    result = opencode_parts.convert_result(part) if message.is_answer else None
     return digests + [
         (item.block.digest, _RESULT) for item in (make_parts("user", result) if result is not None else ())
     ]
@@ -99,7 +99,7 @@ class ImportMessage(ResumeEntry):
     def from_message(cls, recorded: OpenCodeMessage) -> ImportMessage:
         """Make an unchanged message from `recorded`."""
         value = {"info": deepcopy(recorded.info), "parts": deepcopy(recorded.parts)}
-        message = cls(recorded=recorded, value=value, is_prompt=not recorded.answers and bool(recorded.parts))
+        message = cls(recorded=recorded, value=value, is_prompt=not recorded.is_answer and bool(recorded.parts))
         for place, part in enumerate(recorded.parts):
             digests = _block_digests(recorded, part)
             if part.get("callID") and not any(kind == _RESULT for _, kind in digests):
@@ -163,7 +163,7 @@ class ImportMessage(ResumeEntry):
             ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
             parts[place] = {**ids, "type": "text", "text": _text_of(block)}
 
-    def report(self, input_tokens: int | None, answer_tokens: int) -> None:
+    def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
         info = self.value["info"]
         tokens = _make_tokens(0, 0) if input_tokens is None else _make_tokens(input_tokens, max(1, answer_tokens))
@@ -182,18 +182,18 @@ def _make_messages(
     """
     at_end = number == len(messages)
     for n, group in enumerate(groups):
-        same = [k for k, message in enumerate(messages) if message.recorded.answers == is_answer(group[0])]
+        same = [k for k, message in enumerate(messages) if message.recorded.is_answer == is_answer(group[0])]
         if not same:
             lost.append(UNHELD)
             continue
         like = messages[min(same, key=lambda k: abs(k - number))].recorded
-        beside = messages[-1 if at_end else number].recorded
-        created = as_count(as_dict(beside.info.get("time")).get("created")) + at_end
+        neighbor = messages[-1 if at_end else number].recorded
+        created = as_count(as_dict(neighbor.info.get("time")).get("created")) + at_end
         info: dict[str, Any] = {key: like.info[key] for key in ("role", "agent", "model") if key in like.info}
-        if like.answers:
+        if like.is_answer:
             info = {**like.info, "tokens": _make_tokens(0, 0), "cost": 0, "finish": "stop"}
-        info |= {"id": _neighbor_id(beside.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
-        if like.answers:
+        info |= {"id": _neighbor_id(neighbor.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
+        if like.is_answer:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
             OpenCodeMessage(info, [{"type": "text", "text": _text_of(item.block)} for item in group])
@@ -203,24 +203,24 @@ def _make_messages(
 def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
     """Set usage reports that do not apply to the new context to zero.
 
-    The last answer gets the computed size.
+    The last answer, if it is one of them, gets the computed size, if known.
     """
     first = first_change(messages)
-    answers = [n for n, message in enumerate(messages) if message.recorded.answers and not message.removed]
+    answers = [n for n, message in enumerate(messages) if message.recorded.is_answer and not message.removed]
     for n in answers:
         message = messages[n]
         # Older versions kept several requests as one message.
         has_steps = [part.get("type") for part in message.recorded.parts].count("step-finish") > 1
         if n > first or (n == first and has_steps):
-            message.report(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
+            message.set_tokens(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
 def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     """Link an answer whose question was removed to the question before it."""
-    question = next((message.recorded.id for message in messages if not message.recorded.answers), "")
+    question = next((message.recorded.id for message in messages if not message.recorded.is_answer), "")
     remaining_ids = {message.recorded.id for message in messages}
     for message in messages:
-        if not message.recorded.answers:
+        if not message.recorded.is_answer:
             question = message.recorded.id
         elif question and message.value["info"].get("parentID") not in remaining_ids:
             message.value["info"]["parentID"] = question
@@ -228,7 +228,7 @@ def _relink_answers(messages: Sequence[ImportMessage]) -> None:
 
 def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
     """Describe the new session; its cost is that of its own messages."""
-    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.recorded.answers]
+    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.recorded.is_answer]
     flat = {key: sum(int(usage.get(key) or 0) for usage in tokens) for key in ("input", "output", "reasoning")}
     cache = {key: sum(int(member(usage, "cache", key) or 0) for usage in tokens) for key in ("read", "write")}
     time = as_dict(info.get("time"))
@@ -237,7 +237,9 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
         **members,
         "id": id_,
         "title": f"{info.get('title') or 'session'} (curated)",
-        "cost": sum(float(message.value["info"].get("cost") or 0) for message in messages if message.recorded.answers),
+        "cost": sum(
+            float(message.value["info"].get("cost") or 0) for message in messages if message.recorded.is_answer
+        ),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
         "metadata": {**(members.get("metadata") or {}), MAKER: _copy_notes(messages)},
@@ -246,7 +248,7 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
 
 def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
-    answers = [message for message in messages if message.recorded.answers]
+    answers = [message for message in messages if message.recorded.is_answer]
     estimated = [answer.recorded.id for answer in answers if answer.estimated]
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
@@ -279,9 +281,9 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
     """Convert a row of the database to an export's `info`, which a file of the older storage already is."""
     if "time" in row:
         return row
-    members = {key: row[key] for key in _AS_THEY_ARE if row.get(key) is not None}
-    members |= {name: row[key] for key, name in _NAMES.items() if row.get(key) is not None}
-    members |= {key: decode_column(row[key]) for key in _DECODED if row.get(key) is not None}
+    members = {key: row[key] for key in _COPIED_COLUMNS if row.get(key) is not None}
+    members |= {name: row[key] for key, name in _RENAMED_COLUMNS.items() if row.get(key) is not None}
+    members |= {key: decode_column(row[key]) for key in _JSON_COLUMNS if row.get(key) is not None}
     return members | {"time": {"created": row.get("time_created"), "updated": row.get("time_updated")}}
 
 

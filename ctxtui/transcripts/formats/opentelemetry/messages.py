@@ -33,8 +33,8 @@ def genai_messages(value: Json) -> list[Item]:
     content = decode_column(value)
     if isinstance(content, str) and content:
         return make_message("user", content)
-    messages = [content] if isinstance(content, dict) else as_dicts(content)
-    return [item for message in messages for item in _convert_genai_message(message)]
+    content_messages = [content] if isinstance(content, dict) else as_dicts(content)
+    return [item for message in content_messages for item in _convert_genai_message(message)]
 
 
 def system_items(value: Json) -> list[Item]:

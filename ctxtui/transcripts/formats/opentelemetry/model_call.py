@@ -22,7 +22,7 @@ from ctxtui.transcripts.formats.opentelemetry.spans import (
     first_text,
     first_value,
 )
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str, as_usd
+from ctxtui.transcripts.kit.fields import as_dict, as_list, as_number, as_str
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import decode_column
@@ -43,7 +43,7 @@ _PROVIDERS: Final = {
     "azure.ai.inference": "azure", "az.ai.openai": "azure", "az.ai.inference": "azure", "mistral_ai": "mistral",
     "mistralai": "mistral", "x_ai": "x-ai", "xai": "x-ai",
 }  # fmt: skip
-_BESIDE: Final = (
+_PARAMETERS: Final = (
     "temperature", "top_p", "top_k", "max_tokens", "seed", "stop_sequences", "frequency_penalty", "presence_penalty",
     "choice.count", "stream", "service_tier", "reasoning.level", "thinking_budget",
 )  # fmt: skip
@@ -138,8 +138,8 @@ def read_content(span: OtelSpan) -> SpanContent:
     answer_items = messages.genai_messages(
         first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
     )
-    spoken, answers = messages.event_items([*span.events, *_listed_events(attributes)])
-    request_items = request_items or spoken or messages.openinference_messages(attributes, "llm.input_messages")
+    event_requests, answers = messages.event_items([*span.events, *_listed_events(attributes)])
+    request_items = request_items or event_requests or messages.openinference_messages(attributes, "llm.input_messages")
     request_items = request_items or messages.openllmetry_messages(attributes, "gen_ai.prompt")
     answer_items = answer_items or answers or messages.openinference_messages(attributes, "llm.output_messages")
     answer_items = answer_items or messages.openllmetry_messages(attributes, "gen_ai.completion")
@@ -231,10 +231,12 @@ def base_call(call: ModelCall) -> Call:
     attributes, span = call.attributes, call.span
     provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((span.started for span in call.spans if span.started is not None), default=None)
-    waited = as_usd(first_value(attributes, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token"))
+    waited = as_number(
+        first_value(attributes, "gen_ai.response.time_to_first_chunk", "gen_ai.server.time_to_first_token")
+    )
     call_extra: dict[str, Json] = {
         key: attributes[name]
-        for key in _BESIDE
+        for key in _PARAMETERS
         if (name := f"gen_ai.request.{key}") in attributes and attributes[name] is not None
     }
     call_extra |= {"span": span.name} if span.name else {}
@@ -297,18 +299,18 @@ def usage(attributes: Attributes) -> Usage | None:
     thought = first_count(attributes, "gen_ai.usage.reasoning.output_tokens", "gen_ai.usage.reasoning_tokens",
                      "gen_ai.usage.details.reasoning_tokens", "gen_ai.usage.details.thinking_tokens",
                      "llm.token_count.completion_details.reasoning")  # fmt: skip
-    long = min(first_count(attributes, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
+    hour = min(first_count(attributes, "anthropic.usage.cache_creation.ephemeral_1h_input_tokens") or 0, written or 0)
     cached = (read or 0) + (written or 0)
     input_total = input_tokens or 0
     return Usage(
         fresh=input_total - cached if input_total >= cached else input_total,
         cache_read=read or 0,
-        write_5m=(written or 0) - long,
-        write_1h=long,
+        write_5m=(written or 0) - hour,
+        write_1h=hour,
         output=output or 0,
         reasoning=min(thought or 0, output or 0),
         has_cache=read is not None or written is not None,
-        cost=as_usd(first_value(attributes, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
+        cost=as_number(first_value(attributes, "llm.cost.total", "gen_ai.usage.cost", "operation.cost")),
     )
 
 

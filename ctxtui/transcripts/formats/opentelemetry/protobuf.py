@@ -13,7 +13,7 @@ from typing import Any, Final
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
-from ctxtui.transcripts.formats.opentelemetry.reader import SpanTaker
+from ctxtui.transcripts.formats.opentelemetry.reader import SpanCollector
 from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list
 from ctxtui.transcripts.kit.readers import WholeReader
 from ctxtui.transcripts.kit.records import RawRecord
@@ -214,8 +214,8 @@ def encode(request: dict[str, Json]) -> bytes:
 def _encode_value(kind: str, value: Json) -> bytes:
     """Encode a value of `kind`, without its field's key."""
     if kind in _SCALARS:
-        wire, _, onto = _SCALARS[kind]
-        wire_value: bytes | int = onto(value)
+        wire, _, to_wire = _SCALARS[kind]
+        wire_value: bytes | int = to_wire(value)
         if isinstance(wire_value, bytes):
             return wire_value
         return _encode_varint(wire_value & _WHOLE) if wire == _VARINT else (wire_value & _WHOLE).to_bytes(8, "little")
@@ -249,11 +249,11 @@ def parse_rejection(answer: bytes) -> tuple[int, str]:
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
-    taker = SpanTaker(tree)
+    collector = SpanCollector(tree)
     requests, tail = decode_requests(data)
     for record in requests:
-        list(taker.record(record, RawRecord(1, 0, len(data), b"", None)))
-    return list(taker.state_events()), tail
+        list(collector.record(record, RawRecord(1, 0, len(data), b"", None)))
+    return list(collector.state_events()), tail
 
 
 def reader(tree: Tree) -> WholeReader:

@@ -55,7 +55,7 @@ class Traces:
 
     def __init__(self, spans: Sequence[OtelSpan]) -> None:
         self._spans = {span.id: span for span in spans if span.id}
-        self._homes: dict[str, ThreadKey] = {}
+        self._keys_by_agent_span: dict[str, ThreadKey] = {}
         self._ordered = sorted(spans, key=lambda span: (span.started or 0.0, span.line))
 
     def events(self, tree: Tree) -> Iterator[Event]:
@@ -70,7 +70,7 @@ class Traces:
         for call, key in zip(calls, keys, strict=True):
             client = None
             if key != ThreadKey():
-                outer = names.get(self._homes.get(key.outer, key), "")
+                outer = names.get(self._keys_by_agent_span.get(key.outer, key), "")
                 client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
             exchanges.add_call(model_call.decode_call(call), model_call.base_call(call), client)
             calls_by_id.setdefault(next(reversed(threads.calls)), (call, key))
@@ -113,7 +113,7 @@ class Traces:
         trace = span.trace if not (call.content.request_items or conversation or nested) else ""
         key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
         if agents:
-            self._homes[agents[0].id] = key
+            self._keys_by_agent_span[agents[0].id] = key
         return key
 
     def _other_events(self) -> Iterator[Event]:
@@ -127,7 +127,7 @@ class Traces:
 
 
 def call_start(call: ModelCall) -> float:
-    """When a call began, in Unix seconds."""
+    """Return the start of a call in Unix seconds; 0 if it is not recorded."""
     return min((span.started for span in call.spans if span.started is not None), default=0.0)
 
 
@@ -169,7 +169,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.95 if any(mark.encode() in head for mark in _OURS) else 0.6
 
 
-class SpanTaker:
+class SpanCollector:
     """Collects spans and log records; their events are emitted on `state_events`."""
 
     def __init__(self, tree: Tree) -> None:
@@ -222,4 +222,4 @@ class SpanTaker:
         return list(spans.values())
 
 
-reader = lines_reader(SpanTaker)
+reader = lines_reader(SpanCollector)

@@ -31,7 +31,7 @@ from ctxtui.transcripts.kit.resume import (
 )
 
 _COSTS: Final = ("input", "output", "cacheRead", "cacheWrite", "total")
-_ID: Final = 8
+_ID_DIGITS: Final = 8
 """Hex digits of an entry's id."""
 _SUMMARIES: Final = ("compaction", "branch_summary", "branchSummary", "compactionSummary")
 _EMPTY: Final = (
@@ -47,7 +47,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
     new = fresh_ids(
-        (id_.replace("-", "")[:_ID] for id_ in order.ids), (as_str(entry.value.get("id")) for entry in entries)
+        (id_.replace("-", "")[:_ID_DIGITS] for id_ in order.ids), (as_str(entry.value.get("id")) for entry in entries)
     )
     before = {
         n: [_make_entry(entries, entry, group, new, order) for group in entry.before] for n, entry in enumerate(entries)
@@ -158,7 +158,7 @@ def _make_entry(
 def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
     """Set usage reports after the first change to zero.
 
-    The last answer gets the computed size, if known.
+    The last answer, if it is at the first change or after it, gets the computed size, if known.
     """
     first = first_change(entries)
     answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]

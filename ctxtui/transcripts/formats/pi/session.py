@@ -23,9 +23,9 @@ from ctxtui.transcripts.kit.fields import (
     as_count,
     as_dict,
     as_list,
+    as_number,
     as_str,
     as_time,
-    as_usd,
     compaction_detail,
     get_path,
 )
@@ -114,7 +114,7 @@ class _PiHandler:
 
     def state_events(self) -> Iterator[Event]:
         yield replace(self._about, title=self._about.title or self._dialogue.title)
-        yield self._dialogue.tip()
+        yield self._dialogue.tip_event()
 
     def _drop_unexecuted_calls(self) -> None:
         """Remove the unexecuted calls of an interrupted answer.
@@ -189,10 +189,7 @@ class _PiHandler:
         self._dialogue.add(item for entry in kept_entries for item in entry.items)
 
     def _entries_kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
-        """Entries that a compaction keeps after its summary.
-
-        None if the first one that it names does not exist.
-        """
+        """Entries that a compaction keeps after its summary; empty if the first one that it names does not exist."""
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
@@ -243,7 +240,7 @@ def _parse_usage(report: dict[str, Json]) -> Usage | None:
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None
-    cost = as_usd(get_path(report, "cost", "total"))
+    cost = as_number(get_path(report, "cost", "total"))
     output, reasoning = as_count(report.get("output")), as_count(report.get("reasoning"))
     return Usage(fresh, read, write_5m=written, output=output, reasoning=min(reasoning, output), cost=cost)
 

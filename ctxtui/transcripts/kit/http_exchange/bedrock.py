@@ -106,10 +106,7 @@ def decode_answer(body: dict[str, Json]) -> Response:
 
 
 def decode_stream(events: Iterable[ServerEvent]) -> Response:
-    """Assemble the answer of ConverseStream's events.
-
-    It is interrupted without a stop reason, or by an error.
-    """
+    """Assemble the answer of ConverseStream's events; without a stop reason, or with an error, it is interrupted."""
     blocks_: dict[int, dict[str, Json]] = {}
     message: dict[str, Json] = {"role": "assistant"}
     body: dict[str, Json] = {}

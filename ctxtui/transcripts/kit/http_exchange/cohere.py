@@ -16,9 +16,9 @@ from ctxtui.wire.stream import merge_delta
 
 
 def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer: ``tokens`` is all that the model read, cached included.
+    """Convert the usage of one answer.
 
-    ``billed_units`` is less.
+    ``tokens`` has all input, cached included; ``billed_units`` is less, and ignored.
     """
     tokens = as_dict(get_path(report, "tokens"))
     if not tokens:

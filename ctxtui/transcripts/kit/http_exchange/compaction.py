@@ -1,6 +1,6 @@
-"""Recognize requests with which a client compacts its history.
+"""Requests with which a client compacts its history, and the summaries in their answers.
 
-Read and rewrite the summary in their answers. Only what a capture of the client shows is recognized: Claude Code's
+Only what a capture of the client shows is recognized: Claude Code's
 prompt, Codex's prompt, its ``compaction_trigger`` and its ``responses/compact`` (facts §13).
 """
 
@@ -47,7 +47,7 @@ class CompactionRequest(Struct, frozen=True):
 
 
 _SIGNS: Final = (b"detailed summary of ", b"CONTEXT CHECKPOINT COMPACTION", b"compaction_trigger")
-"""Bytes of which every recognized body has one, so that no other body is parsed for this."""
+"""A body that is recognized by its content has one of these, so that no other body is parsed for this."""
 
 
 def may_compact(path: str, body: bytes) -> bool:
@@ -68,7 +68,7 @@ def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
 
 
 def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
-    """The messages or items of a request without the system's, which Claude Code 2.1.332 adds at the end, too."""
+    """List the messages or items of a request without the system's (Claude Code 2.1.332 adds some at the end, too)."""
     turns = as_list(request.get("messages")) or as_list(request.get("input"))
     return [as_dict(turn) for turn in turns if as_dict(turn).get("role") not in _SYSTEM]
 
@@ -94,10 +94,7 @@ def _recognize(kind: str, text: str) -> CompactionRequest | None:
 
 
 def _last_text(message: dict[str, Json]) -> str:
-    """The last text of a user's message.
-
-    "" for another message, or if it ends with something else.
-    """
+    """The last text of a user's message; "" for another message, or if it ends with something else."""
     content = message.get("content")
     if message.get("role") != "user":
         return ""

@@ -1,6 +1,6 @@
 """Decodes exchanges to context and answer.
 
-The API is detected from the address and the shape of the bodies. Relays, HAR files and logs use it.
+The API is detected from the address and the shape of the bodies.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def decode(exchange: Exchange) -> Decoded | None:
         return _decode_request(dialect, exchange, body, model, _decode_count(exchange))
     response = decode_response(dialect, exchange)
     if response.model and "/invoke" in exchange.path:
-        # Bedrock prices its own ids, of which the answer has the maker's form.
+        # Prices of Bedrock are listed by Bedrock's ids; the answer has the id of the model's maker.
         response = replace(response, model=model)
     return _decode_request(dialect, exchange, body, model, response)
 
@@ -100,7 +100,7 @@ def _unwrap(exchange: Exchange, body: dict[str, Json]) -> Exchange:
 
 
 def asked_model(path: str, body: dict[str, Json]) -> str:
-    """The model that a request asks: named in its body, else in its path."""
+    """The model that a request asks: named in its body, else in its path; "" for none."""
     named = _MODEL.search(path)
     return as_str(body.get("model")).removeprefix("models/") or (named.group(1) if named else "")
 
@@ -125,7 +125,7 @@ def detect_dialect(exchange: Exchange, body: dict[str, Json]) -> str:
         return ""
     if "/converse" in path or ("toolConfig" in body and "messages" in body) or "inferenceConfig" in body:
         return CONVERSE
-    if "contents" in body and not path.endswith("/cachedContents"):
+    if "contents" in body:
         return GOOGLE
     if isinstance(body.get("messages"), list):
         return _detect_by_messages(exchange, body)
@@ -192,7 +192,7 @@ def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
 
 
 def _refusal_text(body: Json) -> str:
-    # A stream without server-sent events is a list, and so is what refuses it.
+    # Google streams a list if no server-sent events were asked for, and then its errors are a list, too.
     fields = as_dict(body[0] if isinstance(body, list) and body else body)
     error = fields.get("error") or fields.get("message") or fields.get("detail")
     if isinstance(error, dict):

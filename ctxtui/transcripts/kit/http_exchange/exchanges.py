@@ -137,10 +137,10 @@ class Exchanges:
     def _identify_client(self, decoded: Decoded, exchange: Exchange) -> ClientThread | None:
         sender = exchange.sender
         body = parse_body(exchange.request) if sender.has_known_side_calls else None
-        return self.client(decoded, sender, exchange.path, body)
+        return self.identify_thread(decoded, sender, exchange.path, body)
 
-    def client(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
-        """Return the thread that the client names for a request with this `body`, sent to `path`."""
+    def identify_thread(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
+        """Return the thread that the client names for a request with this `body`, sent to `path`; None for none."""
         scope = self._scope_of(sender.session)
         aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
@@ -172,10 +172,8 @@ def _scoped_thread(scope: str, thread: str) -> str:
 
 def with_server_items(decoded: Decoded, before: Sequence[Item]) -> Decoded:
     """Insert the items that the provider holds `before` the request's own messages."""
-    if not before:
-        return decoded._replace(items=tuple(_order_items(decoded.items, before, _first_message_index(decoded.items))))
     first, skeleton = _first_message_index(decoded.items), decoded.skeleton
-    if skeleton is not None:
+    if before and skeleton is not None:
         skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "carried": [first, len(before)]})
     return decoded._replace(items=tuple(_order_items(decoded.items, before, first)), skeleton=skeleton)
 

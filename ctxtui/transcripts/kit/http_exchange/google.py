@@ -10,7 +10,7 @@ from ctxtui.transcripts.kit.messages import make_message
 
 
 def contents_items(contents: Json) -> list[Item]:
-    """Convert contents, each of which may be a string, to items."""
+    """Convert a list of contents (objects or strings) to items."""
     return [item for content in as_list(contents) for item in _convert_content(content)]
 
 

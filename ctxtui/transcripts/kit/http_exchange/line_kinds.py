@@ -33,14 +33,13 @@ LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
 BODY_KEYS: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
 """Members of a body."""
 MAX_REFERENCED_BODIES: Final = 6
-"""Bodies that later ones may refer to, which is the number of interleaved threads supported. A referenced body is
-dropped."""
+"""Bodies that later ones may refer to: as many threads may alternate. A body is dropped once another refers to it."""
 
 
 class BodiesByReference:
     """The bodies of one recording, by exchange.
 
-    Several processes may write one file, each refers to its own bodies.
+    Several processes may write one file; each refers to its own bodies.
     """
 
     def __init__(self) -> None:

@@ -35,9 +35,10 @@ _KIMI_CODE: Final = "kimi-code-cli"
 _KIMI_SESSION: Final = re.compile(r"session_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})")
 _CLIENTS: Final = {"claude-cli": "claude code", "geminicli": _GEMINI_CLI, "geminicli-tui": _GEMINI_CLI}
 _GEMINI_CHECKS: Final = frozenset({"unproductive_state_confidence", "next_speaker", "model_choice", "complexity_score"})
-"""What Gemini CLI 0.61 asks for in JSON: whether a loop is running, who speaks next, which model fits the task."""
+"""Members of the JSON that Gemini CLI 0.61 asks for: is it in a loop, who speaks next, which model fits the task."""
 
 _GRADE: Final = "</severity>"
+"""End tag of the grade that Claude Code's permission check asks for."""
 
 
 class Sender(Struct, frozen=True, kw_only=True):
@@ -217,7 +218,7 @@ class Exchange(Struct, frozen=True):
     def path(self) -> str:
         """The path, without query; escaped colons and slashes are decoded."""
         path = "/" + self.url.partition("://")[2].partition("?")[0].partition("/")[2]
-        return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/")
+        return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/").replace("%2f", "/")
 
     @property
     def provider(self) -> str:
@@ -243,8 +244,8 @@ def parse_body(body: bytes | str) -> Json:
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
     """Read ``betas`` for `Exchange.extra` from a request's headers.
 
-    The active beta features, in the order sent. Empty if there are none. A cache keeps the prefixes of different sets
-    apart (facts §2), and records that clients write themselves name them, too.
+    They are the active beta features, in the order sent; the result is empty if there are none. A cache keeps the
+    prefixes of different sets apart (facts §2).
     """
     named = [
         name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name

@@ -15,32 +15,26 @@ _LAST: Final = ("response.completed", "response.failed", "response.incomplete", 
 
 
 class SocketExchanges:
-    """Converts the frames of one WebSocket to exchanges.
-
-    Each request with the events of its answer, as a stream.
-    """
+    """Converts the frames of one WebSocket to exchanges: each request with the events of its answer, as a stream."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._asked = ""
+        self._open_text = ""
         """Text of the open request; "" if there is none."""
         self._started: float | None = None
         self._first: float | None = None
         self._events: list[str] = []
 
     def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Add a frame, `sent` by the client or received at `time`.
-
-        Returns the exchange that it completes, if any.
-        """
+        """Add a frame that was `sent` by the client, or received, at `time`; return the exchange that it completes."""
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":
                 return None
             done = self.close()
-            self._asked, self._started, self._first, self._events = text, time, None, []
+            self._open_text, self._started, self._first, self._events = text, time, None, []
             return done
-        if not self._asked:
+        if not self._open_text:
             return None
         self._first = self._first or time
         self._events.append(text)
@@ -53,9 +47,9 @@ class SocketExchanges:
     @property
     def open_request(self) -> Exchange | None:
         """The open request, without an answer; None if there is none."""
-        if not self._asked:
+        if not self._open_text:
             return None
-        return Exchange(self._asked.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
+        return Exchange(self._open_text.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
 
     def received_events(self, after: int) -> bytes:
         """Return the events received for the open request from event number `after` on, as a stream."""
@@ -64,13 +58,13 @@ class SocketExchanges:
     @property
     def event_count(self) -> int:
         """Number of events received for the open request."""
-        return len(self._events) if self._asked else 0
+        return len(self._events) if self._open_text else 0
 
     def close(self, time: float | None = None) -> Exchange | None:
         """End the open exchange at `time` and return it; None if there is none."""
-        if not self._asked:
+        if not self._open_text:
             return None
-        body, self._asked = self._asked.encode("utf-8", "surrogatepass"), ""
+        body, self._open_text = self._open_text.encode("utf-8", "surrogatepass"), ""
         stream = "".join(f"data: {event}\n\n" for event in self._events).encode("utf-8", "surrogatepass")
         return Exchange(body, stream, self._url, status=200, started=self._started, first_byte=self._first, ended=time)
 

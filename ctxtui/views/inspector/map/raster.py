@@ -28,25 +28,6 @@ FREE_CELL: Final = Cell(" ", None, None)
 _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 
 
-def pixels(blocks: Sequence[tuple[int, float]], count: int, scale: float) -> list[int | None]:
-    """The category index at each of `count` equal pixels over `scale` tokens.
-
-    None after the last block. `blocks` are (category index, tokens) in prompt order. Pixel i shows the block at token
-    (i + ½)·scale/count.
-    """
-    ends = list(accumulate(tokens for _, tokens in blocks))
-    total = ends[-1] if ends else 0
-    shown: list[int | None] = [None] * count
-    at = 0
-    for pixel in range(count):
-        token = (pixel + 0.5) * scale / count
-        if token >= total:
-            break
-        at = bisect_right(ends, token, at)
-        shown[pixel] = blocks[at][0]
-    return shown
-
-
 def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
@@ -97,23 +78,6 @@ def _style(cell: Cell, letters: bool, whole: bool) -> str:
 def pixel_count(width: int, height: int, *, colour: bool = True, letters: bool = False) -> int:
     """Number of pixels of the map drawn by `rows_of`."""
     return width * height * (1 if letters or not colour else 2)
-
-
-def rows(
-    blocks: Sequence[tuple[int, float]],
-    width: int,
-    height: int,
-    scale: float,
-    *,
-    colour: bool = True,
-    letters: bool = False,
-) -> list[list[Span]]:
-    """The map of `blocks` (category index, tokens) as spans: `pixels`, then `rows_of`.
-
-    `scale` is the number of tokens of the whole raster: max(usable, context).
-    """
-    shown = pixels(blocks, pixel_count(width, height, colour=colour, letters=letters), scale)
-    return rows_of(shown, width, height, colour=colour, letters=letters)
 
 
 def rows_of(

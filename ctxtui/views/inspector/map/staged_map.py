@@ -42,10 +42,8 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
     broken = None if break_position is None else walk.start(break_position) * stretch
     cached = min(staging.cached, total) if staging.breakage is None else min(staging.breakage.still_read, total)
     segments = (("read", float(cached)), ("write", float(max(0, total - cached))))
-    own = tuple(
-        walk.end(break_position) * stretch
-        for break_position, edit in staging.applied.marks.items()
-        if edit.params.get("on", True)
+    set_breakpoints = tuple(
+        walk.end(position) * stretch for position, edit in staging.applied.marks.items() if edit.params.get("on", True)
     )
     return ContextMap(
         shown=tuple(shown),
@@ -53,7 +51,7 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         segments=segments,
         inferred_breakpoints=(),
         cursor_at=None if (here := walk.middle(cursor)) is None else here * stretch,
-        set_breakpoints=own,
+        set_breakpoints=set_breakpoints,
         break_at=broken,
     )
 

@@ -1,7 +1,4 @@
-"""The bill on a screen and as text.
-
-Sum, parts, rewrites, dearest blocks and tools, savings, call times.
-"""
+"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
 
 from __future__ import annotations
 
@@ -432,8 +429,8 @@ def sentence(statement: Statement) -> str:
         parts.append(f"heaviest: {_named(statement.heaviest[0])} {_carried(statement.heaviest[0])}")
     if statement.bill.subagents >= 0.005:
         parts.append(f"subagents {numbers.share(statement.bill.subagents, 0)}")
-    if savings := select_savings(statement):
-        parts.append(f"best fix: {describe_saving(savings[0])}")
+    if selected := select_savings(statement):
+        parts.append(f"best fix: {describe_saving(selected[0])}")
     return "; ".join(parts)
 
 

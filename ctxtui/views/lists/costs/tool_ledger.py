@@ -1,7 +1,4 @@
-"""The tool ledger over all sessions.
-
-Servers and tools, their tokens and cost, and a verdict for each.
-"""
+"""The tool ledger over all sessions: servers and tools, their tokens and cost, and a verdict for each."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def test_a_body_that_the_client_kept_back_is_named_with_its_reason() -> None:
     case.bodies[name] = b'{"not_recorded":"account memory"}'
     session, lacking = joined(case)
     assert session.calls["msg_04"].fidelity == Fidelity.TRANSCRIPT
-    assert f"{name}: the client kept the body back: account memory" in lacking
+    assert f"{name}: the client withheld the body: account memory" in lacking
 
 
 def test_bodies_of_another_session_are_not_taken() -> None:

@@ -146,7 +146,7 @@ class ClaudeRequests:
         """The path without messages of each shape, by the shape's hash."""
         self._frames: dict[tuple[bytes, str], Json] = {}
         """Frames by the parameters of the request and the hash of its shape."""
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         """Causes that were reported already."""
         self.last: ClaudeRequest | None = None
         """The latest request."""
@@ -288,9 +288,9 @@ class ClaudeRequests:
         return call, notes
 
     def _skip_once(self, request: ClaudeRequest, cause: str, what: str) -> list[Skipped]:
-        if cause in self._told:
+        if cause in self._reported:
             return []
-        self._told.add(cause)
+        self._reported.add(cause)
         words = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
         return [Skipped(request.line, words)]
 

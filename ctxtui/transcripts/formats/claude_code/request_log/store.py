@@ -1,6 +1,6 @@
-"""Parts from which the requests of a Claude Code file are rebuilt.
+"""Parts from which the requests of a Claude Code file are rebuilt: shapes, blobs, and messages of its records.
 
-Shapes, blobs, and messages of its records. A request names its messages by hash (facts §13.1). A message is a blob, or
+A request names its messages by hash (facts §13.1). A message is a blob, or
 the content of the file's own records. Neighbouring records of one side are one message (the results of parallel calls,
 for example), and a prefix of them is an earlier state of it. Each message is hashed once, and only in files that have
 requests.
@@ -122,7 +122,7 @@ class RequestStore:
         """Digests of the blocks of summaries."""
 
     @property
-    def shapes(self) -> int:
+    def shape_count(self) -> int:
         """The number of shapes read so far."""
         return len(self._shapes)
 
@@ -132,10 +132,10 @@ class RequestStore:
 
     def put_shape(self, hash_: str, shape: Json) -> None:
         """Add a shape. Raises `ValueError` if it is invalid."""
-        if not isinstance(shape, dict) or hash_ in self._shapes:
-            if isinstance(shape, dict):
-                return
+        if not isinstance(shape, dict):
             raise ValueError("a shape without system prompt and tools")
+        if hash_ in self._shapes:
+            return
         tools, system = shape.get(TOOLS), shape.get(SYSTEM)
         listed = tools if isinstance(tools, list) else []
         texts = system if isinstance(system, list) else []
@@ -178,8 +178,8 @@ class RequestStore:
         if record.is_compact_summary:
             self._summaries.update(item.block.digest for item in items)
         side = (message.role, message.id if message.role == "assistant" else "")
-        goes_on = side == self._side and bool(self._blocks) and (message.role == "user" or bool(message.id))
-        if not goes_on:
+        continues = side == self._side and bool(self._blocks) and (message.role == "user" or bool(message.id))
+        if not continues:
             self._side, self._blocks = side, []
         self._blocks.extend(items)
         start = len(self._blocks) - len(items)

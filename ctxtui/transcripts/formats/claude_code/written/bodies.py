@@ -91,9 +91,9 @@ class WrittenBodies:
         """Response file -> its call."""
         self._groups: dict[str, _Group] = {}
         """Requests and calls by the name of the last answer in their context."""
-        self._of: dict[str, str] = {}
+        self._requests_by_position: dict[str, str] = {}
         """Call -> its request file, by position."""
-        self._asked_by: dict[str, str] = {}
+        self._requests_by_index: dict[str, str] = {}
         """Call -> its request file, by the index."""
 
     def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
@@ -126,7 +126,7 @@ class WrittenBodies:
         self.lines.append((line, call))
         if line.request:
             self._claims[line.request] = call
-            self._asked_by[call] = line.request
+            self._requests_by_index[call] = line.request
         if line.response:
             self._answers[line.response] = call
         request = self.requests.get(line.request)
@@ -147,8 +147,8 @@ class WrittenBodies:
 
     def find_request(self, call: str) -> WrittenRequest | None:
         """Find the request of `call`; None if no file has it."""
-        named = self._asked_by.get(call)
-        return self.requests.get(named if named is not None else self._of.get(call, ""))
+        named = self._requests_by_index.get(call)
+        return self.requests.get(named if named is not None else self._requests_by_position.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
         """Whether an equal request was answered or came later.
@@ -156,7 +156,7 @@ class WrittenBodies:
         Then this one, which has no answer, failed and was repeated.
         """
         mine = self.requests[name]
-        answered = {*self._of.values(), *self._claims}
+        answered = {*self._requests_by_position.values(), *self._claims}
         return any(
             (sibling in answered or self._order[sibling] > self._order[name])
             and self.requests[sibling].ending == mine.ending
@@ -173,7 +173,7 @@ class WrittenBodies:
 
     def unanswered(self) -> list[str]:
         """List the requests without a recorded answer, in order of writing."""
-        used = {*self._of.values(), *self._claims, *self._pair_responses().values(), *self._foreign}
+        used = {*self._requests_by_position.values(), *self._claims, *self._pair_responses().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in used), key=self._order.__getitem__)
 
     def order(self, name: str) -> int:
@@ -201,27 +201,29 @@ class WrittenBodies:
         same model without another answer.
         """
         pairs: dict[str, str] = {}
-        used = set(self._claims) | set(self._of.values()) | self._foreign
+        used = set(self._claims) | set(self._requests_by_position.values()) | self._foreign
         open_: list[str] = []
         later = {request.ending.answer: request for request in self.requests.values() if request.ending.answer}
         for name, value in self.responses.items():
             if name in self._answers or name in self._foreign:
                 continue
             call = as_str(value.get("id"))
-            fits = self._of.get(call) or self._asked_by.get(call)
-            if fits is None and call not in self.calls:
+            request_name = self._requests_by_position.get(call) or self._requests_by_index.get(call)
+            if request_name is None and call not in self.calls:
                 after = later.get(answer_name(answer_parts(value)))
-                fits = self._request_answered_last(after, used) if after is not None else None
-            if fits is not None:
-                pairs[name] = fits
-                used.add(fits)
+                request_name = self._request_answered_last(after, used) if after is not None else None
+            if request_name is not None:
+                pairs[name] = request_name
+                used.add(request_name)
             elif call not in self.calls:
                 open_.append(name)
         for name in open_:
-            fits = self._latest_request_before(self._order[name], as_str(self.responses[name].get("model")), used)
-            if fits is not None:
-                pairs[name] = fits
-                used.add(fits)
+            request_name = self._latest_request_before(
+                self._order[name], as_str(self.responses[name].get("model")), used
+            )
+            if request_name is not None:
+                pairs[name] = request_name
+                used.add(request_name)
         return pairs
 
     def _request_answered_last(self, after: WrittenRequest, used: set[str]) -> str | None:
@@ -233,7 +235,7 @@ class WrittenBodies:
         return None
 
     def _latest_request_before(self, order: int, model: str, used: set[str]) -> str | None:
-        for name in sorted(self.requests, key=lambda request_name: -self._order[request_name]):
+        for name in sorted(self.requests, key=lambda name: -self._order[name]):
             model_of_request = self.requests[name].model
             alike = (
                 not model
@@ -255,15 +257,17 @@ class WrittenBodies:
         """
         group = self._group_of(ending)
         for call in group.calls:
-            self._of.pop(call, None)
+            self._requests_by_position.pop(call, None)
         free = [name for name in group.requests if name not in self._claims and name not in self._foreign]
         for call in sorted(group.calls, key=lambda call_id: self.calls[call_id].order):
-            if call in self._asked_by:
+            if call in self._requests_by_index:
                 continue
-            fits = _best_request(self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order)
-            if fits is not None:
-                self._of[call] = fits
-                free.remove(fits)
+            request_name = _best_request(
+                self.calls[call].ending, ((name, self.requests[name]) for name in free), self._order
+            )
+            if request_name is not None:
+                self._requests_by_position[call] = request_name
+                free.remove(request_name)
 
 
 def _best_request(ending: Ending, requests: Iterable[tuple[str, WrittenRequest]], order: dict[str, int]) -> str | None:

@@ -93,25 +93,25 @@ class WrittenCalls:
         source = exchange.line.source if exchange.line else ""
         if not source and exchange.request is not None and exchange.request.compacts:
             source = COMPACT
-        made_of = (exchange.line, exchange.request, exchange.response)
-        same = all(map(operator.is_, made_of, self._sources.get(exchange.id, (0, 0, 0))))
-        if same and (not self._redacted_counts.get(exchange.id) or exchange.request is None):
+        sources = (exchange.line, exchange.request, exchange.response)
+        is_unchanged = all(map(operator.is_, sources, self._sources.get(exchange.id, (0, 0, 0))))
+        if is_unchanged and (not self._redacted_counts.get(exchange.id) or exchange.request is None):
             return []
-        self._sources[exchange.id] = made_of
+        self._sources[exchange.id] = sources
         call, redacted_count = self._build_call(exchange, thoughts)
-        if same and redacted_count == self._redacted_counts.get(exchange.id, 0):
+        if is_unchanged and redacted_count == self._redacted_counts.get(exchange.id, 0):
             return []
         self._redacted_counts[exchange.id] = redacted_count
-        home = self._conversations.get(exchange.id)
-        if home is not None:
-            return self._threads.update(home, call)
+        conversation = self._conversations.get(exchange.id)
+        if conversation is not None:
+            return self._threads.update(conversation, call)
         client = self._thread_of(exchange, source)
-        home = self._conversations[exchange.id] = self._threads.find(
+        conversation = self._conversations[exchange.id] = self._threads.find(
             exchange.request.items if exchange.request else (), client=client
         )
         events: list[Event] = []
         if client.name == MAIN:
-            self._main = home
+            self._main = conversation
             events += self._describe(exchange.request) if alone else []
         elif source == COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
@@ -122,7 +122,7 @@ class WrittenCalls:
         name = answer_name(self._tree.items(call.response_head, call.raw_head))
         if name:
             self._answered.setdefault((source, name), client)
-        return [*events, *self._threads.add_call(home, call)]
+        return [*events, *self._threads.add_call(conversation, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
         """Return the thread of an exchange.
@@ -207,14 +207,16 @@ def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call]
         )
     # A request without a recorded answer is a call of the transcript, which may be read later, or a failed attempt. A
     # transcript that records its requests reports those itself.
-    lone = {call: request.name for call in transcript_calls or () if (request := bodies.find_request(call)) is not None}
+    further_requests = {
+        call: request.name for call in transcript_calls or () if (request := bodies.find_request(call)) is not None
+    }
     if all(call.fidelity != Fidelity.WIRE for call in (transcript_calls or {}).values()):
-        lone |= {
+        further_requests |= {
             _unanswered_id(name): name
             for name in bodies.unanswered()
             if transcript_calls is None or bodies.was_sent_again(name)
         }
-    for call, name in lone.items():
+    for call, name in further_requests.items():
         exchange = WrittenExchange(call, order=bodies.order(name))
         _merge_files(named.get(call) or loose.setdefault(call, exchange), bodies.requests[name], None)
     indexed, unindexed = list(named.values()), list(loose.values())
@@ -293,15 +295,15 @@ class WrittenExchanges:
         self.bodies = WrittenBodies()
         self._calls = WrittenCalls(tree)
 
-    def line(self, line: IndexLine) -> None:
+    def add_line(self, line: IndexLine) -> None:
         """Add a line of the index."""
         self._lines.append(line)
 
-    def request(self, name: str, data: bytes) -> WrittenRequest:
+    def add_request(self, name: str, data: bytes) -> WrittenRequest:
         """Add the request in the file `name`. Raises `Malformed`."""
         return self.bodies.add_request(name, data, self._sessions)
 
-    def response(self, name: str, value: dict[str, Json]) -> None:
+    def add_response(self, name: str, value: dict[str, Json]) -> None:
         """Add the answer in the file `name`. Raises `Malformed`."""
         self.bodies.add_response(name, value)
 

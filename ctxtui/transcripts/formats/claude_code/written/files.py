@@ -27,7 +27,7 @@ FILE: Final = "claude_code_body"
 """Member of a stream's line that names a body's file; the line's ``text`` is the body."""
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
-_ENOUGH: Final = 3
+_MIN_INDEX_MEMBERS: Final = 3
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -37,7 +37,7 @@ def sniff(head: bytes, name: str) -> float:
         return 0.0
     if FOLDER in first or FILE in first:
         return 0.99
-    return 0.99 if len(_NAMES & first.keys()) >= _ENOUGH and "response_file" in first else 0.0
+    return 0.99 if len(_NAMES & first.keys()) >= _MIN_INDEX_MEMBERS and "response_file" in first else 0.0
 
 
 def index_line(value: dict[str, Json]) -> IndexLine:
@@ -57,9 +57,9 @@ def index_line(value: dict[str, Json]) -> IndexLine:
 
 def _add_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
     """Add the body in the file `name`; returns what is wrong with it, "" for nothing."""
-    wrong = _read_body(exchanges, name, data)
-    (exchanges.bodies.damaged.add if wrong else exchanges.bodies.damaged.discard)(name)
-    return wrong
+    problem = _read_body(exchanges, name, data)
+    (exchanges.bodies.damaged.add if problem else exchanges.bodies.damaged.discard)(name)
+    return problem
 
 
 def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
@@ -67,12 +67,12 @@ def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
         return "empty"
     try:
         if name.endswith(REQUEST):
-            why = exchanges.request(name, data).withheld
-            return f"the client kept the body back: {why}" if why else ""
+            why = exchanges.add_request(name, data).withheld
+            return f"the client withheld the body: {why}" if why else ""
         value = canonical.loads(data)
         if not isinstance(value, dict):
             return "no answer"
-        exchanges.response(name, value)
+        exchanges.add_response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
         is_complete = data.rstrip().endswith(b"}")
         return f"no body that can be read: {error}" if is_complete else f"cut off after {len(data):,} bytes"
@@ -88,22 +88,22 @@ class BodyFileReader(Reader):
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
         self._exchanges, self._name = exchanges, name
         self._data = bytearray()
-        self._taken = -1
+        self._settled_bytes = -1
         """Number of bytes at the last `settle`; -1 before the first."""
-        self._wrong = ""
+        self._problem = ""
 
     @property
     def tail(self) -> Skipped | None:
-        return Skipped(1, f"{self._name}: {self._wrong}") if self._wrong else None
+        return Skipped(1, f"{self._name}: {self._problem}") if self._problem else None
 
     def feed(self, data: bytes) -> list[Event]:
         self._data += data
         return []
 
     def settle(self) -> list[Event]:
-        if len(self._data) != self._taken:
-            self._taken = len(self._data)
-            self._wrong = _add_body(self._exchanges, self._name, bytes(self._data))
+        if len(self._data) != self._settled_bytes:
+            self._settled_bytes = len(self._data)
+            self._problem = _add_body(self._exchanges, self._name, bytes(self._data))
         return []
 
 
@@ -141,10 +141,10 @@ class BodyLinesReader(Reader):
             return [Skipped(piece.line, f"{self._name}nested too deeply to be read")]
         name, text = value.get(FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
-            wrong = _add_body(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
-            return [Skipped(piece.line, f"{name}: {wrong}")] if wrong else []
+            problem = _add_body(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
+            return [Skipped(piece.line, f"{name}: {problem}")] if problem else []
         if FOLDER not in value:
-            self._exchanges.line(index_line(value))
+            self._exchanges.add_line(index_line(value))
         return []
 
 

@@ -1,6 +1,6 @@
 """Rebuilds the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
 
-This covers messages that a compaction keeps, pruned results, and answers that are not sent again.
+This covers messages that a compaction keeps, pruned results, and is_answer that are not sent again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, Call, E
 from ctxtui.core.canonical import Json
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
-from ctxtui.transcripts.formats.opencode import parts as spelled
+from ctxtui.transcripts.formats.opencode import parts as opencode_parts
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.fields import as_str, as_time, compaction_detail, get_path, one_line
@@ -38,8 +38,8 @@ class OpenCodeMessage(Struct, frozen=True):
         return as_str(self.info.get("id"))
 
     @property
-    def answers(self) -> bool:
-        """Whether it is the model's side."""
+    def is_answer(self) -> bool:
+        """Whether it is an answer of the model."""
         return self.info.get("role") == "assistant"
 
     @property
@@ -51,7 +51,7 @@ class OpenCodeMessage(Struct, frozen=True):
     def is_summary(self) -> bool:
         """Whether it is the complete summary of a compaction, without an error."""
         ended = self.info.get("finish") or get_path(self.info, "time", "completed") is not None
-        return self.answers and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
+        return self.is_answer and self.info.get("summary") is True and bool(ended) and not self.info.get("error")
 
     @property
     def marker(self) -> Part | None:
@@ -64,7 +64,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
         A failed answer, unless it was aborted after its first content.
         """
-        if not self.answers or not self.info.get("error"):
+        if not self.is_answer or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
         return not (as_str(get_path(self.info, "error", "name")) == _ABORTED and has_content)
@@ -83,7 +83,7 @@ class SessionBuilder:
         self._dialogue = dialogue
         self._estimated = estimated
         self._copied = copied
-        self._said: list[OpenCodeMessage] = []
+        self._messages: list[OpenCodeMessage] = []
         self._pruned = 0.0
         """Time (Unix seconds) up to which the context's results are pruned."""
         self._last: OpenCodeMessage | None = None
@@ -95,23 +95,23 @@ class SessionBuilder:
             prune_time
             for message in messages
             for part in message.parts
-            if (prune_time := spelled.pruned_at(part)) is not None
+            if (prune_time := opencode_parts.pruned_at(part)) is not None
         ]
         self._last = messages[-1] if messages else None
         for message in messages:
             for part in message.parts:
                 yield from self._report_unknown(part, message)
-            if message.answers:
+            if message.is_answer:
                 self._apply_pruning([m for m in moments if m <= (message.created or 0.0)])
                 yield from self._add_answer(message)
             else:
                 self._add_message(message, 0.0)
-            self._said.append(message)
+            self._messages.append(message)
             if message.is_summary:
                 self._dialogue.restart(EpochStart.COMPACTION, compaction_detail(0, 0, CLIENT))
                 self._rebuild(message.created or 0.0)
         self._apply_pruning(moments)
-        yield self._dialogue.tip()
+        yield self._dialogue.tip_event()
 
     def _report_unknown(self, part: Part, message: OpenCodeMessage) -> Iterator[Event]:
         if part.get("type") == "retry":
@@ -119,7 +119,7 @@ class SessionBuilder:
                 as_str(get_path(part, "error", "data", "message")) or as_str(get_path(part, "error", "name"))
             )
             yield Happened("retry", text, self._dialogue.thread, as_time(get_path(part, "time", "created")))
-        elif not spelled.is_known(part):
+        elif not opencode_parts.is_known(part):
             yield Skipped(1, f"a part of an unknown kind, {as_str(part.get('type')) or 'none'}, in {message.id}")
 
     def _apply_pruning(self, prune_times: list[float]) -> None:
@@ -134,17 +134,21 @@ class SessionBuilder:
         """Rebuild the context that a request at `time` has, from the messages so far."""
         self._pruned = max(self._pruned, time)
         self._dialogue.head = ROOT
-        for message in kept_messages(self._said):
+        for message in kept_messages(self._messages):
             self._add_message(message, self._pruned)
 
     def _add_message(self, message: OpenCodeMessage, time: float) -> None:
         if message.is_omitted:
             return
-        if not message.answers:
-            parts = [converted for part in message.parts if (converted := spelled.convert_user_part(part)) is not None]
+        if not message.is_answer:
+            parts = [
+                converted for part in message.parts if (converted := opencode_parts.convert_user_part(part)) is not None
+            ]
             self._dialogue.add(make_message("user", *parts) if parts else [])
             return
-        parts = [converted for part in message.parts if (converted := spelled.convert_answer_part(part)) is not None]
+        parts = [
+            converted for part in message.parts if (converted := opencode_parts.convert_answer_part(part)) is not None
+        ]
         if parts:
             self._dialogue.add(make_message("assistant", *parts, mark="summary" if message.is_summary else ""))
         self._dialogue.add(self._result_items(message, message.parts, time))
@@ -164,7 +168,7 @@ class SessionBuilder:
                 step = []
             else:
                 step.append(part)
-        if not steps or any(spelled.convert_answer_part(part) is not None for part in step):
+        if not steps or any(opencode_parts.convert_answer_part(part) is not None for part in step):
             yield from self._add_step(message, step, {} if steps else message.info, steps + 1)
         if message.is_omitted:
             self._dialogue.head = before
@@ -174,11 +178,11 @@ class SessionBuilder:
     ) -> Iterator[Event]:
         """Add request `number` of a message: its answer, then its tool results."""
         info = message.info
-        usage = spelled.usage(figures)
+        usage = opencode_parts.usage(figures)
         call_extra = {key: info[key] for key in ("agent", "mode", "variant") if info.get(key)}
         if usage is not None and message.id in self._estimated:
             call_extra[ESTIMATED_INPUT], usage = usage.input, None
-        parts = [converted for part in step if (converted := spelled.convert_answer_part(part)) is not None]
+        parts = [converted for part in step if (converted := opencode_parts.convert_answer_part(part)) is not None]
         items = make_message("assistant", *parts) if parts else []
         if message.created is not None:
             # A fork is a copy with new ids and the same times.
@@ -207,15 +211,15 @@ class SessionBuilder:
         return make_message("user", *results) if results else []
 
     def _convert_result(self, message: OpenCodeMessage, part: Part, time: float) -> Json:
-        result = spelled.convert_result(part, time)
+        result = opencode_parts.convert_result(part, time)
         # An unfinished call followed by something was interrupted; the last one may still run.
-        return spelled.interrupted_result(part) if result is None and message is not self._last else result
+        return opencode_parts.interrupted_result(part) if result is None and message is not self._last else result
 
 
 def _is_user_run(message: OpenCodeMessage) -> bool:
     """Whether no model wrote an answer: a command or a task that the user started."""
     kinds = [part.get("type") for part in message.parts]
-    return bool(kinds) and all(kind == "tool" for kind in kinds) and spelled.usage(message.info) is None
+    return bool(kinds) and all(kind == "tool" for kind in kinds) and opencode_parts.usage(message.info) is None
 
 
 def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
@@ -231,11 +235,13 @@ def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     question = next((n for n in range(summary) if messages[n].id == asked_by and messages[n].marker), None)
     if question is None:
         return [messages[summary], *later_messages]
-    spared = as_str((messages[question].marker or {}).get("tail_start_id"))
-    first = next((n for n in range(question) if spared and messages[n].id == spared), None)
+    tail_start = as_str((messages[question].marker or {}).get("tail_start_id"))
+    first = next((n for n in range(question) if tail_start and messages[n].id == tail_start), None)
     if first is None:
         # If the tail does not exist, OpenCode finds no end and sends everything.
         return (
-            list(messages) if spared else [messages[question], *messages[question + 1 : summary + 1], *later_messages]
+            list(messages)
+            if tail_start
+            else [messages[question], *messages[question + 1 : summary + 1], *later_messages]
         )
     return [*messages[question : summary + 1], *messages[first:question], *later_messages]
