@@ -56,7 +56,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call with uncounted blocks, or while it is unknown which blocks were not read."""
+    """Figures of a call with uncounted blocks, or while it is unknown which blocks were read."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,

@@ -65,7 +65,7 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
 
 class _Thoughts(Struct, frozen=True):
-    """Thinking in a context since a person's last message: counted features, and reported tokens."""
+    """Thinking since a person's last message: counted features, and reported tokens."""
 
     features: Features = NOTHING
     tokens: int = 0
@@ -75,7 +75,7 @@ _NO_THOUGHTS: Final = _Thoughts()
 
 
 class Lineage:
-    """Calls of one thread that have a report, by the tree nodes where their contexts and answers end."""
+    """Calls of a thread with a report, by the tree nodes where their contexts and answers end."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -184,5 +184,5 @@ def _sum_parts(parts: Sequence[Features]) -> Features:
 
 
 def _absolute_size(features: Features) -> float:
-    """Sum of the first seven features (sizes of texts, ciphers and images), each without its sign."""
+    """Sum of the first seven features (sizes of texts, ciphers and images) without their signs."""
     return sum(map(abs, features[:7]))

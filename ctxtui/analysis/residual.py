@@ -1,4 +1,4 @@
-"""The residual of a call: its size, the steps in which it grew, and the likely cause of each."""
+"""The residual of a call: its size, the steps in which it grew, and their likely causes."""
 
 from __future__ import annotations
 

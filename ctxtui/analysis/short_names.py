@@ -39,7 +39,7 @@ class Names:
         return None if id_ is None else read(self._tree[id_].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
-        """Name of the tool of call `call_id`, chosen as in `call`; "" if the call is not in the tree."""
+        """Name of the tool of call `call_id`, chosen as in `call`; "" if it is not in the tree."""
         id_ = self.call_node(call_id, node)
         return "" if id_ is None else self._tools[id_]
 

@@ -305,7 +305,7 @@ def _tools_of(tree: Tree, head: int) -> dict[str, str]:
 
 
 def _describe_toggles(tree: Tree, before: int, now: int) -> str:
-    """Describe content present in only one context that invalidates the cache by its mere presence."""
+    """Describe content of only one context that invalidates the cache by its presence."""
     facts = PromptFacts(tree)
     old, new = facts.facts(before), facts.facts(now)
     changes = []

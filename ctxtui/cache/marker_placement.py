@@ -110,7 +110,7 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the last block for 5 minutes, and a block near the end of the cached prefix (the anchor) for an hour.
+    """Mark the last block for 5 minutes, and the anchor near the cached prefix's end for an hour.
 
     A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry holds
     the whole prefix. The end of the system prompt is marked too.

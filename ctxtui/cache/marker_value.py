@@ -59,7 +59,7 @@ def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRa
 
 
 def _credit_reads(outcome: CacheOutcome, live: dict[bytes, MarkerValue], rates: MarkerRates) -> None:
-    """Credit the tokens that a call read to the entries that hold them, each for the part that it wrote."""
+    """Credit the tokens that a call read to the entries that wrote them."""
     hit = outcome.hit
     if hit is None or not outcome.read:
         return

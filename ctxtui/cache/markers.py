@@ -1,4 +1,4 @@
-"""Cache markers of a request body: positions, lifetimes, and which ones the provider refuses."""
+"""Cache markers of a request body: positions, lifetimes, and the refused ones."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _automatic(
 
 
 def is_markable(block: Block) -> bool:
-    """Whether a block may have a marker: it is not thinking, a header or an empty text (facts §2)."""
+    """Whether a block may have a marker: no thinking, header or empty text (facts §2)."""
     if block.kind in _UNMARKED:
         return False
     return block.kind != "text" or bool(read(block).text)

@@ -49,7 +49,7 @@ _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node: images, documents with citations, a digest of its web tools.
+    """Content of a prompt up to a node: images, documents with citations, a web tools digest.
 
     `images` is noted only with `IMAGES_TOGGLE`.
     """

@@ -102,7 +102,7 @@ def is_result(kind: str) -> bool:
 
 
 def is_user_content(item: Item) -> bool:
-    """Whether `item` was written by a person as far as its role tells: neither a header nor a result."""
+    """Whether its role says that a person wrote `item`, and it is neither a header nor a result."""
     return item.place.role == "user" and item.block.kind != HEADER and not is_result(item.block.kind)
 
 

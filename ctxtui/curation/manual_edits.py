@@ -55,7 +55,7 @@ class ManualEdits(NamedTuple):
 
 
 def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """Replace results by references if another result says the same or a later one makes them outdated."""
+    """Replace results by references if another says the same or a later one outdates them."""
     context = applied.context
     policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied

@@ -201,7 +201,7 @@ def _character_class(letter: str) -> int:
 
 
 def is_dense(text: str) -> bool:
-    """Whether `text` has small letters, capitals and digits in frequent change, and high entropy."""
+    """Whether `text` has small letters, capitals and digits, often changing, and high entropy."""
     classes = [_character_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False

@@ -197,7 +197,7 @@ class Masker:
     # Secrets across adjacent texts.
 
     def follow(self, tail: tuple[str, ...], block_: Block) -> tuple[str, ...]:
-        """Learn the ids in `block_`, the next block, and the secrets that begin in `tail` and end in it.
+        """Learn the ids in `block_`, the next block, and secrets that begin in `tail` and end in it.
 
         Returns the tail for the block after it.
         """

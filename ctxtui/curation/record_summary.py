@@ -277,7 +277,7 @@ def _iter_strings(value: Json) -> Iterator[str]:
 
 
 def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
-    """(id, text, is open) of the items that a call's input lists, or of the one that it adds or completes.
+    """(id, text, is open) of items that a call's input lists, or of one that it adds or completes.
 
     The id is then ``+`` or starts with ``=``. None if the input has no list.
     """
@@ -394,7 +394,7 @@ def _ends_turn(context: Context, at: int) -> bool:
 
 
 def sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """The sentences of a text, without code, tables and non-prose, each with whether it is in a list."""
+    """The sentences of a text without code and tables, each with whether it is in a list."""
     for line in _CODE.sub("", text).splitlines():
         start = _BULLET.match(line)
         bare = line[start.end() if start else 0 :]

@@ -134,7 +134,7 @@ class SentBlocks:
             yield _Place(position, True), (after or self._context.items[position].block).digest
 
     def _match_similar(self, sent: Iterable[Item], position: int, stop: int, texts: Iterable[str]) -> Iterator[_Place]:
-        """The places of blocks with other content than the current ones from position `position` to `stop`."""
+        """The places of blocks with other content than the current ones from `position` to `stop`."""
         for item in sent:
             text = read(item.block).text
             put_in = any(inserted_text and inserted_text in text for inserted_text in texts)

@@ -1,4 +1,4 @@
-"""Parses the trials that a message of an evolutionary search lists, in the spellings of many loops.
+"""Parses the trials that a message of an evolutionary search lists, in many loops' spellings.
 
 A *trial* is one program that the search tried, with score, validity, reasoning and error. Messages list them with or
 without fences, as headings or as a list, with metrics as JSON or as printed by Python. Three policies use it
@@ -109,7 +109,7 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class _Field(NamedTuple):
-    """A field of a trial; its text begins at `value`, and `capital` is whether its name begins with a capital."""
+    """A field of a trial: its text begins at `value`; its name may begin with a `capital`."""
 
     name: str
     start: int
@@ -256,7 +256,7 @@ def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_F
 
 
 def _find_fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
-    """The fields of a trial, all indented and spelled like the first one, which excludes lines of programs."""
+    """The fields of a trial that are indented and spelled like the first one."""
     fields: list[_Field] = []
     for match in _FIELD.finditer(text, start, stop):
         if fence and fence.start() < match.start() < fence.end():

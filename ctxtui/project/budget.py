@@ -1,4 +1,4 @@
-"""Budget of a model's window before a run: system prompt, tools, task, answer, files, warnings."""
+"""Budget of a model's window before a run: system prompt, tools, task, answer, files."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _folder_of(path: str) -> str:
 
 
 def _python_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
-    """Yield the files that the imports of `text` name: a module's members, or if none is a file, the module."""
+    """Yield the files that `text` imports: members of a module, or the module if none is a file."""
     for module, listed, line, plain in _PYTHON.findall(text):
         names = listed or line.partition("#")[0]
         if plain:

@@ -133,7 +133,7 @@ def extract_signatures(path: str, text: str) -> str:
 
 
 def lacks_parser(path: str) -> bool:
-    """Whether the file at `path` is outlined only because its language's parser is not installed."""
+    """Whether the file at `path` is outlined only because no parser for it is installed."""
     grammar = _grammar_for(path)
     return grammar is not None and _parser(grammar) is None
 

@@ -1,4 +1,4 @@
-"""Model cards: facts about a model, merged from the rules of a data file with sources and dates."""
+"""Model cards: facts about a model, merged from rules with sources and dates."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Limits of the model's requests: 100 media up to a window of 200,000 tokens, else 600 (facts §1)."""
+        """Limits of the model's requests: 100 media up to a window of 200k tokens, else 600 (facts §1)."""
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
         )

@@ -211,7 +211,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether the forecast was right, within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE`, whichever is more."""
+        """Whether the forecast was right within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE` (the larger)."""
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property

@@ -205,7 +205,7 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case, by earlier calls of a client whose markers are not recorded.
+        """Tokens that `call` reads in any case, after earlier calls without recorded markers.
 
         Both are 0 if its markers are recorded or taken from an earlier request, because then every entry is simulated;
         also for other kinds of caches, and if nothing was cached so far.

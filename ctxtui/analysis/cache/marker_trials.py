@@ -38,7 +38,7 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one breakpoint strategy, and the share (0..1) read from the cache.
+    """A thread's input cost under one breakpoint strategy, and the cached share (0..1).
 
     The cost is in the unit of `MarkerTrials`.
     """

@@ -72,7 +72,7 @@ def cause_from_requests(
 
 
 def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -> MissCause:
-    """Replace the cause between two calls by `EDITS` if edits alone changed the context that was sent."""
+    """Replace the cause between two calls by `EDITS` if edits alone changed the sent context."""
     if cause.name not in _CONTEXT_CAUSES or ROOT in (before.raw_head, call.raw_head):
         return cause
     differs = not tree.holds(call.sent_head, before.sent_head)

@@ -310,7 +310,7 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool that the answer of `base` called on a file whose path is in the changed block.
+    """Name of the tool that the answer of `base` called on a file that the changed block names.
 
     "" if there is none.
     """

@@ -139,7 +139,7 @@ class CachePrompts:
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """Last node at or above `node` with a reported length in the thread of `call`, and that length."""
+        """Last node at or above `node` with a reported length in `call`'s thread, and that length."""
         return self._lengths_of(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:

@@ -55,7 +55,7 @@ def cut_prompt(
 
 
 def unseen_nodes(tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
-    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `tokens_of`."""
+    """Nodes that a server leaves out of the context `head` if it reads `read` of `sent` tokens."""
     path = tree.path(head, ROOT)
     kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
     if sum(map(tokens_of, kept_nodes)) > read:

@@ -1,4 +1,4 @@
-"""Effects of compactions: facts that a summary kept or lost, and the cost of recovering them.
+"""Effects of compactions: facts that a summary kept or lost, and the cost of recovery.
 
 *Facts* of the previous context are files that were
 read or changed, literals (paths, ids, numbers, error lines, as in `curation.price.dependence`) and decisions:

@@ -1,4 +1,4 @@
-"""Dead weight: tool results that were carried from call to call and never quoted by the model.
+"""Dead weight: tool results that were sent in call after call and never quoted by the model.
 
 A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
 no block before it had, except other results. A result without such a literal is not judged. A result that is never

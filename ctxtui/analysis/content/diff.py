@@ -84,7 +84,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
+    """Return a function from a node to the first call (from 1) of the thread that held it."""
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -138,7 +138,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     @property
     def token(self) -> int:
-        """Token of the second context at which they differ, including unrecorded system prompt and tools."""
+        """Token of the second context at which they differ, unrecorded prompt and tools included."""
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
@@ -243,7 +243,7 @@ def block_key(node: Node) -> Hashable:
 def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
-    """Yield ranges of both sides that are equal, by digest or at least by content, and those that are not."""
+    """Yield ranges of both sides that are equal, by digest or by content, and those that are not."""
     olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
@@ -284,7 +284,7 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Number of common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
+    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

@@ -1,4 +1,4 @@
-"""Finding: early parts of the context that change often, so that everything after them is rewritten."""
+"""Finding: early parts of the context that change often, so that what follows is rewritten."""
 
 from __future__ import annotations
 

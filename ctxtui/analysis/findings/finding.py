@@ -192,7 +192,7 @@ class FindingKind(Protocol):
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits: `tokens` freed in every later call, by `count` blocks that become smaller.
+    """Effect of edits: `tokens` freed in every later call, by `count` blocks that get smaller.
 
     `calls` is the number of earlier calls whose context held at least one of these blocks.
     """

@@ -13,7 +13,7 @@ KIND = "loops"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
+    """Report calls made three times in a row or more with equal answers, also in short cycles."""
     policy_context = inputs.policy_context
     loops = find_loops(policy_context.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]

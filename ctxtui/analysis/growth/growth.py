@@ -1,4 +1,4 @@
-"""Growth of a thread's context: sizes by call and category, shape, carry, resent and dead tokens."""
+"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens."""
 
 from __future__ import annotations
 

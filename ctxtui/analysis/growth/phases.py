@@ -1,4 +1,4 @@
-"""Phases of a thread: stretches of calls that a user or a rule names, and the growth in each."""
+"""Phases of a thread: stretches of calls that a user or a rule names, with their growth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads of a session as a tree of parents and children, with context, peak and cost of each."""
+"""Threads of a session as a tree of parents and children, with context, peak and cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child) of the tree, in order of appearance, the main thread first.
+    """Yield (thread, depth, is the last child) in order of appearance, the main thread first.
 
     A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """

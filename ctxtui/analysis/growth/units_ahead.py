@@ -37,7 +37,7 @@ class Range(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Statistics of other sessions: growth of one unit (0: not applicable), and forecast `errors`.
+    """Statistics of other sessions: growth of a unit (0: not applicable), and forecast `errors`.
 
     The errors are evenly spread quantiles, in units of the forecast's deviation.
     """

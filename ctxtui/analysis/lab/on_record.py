@@ -118,7 +118,7 @@ def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> flo
 
 
 def _adjust_usage(report: Usage, total: int, plain: Usage | None, simulated: Usage | None) -> Usage | None:
-    """Change `report` by the difference from `plain` to `simulated`, with `total` tokens of input.
+    """Change `report` by the difference from `plain` to `simulated`; `total` is the input.
 
     None if no cache can be simulated and the call differs.
     """

@@ -1,4 +1,4 @@
-"""Positions of a request's cache markers under a variant: the client's, or those of a strategy."""
+"""Positions of a request's cache markers under a variant: the client's or a strategy's."""
 
 from __future__ import annotations
 

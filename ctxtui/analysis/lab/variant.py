@@ -74,7 +74,7 @@ class VariantCall(Struct, frozen=True, kw_only=True):
 
 
 class Summaries(Struct, frozen=True):
-    """Substitutes for summaries that a model would have written: their number, and tokens in all."""
+    """Substitutes for summaries that a model would have written: their number, and tokens."""
 
     count: int = 0
     tokens: int = 0
@@ -116,7 +116,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
         return sum(call.context for call in self.calls)
 
     def sum_of(self, name: str) -> int | None:
-        """Sum of ``read``, ``write``, ``fresh`` or ``output`` over all calls; None if one is unknown."""
+        """Sum of ``read``, ``write``, ``fresh`` or ``output`` over all calls; None: one is unknown."""
         values = [getattr(call, name) for call in self.calls]
         return None if not values or None in values else sum(values)
 

@@ -1,4 +1,4 @@
-"""Simulates one variant call by call: the policy's edits, the sent request, cache reads, cost.
+"""Simulates one variant call by call: policy edits, sent request, cache reads, cost.
 
 `lab.Experiment` runs one `VariantPass` per variant over the recorded steps.
 """
@@ -172,7 +172,7 @@ class LabInputs:
         return self._sent_lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
+        """Blocks of a recorded call that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
         charged = ledger.rates_of(number)
         return charged.read, charged.write

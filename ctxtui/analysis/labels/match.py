@@ -1,4 +1,4 @@
-"""Finds matches of label rules in a text: between tags, by regular expression or JSON pointer."""
+"""Finds what label rules match in a text: between tags, by regular expression or JSON pointer."""
 
 from __future__ import annotations
 

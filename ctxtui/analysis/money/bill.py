@@ -104,7 +104,7 @@ class Bill(Struct, kw_only=True):
 
     @property
     def subagents(self) -> float:
-        """Share (0 to 1) of the cost of threads other than the main one, without what kept caches warm."""
+        """Cost share (0 to 1) of threads other than the main one, without what kept caches warm."""
         whole = sum(self.threads.values()) - self.parts[WARM].usd
         return 1 - self.threads.get(MAIN, 0.0) / whole if whole else 0.0
 

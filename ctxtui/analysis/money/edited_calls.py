@@ -73,7 +73,7 @@ def charge_edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """Recompute the calls after the first `since`, if the nodes in `freed` were that much smaller.
+    """Recompute the calls after the first `since`, with the nodes in `freed` that much smaller.
 
     `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
     usage (None: no costs), and `scale` is the number of charged tokens per counted one.
@@ -97,7 +97,7 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call (negative: saving) without the tokens `freed_parts` of its reads, writes and fresh input."""
+    """Extra cost of a call (negative: saving) without `freed_parts` (reads, writes, fresh input)."""
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -148,7 +148,7 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
 
 
 class EditedThread(NamedTuple):
-    """The `calls` of a thread with their `ledger`, and the price of usage (None: no price is known)."""
+    """The `calls` of a thread with their `ledger`, and the price of usage (None: unknown)."""
 
     ledger: CostLedger
     calls: Sequence[Call]

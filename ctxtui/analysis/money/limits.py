@@ -1,4 +1,4 @@
-"""Gate for automated tests: compares figures of a recording with limits or an earlier recording.
+"""Gate for automated tests: compares a recording with limits or an earlier recording.
 
 ``ctxtui check`` uses it; the field names are those of its JSON.
 """

@@ -296,7 +296,7 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 
 
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
-    """Saving of one policy on the blocks of `context`, if each had been edited when it was added.
+    """Saving of one policy on the blocks of `context`, each edited when it was added.
 
     None for several policies, for edits that cannot be made at that moment, and if nothing would have been saved.
     """

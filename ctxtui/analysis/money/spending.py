@@ -1,4 +1,4 @@
-"""Money by model, thread, day, project, category or tool; the rows add up to the calls' cost."""
+"""Money by model, thread, day, project, category or tool; rows add up to the calls' cost."""
 
 from __future__ import annotations
 

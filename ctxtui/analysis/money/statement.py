@@ -1,4 +1,4 @@
-"""A statement: the bill of one or more sessions with the most expensive blocks, savings, times."""
+"""A statement: the bill of sessions, with the most expensive blocks, savings and times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry: `category`, tool or first words (`label`), subject (`about`).
+    """A block that was expensive to carry: `category`, tool or first words (`label`), its `about`.
 
     Also its tokens, USD, and number of calls. `gone_since`: the call (from 1) from which on it is no longer in
     its thread's context, 0 if it still is.

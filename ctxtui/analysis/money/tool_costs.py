@@ -78,7 +78,7 @@ class _ToolState(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool defined, listed, called or answered for in a session, heaviest definition first."""
+    """Every tool that a session defines, lists, calls or answers for, heaviest definition first."""
     return _SessionReading(session, list(threads), names).rows()
 
 

@@ -168,7 +168,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) and has not been explained yet."""
+        """Whether the report of `call` falls short by `rest` (below 0) without an explanation yet."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
@@ -207,7 +207,7 @@ class ReadContexts:
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
 
     def tokens(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
-        """Tokens by category index that the absences remove from the context `head`, as `model` counts.
+        """Tokens by category index that absences remove from the context `head`, as `model` counts.
 
         Raises `IndexError` while it is not counted.
         """
@@ -362,7 +362,7 @@ class ReadContexts:
         return None
 
     def _map_last_absences(self, line: ReadLine, head: int) -> Absences:
-        """Absences of the last context, mapped to the same blocks of `head`, in which blocks were replaced."""
+        """Absences of the last context, mapped to `head`, in which blocks were replaced."""
         before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
             return NO_ABSENCES

@@ -1,4 +1,4 @@
-"""Anthropic's prompt cache: entries only at markers, looked up backwards from one (facts §2)."""
+"""Anthropic's prompt cache: entries only at markers, found backwards from one (facts §2)."""
 
 from __future__ import annotations
 

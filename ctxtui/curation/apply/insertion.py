@@ -184,7 +184,7 @@ def _insert_in_system_prompt(context: Context, insertion: Insertion, removed: Co
 
 
 def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
-    """Place copied messages, with a user message before or after them if their neighbours require one."""
+    """Place copied messages, with a user message before or after them if neighbours require it."""
     position = slot(context, insertion.at)
     before, after = remaining.around(context.message_of[position] if position < len(context) else len(context.messages))
     items = insertion.items

@@ -57,7 +57,7 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit that must be rejected because it breaks the latest thinking; None without one.
+    """Find an edit to reject because it breaks the latest thinking; None without one.
 
     An edit breaks thinking in two ways: it changes a block before remaining thinking, or it removes thinking before a
     remaining block. `changed` are the positions whose edits may be rejected.
@@ -82,7 +82,7 @@ def find_thinking_clash(
 
 
 def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """Start of the removed message that keeps an answer with thinking apart from an earlier answer.
+    """Start of the removed message between an answer with thinking and an earlier answer.
 
     Without it the two would be joined. Only the latest run of answers is examined; None if there is no such message.
     """
@@ -211,7 +211,7 @@ class RequestedFates(Struct, kw_only=True):
             del self.fate[position]
 
     def reject(self, position: int, why: str) -> None:
-        """Cancel the request for `position`; an edit that inserts a replacement is rejected as a whole."""
+        """Cancel the request for `position`; an edit that also inserts is rejected as a whole."""
         _, edit = self.fate.pop(position)
         self.rejected.append(RejectedEdit(edit, position, why))
         if edit.spec.adds and edit.spec.takes_away:

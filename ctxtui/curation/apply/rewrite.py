@@ -27,7 +27,7 @@ MAX_LINE_SHIFT_CHARS: Final = 80
 
 
 def cut(text: str, head: int, tail: int) -> str:
-    """Keep the first `head` and last `tail` characters of `text`, with a line between them that describes the cut.
+    """Keep the first `head` and last `tail` characters of `text`, with a line about the cut between.
 
     A part is shortened to whole lines if a line ends within `MAX_LINE_SHIFT_CHARS` of the cut. Unchanged if the result
     would not be shorter.
@@ -285,7 +285,7 @@ def _without_references(block: Block, name: Json) -> Block | None:
 
 
 def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
-    """The member of a result that holds its parts, the result, and the parts (None: it has none)."""
+    """The member of a result with its parts, the result, and the parts (None: it has none)."""
     value = block.value()
     key = "output" if isinstance(value, dict) and "output" in value else "content"
     content = value.get(key) if isinstance(value, dict) else None

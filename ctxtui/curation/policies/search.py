@@ -1,4 +1,4 @@
-"""Searches for edits that free tokens of a context: by each policy at its defaults, and by pairs.
+"""Searches for edits that free tokens: those of each policy at its defaults, and of pairs.
 
 Advice and the policy ``budget`` call `search`. Each policy is run once. The effect of a pair is estimated from the
 single effects, block by block. Then the most promising pairs are run until the work limit is used up; on a context of a

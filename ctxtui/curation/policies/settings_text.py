@@ -1,4 +1,4 @@
-"""Parses settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash rename=old:new``."""
+"""Parses settings as a user writes them: ``n=9 exclude=Read,Bash rename=old:new``."""
 
 from __future__ import annotations
 

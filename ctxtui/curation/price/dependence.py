@@ -148,7 +148,7 @@ class Literals:
 
 
 class Quote(NamedTuple):
-    """A `literal` removed with the block at `position`, and the later positions `by` that quote it."""
+    """A `literal` removed with the block at `position`, and positions `by` that quote it later."""
 
     literal: str
     position: int

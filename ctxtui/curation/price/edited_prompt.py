@@ -1,4 +1,4 @@
-"""Makes the next request under edits, as a cache sees it, to price the edits before anything is sent.
+"""Makes the next request under edits, as a cache sees it, to price them before sending.
 
 Results are the prompt (`edited_prompt`) and the tokens before each of its blocks (`edited_lengths`). Unchanged blocks
 are nodes of the tree, new ones get nodes with negative numbers.
@@ -42,7 +42,7 @@ class EditedLengths(NamedTuple):
 def edited_prompt(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> tuple[CachedPrompt, EditedLengths]:
-    """The prompt of `base` with the edits in `after` instead of those in `before`, with its lengths.
+    """The prompt of `base` with the edits of `after` instead of `before`, with its lengths.
 
     `place` gives the ends of such requests, `nodes` is the path of its blocks (empty: the raw one), `count` gives the
     tokens of changed blocks.
@@ -218,7 +218,7 @@ def last_user_text(side: Applied) -> int:
 def _iter_markers(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
 ) -> Iterator[CacheMarker]:
-    """The breakpoints of `base` and of breakpoint edits, at their positions in the `line` of blocks.
+    """The breakpoints of `base` and of edits, at their positions in the `line` of blocks.
 
     The blocks are those sent under `after`, `ends` the prefix ends at them. Of several breakpoints at one position the
     last one counts.
@@ -259,7 +259,7 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints of `base` (`had`) at their blocks, as they would be without breakpoint edits.
+    """The breakpoints of `base` (`had`) at their blocks, as without breakpoint edits.
 
     Breakpoints of removed blocks move, those set by an edit there do not.
     """

@@ -73,7 +73,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Expiry of the currently readable prefix if nothing is sent (Unix seconds, to half a second).
+        """Expiry of the readable prefix if nothing is sent (Unix seconds, to half a second).
 
         None if nothing would be read, or it does not expire.
         """
@@ -307,7 +307,7 @@ def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time
 
 
 def pays_back(once: float | None, per_call: float | None) -> int | None:
-    """Number of later calls after which `once` (additional USD) is paid back by `per_call` (additional USD each).
+    """Number of later calls after which `once` is paid back by `per_call` (both additional USD).
 
     0: at once; None: never, or the price is unknown.
     """

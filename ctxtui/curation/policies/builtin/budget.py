@@ -125,7 +125,7 @@ def _find_smallest(
 
 
 def _with_own_author(edit_: Edit) -> Edit:
-    """Copy another policy's edit with this one as its author, so that they are reverted together."""
+    """Copy another policy's edit with this author, so that they are reverted together."""
     return make(edit_.kind, edit_.targets, edit_.params, author=NAME)
 
 
@@ -272,7 +272,7 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of each edit's last changed position and risk, because many sets hold the same edits."""
+    """Cache of each edit's last changed position and risk; many sets hold the same edits."""
 
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context

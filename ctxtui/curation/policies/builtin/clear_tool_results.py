@@ -1,4 +1,4 @@
-"""Clears old tool results above a size, like Anthropic's context editing, but visibly and reversibly."""
+"""Clears old tool results above a size, like Anthropic's context editing, but reversibly."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class _Read(NamedTuple):
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
+    """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` in all."""
     repeated = [
         repeat
         for repeat in repeats(policy_context, settings["minimum"])

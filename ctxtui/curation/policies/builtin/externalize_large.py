@@ -59,7 +59,7 @@ def _find_candidates(policy_context: PolicyContext, settings: Settings) -> Itera
 
 
 def _find_large(policy_context: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The blocks from the position `start` on with content to externalize, each with the edit's payload."""
+    """The blocks from `start` on with content to externalize, each with the edit's payload."""
     context, result_positions = policy_context.context, policy_context.results
     large_results = set(result_positions[bisect_left(result_positions, start) :])
     for position in range(start, len(context)):

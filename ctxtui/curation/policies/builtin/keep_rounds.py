@@ -1,4 +1,4 @@
-"""The policy ``keep_rounds``: keeps the last n rounds whole, and replaces older ones by facts.
+"""The policy ``keep_rounds``: keeps the last n rounds, and replaces older ones by facts.
 
 Facts are the files read and written, test results, errors and commits, taken from the tool calls without a model.
 `record_summary` collects them; this module groups them into steps and writes them.

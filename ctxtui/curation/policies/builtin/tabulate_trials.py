@@ -1,4 +1,4 @@
-"""Rewrites lists of an evolutionary search's trials as a table of rank, id, score and validity."""
+"""Rewrites an evolutionary search's lists of trials as tables: rank, id, score, validity."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 
 def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
-    """Extend `lists` by those in blocks from `length` on that are not the model's and hold no program."""
+    """Extend `lists` by those without programs in blocks from `length` on that are not the model's."""
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]

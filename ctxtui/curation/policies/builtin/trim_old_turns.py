@@ -100,7 +100,7 @@ def fill_template(template: str, turn: int, text: str) -> str:
 
 
 def _value_of(objects: Json, text: str, key: str) -> str:
-    """The value under `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
+    """The value of `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
     first, *parts = key.split(".")
     objects = _values_under(objects, first)
     if objects:
