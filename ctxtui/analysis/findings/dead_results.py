@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.content.dead_results import find_dead_results
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.policies.tool_results import CLEARED
 
@@ -23,16 +22,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     )
     results = set(policy_context.results)
     positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results]
-    free = [
-        p
-        for p in positions
-        if policy_context.is_unchanged(p)
-        and p not in policy_context.pinned
-        and p not in policy_context.reverted_by_user
-    ]
-    edits = inputs.keep_unquoted(
-        [make(REPLACE, policy_context.context.targets([p]), {"text": CLEARED}) for p in sorted(free)]
-    )
+    edits = inputs.keep_unquoted(inputs.edit_each(positions, REPLACE, {"text": CLEARED}))
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is None:
         return

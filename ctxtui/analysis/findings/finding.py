@@ -6,7 +6,7 @@ by risk and saving.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ from ctxtui.analysis.money.edited_calls import freed_tokens
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit
+from ctxtui.core.edit import Edit, make
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings
@@ -115,6 +115,18 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         except CtxtuiError as error:
             # A third-party policy of that name may fail.
             raise NothingToStage(error.message) from error
+
+    def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
+        """Edits of `kind`, one for each of `positions` that may be changed.
+
+        These are unchanged and not pinned, and the user reverted no edit of them.
+        """
+        here = self.policy_context
+        return [
+            make(kind, here.context.targets([p]), params)
+            for p in sorted(set(positions))
+            if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user
+        ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
