@@ -24,17 +24,36 @@ COMMAND = (sys.executable, "-m", "ctxtui")
 
 @dataclass(frozen=True)
 class Figure:
-    """A claim, the figure of its authors, ours, why they differ, the command that shows ours; `names`: where it is
-    claimed (``N17, §2 (c)``: of systems-claims.md, of systems.md); `session`: the run, or the file of the repository,
-    that it comes from. In a command `ID` stands for that session, `HERE` for the folder that the example works in."""
+    """A claim, where it stands (`names`), the figure of its authors, ours, why they differ, the command that shows it,
+    and the run or the file of the repository that it comes from (`session`). In a command `ID` is that session, `HERE`
+    the folder that the example works in."""
 
     claim: str
+    names: str
     theirs: str
     ours: str
-    why: str = ""
-    command: str = ""
-    names: str = ""
-    session: str = ""
+    why: str
+    command: str
+    session: str
+
+
+Ours = str | tuple[str, str]
+"""Our figure, or our figure and why it differs."""
+
+
+def claims(table: Path, ours: Mapping[str, Ours]) -> list[Figure]:
+    """The rows of ``claims.md`` (`table`) that `ours` has a figure for, in the order of the table. Raises `Failed`."""
+    lines = [line for line in table.read_text(encoding="utf-8").splitlines() if line.startswith("|")][2:]
+    rows = []
+    for line in lines:
+        claim, names, theirs, why, command, session = (cell.strip().strip("`") for cell in line.strip("|").split("|"))
+        if claim in ours:
+            found = ours[claim]
+            figure, why = (found, why) if isinstance(found, str) else found
+            rows.append(Figure(claim, names, theirs, figure, why, command, session))
+    if unknown := set(ours) - {row.claim for row in rows}:
+        raise Failed(f"{table} has no row: {', '.join(sorted(unknown))}")
+    return rows
 
 
 class Failed(Exception):
@@ -77,7 +96,7 @@ def offline(folder: Path, lines: Sequence[Mapping[str, Any]], *options: str) -> 
             yield json.loads(told)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait()
 
 
 def arguments(about: str) -> argparse.ArgumentParser:
@@ -163,8 +182,9 @@ def near(path: Path) -> str:
 
 
 def _placed(one: Figure, files: Mapping[str, str], folder: Path) -> Figure:
-    """A row with files in place of names; without a session it is of the first."""
-    session = files.get(one.session, one.session) or next(iter(files.values()), "")
+    """A row with files in place of names; of a run that was not made it opens the first."""
+    is_file = "/" in one.session
+    session = one.session if is_file else files.get(one.session, next(iter(files.values()), ""))
     session = re.sub(r"\bHERE\b", lambda _: near(folder), session)
     session = near(Path(session)) if Path(session).is_absolute() else session
     command = re.sub(r"\bID\b", lambda _: session, one.command or "ctxtui show ID")

@@ -142,7 +142,6 @@ _SHOWN = 14
 """Lines of one command's output."""
 Row = dict[str, str]
 Found = Mapping[str, Any]
-BYTECODE = "bytecode"
 MARK = "made-by-make-seeds"
 """A file in the folder, so that no other folder is emptied."""
 
@@ -157,9 +156,9 @@ def emptied(folder: Path) -> None:
         raise Refused(f"{folder} holds something else: name another --folder")
     folder.mkdir(parents=True, exist_ok=True)
     for one in folder.iterdir():
-        if one.is_dir() and one.name != BYTECODE:
+        if one.is_dir():
             shutil.rmtree(one)
-        elif not one.is_dir():
+        else:
             one.unlink()
     (folder / MARK).touch()
 
@@ -168,9 +167,7 @@ def surroundings(folder: Path) -> dict[str, str]:
     """The environment of what is run: nothing of the user's own ctxtui."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("CTXTUI_")}
     env |= {"CTXTUI_HOME": str(folder / "ctxtui"), "COLUMNS": "100"}
-    if env.pop("PYTHONDONTWRITEBYTECODE", ""):
-        # Dozens of processes: none compiles what another has compiled, and nothing is written beside the sources.
-        env["PYTHONPYCACHEPREFIX"] = str(folder / BYTECODE)
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # each process would compile everything
     return env
 
 

@@ -13,7 +13,7 @@ from ctxtui.api import agent_run
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.script import parse_script
 from ctxtui.services.sandbox.confinement import find_confinement
-from examples.evolve import prompts, script
+from examples.evolve import script, texts
 from examples.evolve.packing import Evaluator
 from examples.evolve.search import Flow, Search
 from examples.kit import Failed
@@ -51,7 +51,7 @@ async def searched(
             model="claude-sonnet-4-6",
             base_url=running.url,
             cwd=tmp_path,
-            system=(prompts.static(generations, 3), ""),
+            system=(texts.static(generations, 3), ""),
             rounds=0,
             messages=0,
             length=0,
@@ -139,6 +139,6 @@ async def test_a_generation_that_stands_alone_is_asked_again_by_itself(home: Pat
 
 
 def test_the_prompt_says_the_limits_of_the_configuration() -> None:
-    text = prompts.static(7, 4)
+    text = texts.static(7, 4)
     assert "7" in text and "4" in text and "{max_" not in text
-    assert "at most 4 children" in prompts.dynamic("e", 0, 7, 4, 0.0).lower()
+    assert "at most 4 children" in texts.dynamic("e", 0, 7, 4, 0.0).lower()

@@ -317,7 +317,8 @@ def test_where_the_breakpoints_stand(manner: str, places: list[str]) -> None:
 
 
 def test_turns_of_the_authors_agent(quick: Quick, ctxtui: Run, tmp_path: Path) -> None:
-    found = quick("musume", "--turns", "4", "--under", "breakpoints", "summary_uncached", "--summarize-at", "18000")
+    options = ["--turns", "4", "--long", "4", "--under", "plain", "breakpoints", "summary_uncached"]
+    found = quick("musume", *options, "--summarize-at", "18000")
     logs = sorted((tmp_path / "work-musume" / "breakpoints" / "logs").iterdir())
     told = [json.loads(path.read_text()) for path in logs]
     assert [path.name for path in logs] == [f"turn_{n:06}.json" for n in range(1, 5)]

@@ -54,6 +54,14 @@ def test_every_row_has_a_command_and_a_session_that_it_opens() -> None:
         assert row["ours"], row
 
 
+def test_every_row_is_a_claim_of_its_example() -> None:
+    claimed = set()
+    for name in seeds.SYSTEMS:
+        for line in (ROOT / "examples" / name / "claims.md").read_text(encoding="utf-8").splitlines():
+            claimed.add(tuple(cell.strip() for cell in line.strip("|").split("|"))[:3])
+    assert [row["claim"] for row in rows() if (row["claim"], row["names"], row["theirs"]) not in claimed] == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "options"),

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from examples.bridge.edges import Edge, edges, huge
-from examples.bridge.figures import figures
+from examples.bridge.figures import figures, prompts_of
 from examples.bridge.rounds import TASK, rounds
-from examples.bridge.strategies import edge_cases, recorded, strategies
 from examples.kit import (
     Failed,
     allow_servers,
@@ -64,12 +63,9 @@ def play(given: argparse.Namespace) -> None:
     listed = {name: str(HERE / "tools" / f"{name}.json") for name in given.servers}
     sizes = {name: asked("mcp", "size", file, "--model", model, cwd=folder) for name, file in listed.items()}
     sessions = {name: one["metadata"]["session"] for name, one in runs.items()}
-    growth = {name: _prompts(sessions[name], folder) for name in given.under}
-    found = figures({name: runs[name] for name in given.under}, growth, sizes)
-    if "plain" in sessions:
-        found += strategies(_tried(folder, sessions["plain"]), growth)
-    found += [*edge_cases({name: runs[name] for name in short}), *recorded()]
-    printed(found, sessions, folder, given.json)
+    growth = {name: prompts_of(sessions[name], folder) for name in given.under}
+    lab = _tried(folder, sessions["plain"]) if "plain" in sessions else []
+    printed(figures(runs, growth, sizes, lab), sessions, folder, given.json)
 
 
 def _tried(folder: Path, session: str) -> list[dict[str, Any]]:
@@ -119,11 +115,6 @@ def _result(found: Any) -> dict[str, Any]:
     if not isinstance(found, dict) or "metadata" not in found:
         raise Failed("ctxtui run printed no metadata")
     return found
-
-
-def _prompts(session: str, folder: Path) -> list[int]:
-    """The tokens of each prompt of a session, as its provider reported them."""
-    return [one["reported_input"] for one in asked("show", session, cwd=folder)["growth"]]
 
 
 if __name__ == "__main__":

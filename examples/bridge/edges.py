@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from examples.bridge.rounds import Line, rounds
 
@@ -45,10 +44,3 @@ def huge(folder: Path) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{n:06} the tide table says nothing new\n" for n in range(LINES)), encoding="utf-8")
     return path.stat().st_size
-
-
-def told(found: Mapping[str, Any]) -> str:
-    """How a run ended, in words."""
-    metadata = found["metadata"]
-    words = f"{metadata['outcome']} after {metadata['rounds_used']} rounds, {metadata['final_message_count']} messages"
-    return f"{words}, {metadata['estimated_total_tokens']:,} tokens"

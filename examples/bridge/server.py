@@ -16,8 +16,7 @@ HERE = Path(__file__).resolve().parent
 # It is started as a file, in another folder.
 sys.path.insert(0, str(HERE.parents[1]))
 from examples.bridge.repositories import REPOSITORIES, repository  # noqa: E402
-
-Given = dict[str, Any]
+from examples.mcp_stub import Given, serve  # noqa: E402
 
 
 class Files:
@@ -166,54 +165,26 @@ class GitHub:
         return json.dumps({"id": 1, "body": given["body"], "issue": given["issue_number"]}, indent=2)
 
 
-def stub(name: str, folder: Path) -> Callable[[str, Given], Given | None]:
-    """What the server called `name`, which works in `folder`, answers to a method (None: it has no such method)."""
-    makers: dict[str, Callable[[Path], object]] = {
-        "filesystem": Files,
-        "memory": Memory,
-        "fetch": lambda _: Pages(),
-        "github": lambda _: GitHub(),
-    }
-    does = makers[name](folder)
-    listed = json.loads((HERE / "tools" / f"{name}.json").read_text())["tools"]
-
-    def answer(method: str, given: Given) -> Given | None:
-        if method == "initialize":
-            about = {"capabilities": {"tools": {}}, "serverInfo": {"name": name, "version": "1"}}
-            return {"protocolVersion": given["protocolVersion"], **about}
-        if method == "tools/list":
-            return {"tools": listed}
-        if method == "tools/call":
-            return called(does, given["name"], given.get("arguments") or {})
-        return {} if method == "ping" else None
-
-    return answer
+SERVERS: dict[str, Callable[[Path], object]] = {
+    "filesystem": Files,
+    "memory": Memory,
+    "fetch": lambda _: Pages(),
+    "github": lambda _: GitHub(),
+}
 
 
-def called(does: object, tool: str, given: Given) -> Given:
-    """What a call comes to."""
-    work: Callable[[Given], str] | None = getattr(does, tool, None)
-    try:
+def main(name: str, folder: Path) -> None:
+    """Serve the tools of the server called `name`, which works in `folder`."""
+    server = SERVERS[name](folder)
+
+    def call(tool: str, given: Given) -> str:
+        work: Callable[[Given], str] | None = getattr(server, tool, None)
         if work is None:
             raise ValueError(f"this stub does not do {tool}")
-        text, failed = work(given), False
-    except (ValueError, KeyError, OSError) as error:
-        text, failed = f"Error: {error}", True
-    return {"content": [{"type": "text", "text": text}], "isError": failed}
+        return work(given)
 
-
-def serve(name: str, folder: Path) -> None:
-    """Serve over standard input and output, a message a line, until the client leaves."""
-    answer = stub(name, folder)
-    for line in sys.stdin:
-        asked = json.loads(line)
-        if "id" not in asked or "method" not in asked:
-            continue
-        found = answer(asked["method"], asked.get("params") or {})
-        unknown = {"error": {"code": -32601, "message": f"Method not found: {asked['method']}"}}
-        told = unknown if found is None else {"result": found}
-        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], **told}), flush=True)
+    serve(name, json.loads((HERE / "tools" / f"{name}.json").read_text())["tools"], call)
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], Path(sys.argv[2]))
+    main(sys.argv[1], Path(sys.argv[2]))

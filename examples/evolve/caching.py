@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from examples.evolve import texts
-from examples.kit import Failed, Figure, asked
+from examples.kit import Failed, asked
 
 Json = dict[str, Any]
 INPUT, WRITE, READ = 3e-6, 1.25, 0.1
@@ -89,7 +89,7 @@ def preamble(sent: Sequence[Sent]) -> list[Json]:
     bodies = first(sent)
     for body in bodies:
         block = _users(body)[0]["content"][0]
-        block["text"] = f"{texts.PREAMBLE}\n---\n\n{block['text']}"
+        block["text"] = texts.prompt("preamble") + f"\n---\n\n{block['text']}"
     return bodies
 
 
@@ -98,7 +98,7 @@ def prefix(sent: Sequence[Sent]) -> list[Json]:
     bodies = moving(sent)
     for body in bodies:
         for message in _users(body):
-            message["content"][0]["text"] = f"{texts.PREFIX}\n{message['content'][0]['text']}"
+            message["content"][0]["text"] = f"{texts.prompt('prefix')}\n{message['content'][0]['text']}"
     return bodies
 
 
@@ -126,57 +126,32 @@ LAYOUTS: Mapping[str, Callable[[Sequence[Sent]], list[Json]]] = {
     "static prefix in messages": prefix,
     "state behind the messages": layout,
 }
-_THEIRS = {
-    "moving marker": '5 %: "can never hit"',
-    "marker on the first message": "40 to 60 %, half the cost",
-    "stable preamble": "40 to 60 %, half the cost",
-    "static prefix in messages": "50 %",
-}
-_NAMES = {
-    "moving marker": "§1 (c), N3, 000 §4.1.2, §4.2",
-    "marker on the first message": "§1 (c), N3, 000 §7.3",
-    "stable preamble": "§1 (c), N3, 000 §7.3",
-    "static prefix in messages": "N3, 000 §6.4",
-    "state behind the messages": "N2 cure, N3 best layout",
-}
-_WHY = {
-    "moving marker": "refuted: what stands before the old marker is unchanged, so it is read; not where the state in "
-    "the system prompt has changed",
-    "marker on the first message": "what grows stands behind the marker and is never read",
-    "stable preamble": "a longer first message, and the same behind it",
-    "static prefix in messages": "a prefix of a message is no prefix of the request",
-    "state behind the messages": "the least that we found: nothing in front of the state changes",
-}
 
 
-def compared(folder: Path, runs: Mapping[str, Sequence[Sent]]) -> Iterator[Figure]:
-    """A row for each layout of each run: the share that is read, USD of the input at the authors' price, as ``ctxtui
-    lab`` simulates the cache. Raises `Failed`."""
-    for run, sent in runs.items():
-        paths = [
-            _written(folder, f"{run}-{name.replace(' ', '-')}", sent, made(sent)) for name, made in LAYOUTS.items()
-        ]
-        told = asked("lab", *map(str, paths), "--cache", "recorded", cwd=folder)["sessions"]
-        if len(told) != len(paths):
-            raise Failed(f"ctxtui lab told of {len(told)} of {len(paths)} files")
-        found = {name: one["variants"][0] for name, one in zip(LAYOUTS, told, strict=True)}
-        base = _usd(found["moving marker"])
-        for (name, one), path in zip(found.items(), paths, strict=True):
-            more = "" if name == "moving marker" else f", {100 * _usd(one) / base - 100:+.0f} %"
-            ours = f"{100 * one['read'] / one['total_input']:.1f} % read, ${_usd(one):.2f} of input{more}"
-            command = f"ctxtui lab HERE/{path.name} --cache recorded"
-            file, claim = f"HERE/{path.name}", f"{name}, {run} ({'alone' if run == 'old' else 'with 7.1'})"
-            yield Figure(claim, _THEIRS.get(name, ""), ours, _WHY[name], command, _NAMES[name], file)
+@dataclass(frozen=True)
+class Cached:
+    """What a cache does with a run's input: the share that is read, and USD of all of it at the authors' price."""
+
+    share: float
+    usd: float
 
 
-def _usd(one: Mapping[str, Any]) -> float:
-    """USD of the input: what is written costs a quarter more, what is read a tenth."""
-    return INPUT * float(one["fresh"] + WRITE * one["write"] + READ * one["read"])
+def simulated(files: Mapping[str, Path], folder: Path) -> dict[str, Cached]:
+    """What ``ctxtui lab`` says of each file of requests. Raises `Failed`."""
+    sessions = asked("lab", *map(str, files.values()), "--cache", "recorded", cwd=folder)["sessions"]
+    if len(sessions) != len(files):
+        raise Failed(f"ctxtui lab told of {len(sessions)} of {len(files)} files")
+    found = {}
+    for layout, session in zip(files, sessions, strict=True):
+        one = session["variants"][0]
+        usd = INPUT * float(one["fresh"] + WRITE * one["write"] + READ * one["read"])
+        found[layout] = Cached(one["read"] / one["total_input"], usd)
+    return found
 
 
-def _written(folder: Path, name: str, sent: Sequence[Sent], bodies: Sequence[Json]) -> Path:
-    """A file of requests with their answers, which stand in the requests after them."""
-    path = folder / f"cache-{name}.jsonl"
+def request_file(folder: Path, run: str, layout: str, sent: Sequence[Sent]) -> Path:
+    """A file of a run's requests in a layout, with their answers, which stand in the requests after them."""
+    path, bodies = folder / f"cache-{run}-{layout.replace(' ', '-')}.jsonl", LAYOUTS[layout](sent)
     with path.open("w", encoding="utf-8") as file:
         for n, (one, body) in enumerate(zip(sent, bodies, strict=True)):
             later = bodies[n + 1]["messages"][len(body["messages"])] if n + 1 < len(bodies) else None

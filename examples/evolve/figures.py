@@ -1,217 +1,223 @@
-"""The figures of the authors (documents 000 to 004) beside those of the searches."""
+"""Our figures beside the claims of the authors (``claims.md``): of their log, of the searches, of their cures of the
+cache."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 
-from examples.evolve.trials import Evolution
-from examples.kit import Figure
+from ctxtui.api import Usage, open_session
+from examples.evolve.caching import LAYOUTS, Sent, request_file, simulated, summaries_in
+from examples.evolve.search import Search
+from examples.kit import Figure, Ours, asked, claims
 
-GROWTH = "ctxtui growth ID"
-BLOCKS = "ctxtui show ID --blocks"
-
-
-@dataclass(frozen=True, slots=True)
-class RootCall:
-    """A request of the root: its input, and what of it was read and written; tokens."""
-
-    input: int
-    read: int
-    written: int
-    output: int
+HERE = Path(__file__).resolve().parent
+LOG = str(HERE.parents[1] / "sessions/1-pineapple-evolve.jsonl")
+"""The authors' log: every size as document 000 measured it (2.1)."""
+USD = 3e-6
+"""Of an input token, as the authors reckon."""
+FEEDBACK = 10_000
+"""Characters from which a message of the log is a feedback."""
+LEVELS = {
+    150_000: "warning above 150k tokens, old",
+    200_000: "a window of 200k tokens, old",
+    250_000: "critical above 250k tokens, old",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Searched:
-    """What came of a search: the `root`'s requests in order, `children` with what they read and wrote, USD of all of it
-    by list price, the characters of each feedback; requests to select were
-    the root's requests `selected_at` (from 0)."""
+    """What a search left: its `session`, the usage of the root's calls and of its children's, USD by list price, misses
+    (all, and those that the state in the system prompt caused), the root's requests (`sent`)."""
 
-    name: str
     session: str
-    evolution: Evolution
-    root: tuple[RootCall, ...]
-    children: tuple[RootCall, ...]
-    cost_usd: float
+    search: Search
+    root: list[Usage]
+    children: list[Usage]
+    usd: float
     root_usd: float
-    feedbacks: tuple[int, ...]
-    selected_at: tuple[int, ...]
-    summaries: tuple[str, ...] = ()
-    """Summaries of older generations in the root's last request."""
+    misses: int
+    state_misses: int
+    sent: list[Sent]
 
     @property
-    def hit_rate(self) -> float:
-        """What the root read from the cache, of all its input."""
-        return sum(one.read for one in self.root) / max(1, sum(one.input for one in self.root))
-
-    @property
-    def peak(self) -> int:
-        """The root's largest request, in tokens."""
-        return max((one.input for one in self.root), default=0)
+    def generations(self) -> int:
+        """Generations that were searched."""
+        return len(self.search.evolution.generations)
 
     def generation_at(self, index: int) -> int:
         """The generation of the root's request at an index (from 0): each ends with a request to select."""
-        return min(len(self.evolution.generations) - 1, sum(at < index for at in self.selected_at))
-
-    @property
-    def growth(self) -> float:
-        """Tokens by which the root's context grows per generation."""
-        first, last = self.root[0].input, self.root[-1].input
-        return (last - first) / max(1, len(self.evolution.generations) - 1)
+        return min(self.generations - 1, sum(at < index for at in self.search.selected_at))
 
 
-def figures(made: Mapping[str, Searched]) -> list[Figure]:
-    """The table. Children that begin at once are told of, not what else comes of one generation."""
-    whole = {name: one for name, one in made.items() if name != "at_once" or len(made) == 1}
-    rows = [*_contexts(whole), *_texts(whole), *_cache(whole), *_children(made), *_money(whole), *_calls(whole)]
-    return [*rows, *_search(whole)]
+def read(session: str, search: Search, sent: list[Sent], folder: Path) -> Searched:
+    """Read a search's session back."""
+    with open_session(session, cwd=folder) as opened:
+        threads = opened.recording.threads.items()
+        # Where generations stand alone, each of the root's calls has a thread of its own.
+        alone = [id_ for id_, thread in threads if thread.label.startswith("generation ")]
+        totals, misses = opened.totals, opened.misses.misses
+        calls = [call for call in opened.recording.calls.values() if call.usage]
+        paid = [call.cost_usd or 0.0 for id_ in alone for call in opened.calls(id_)]
+    root = alone or ["main"]
+    return Searched(
+        session=session,
+        search=search,
+        root=[call.usage for call in calls if call.usage and call.thread in root],
+        children=[call.usage for call in calls if call.usage and call.thread not in root],
+        usd=totals.total.usd or 0.0,
+        root_usd=sum(paid) if alone else totals.main.usd or 0.0,
+        misses=len(misses),
+        state_misses=sum(miss.cause == "system changed" for miss in misses),
+        sent=sent,
+    )
+
+
+def figures(made: Mapping[str, Searched], folder: Path) -> list[Figure]:
+    """The rows that the searches, and commands on the authors' log, have a figure for. Raises `Failed`."""
+    ours: dict[str, Ours] = {**recorded(folder)}
+    old, new = made.get("old"), made.get("new")
+    for name, one in made.items():
+        if name != "at_once":
+            ours |= searched(name, one, old)
+    if new:
+        why = "an entry stands for five minutes, and no generation takes that long here"
+        ours["children that begin after the first one's answer began"] = children(new), why
+    if "at_once" in made:
+        ours["children that begin all at once"] = children(made["at_once"])
+    if old and new and new.search.feedbacks:
+        peaks = [max(call.input for call in one.root) for one in (old, new)]
+        ours["context that the cured feedback saves in ten generations"] = f"{100 - 100 * peaks[1] / peaks[0]:.0f} %"
+        shorter = mean(map(len, new.search.feedbacks)) / mean(map(len, old.search.feedbacks))
+        ours["a feedback message becomes shorter by"] = f"{100 - 100 * shorter:.0f} %"
+    if old:
+        ours |= uncached(old, folder)
+    return claims(HERE / "claims.md", ours | dict(layouts(made, folder)))
+
+
+def recorded(folder: Path) -> dict[str, Ours]:
+    """What commands say of the authors' log."""
+    shown = asked("show", LOG, "--blocks", cwd=folder)
+    messages = [block for block in shown["blocks"] if block["category"] in ("user", "assistant")][1:]
+    sizes = [block["span"][1] for block in messages]
+    feedbacks = [block for block in messages if block["span"][1] > FEEDBACK and block["category"] == "user"]
+    labels = {row["label"]: row for row in shown["labels"] if row["category"] == "user"}
+    inputs = [call["context_tokens"] for call in shown["growth"]]
+    tokens = sum(block["tokens"] for block in feedbacks)
+    phases = asked("growth", LOG, "--phase-rule", r"Generation \d+", cwd=folder)["phases"][2:]
+    cured = asked("curate", LOG, "--policy", "externalize_large", cwd=folder)
+    contents = [message["content"] for message in cured["request"]["messages"]]
+    texts = [one if isinstance(one, str) else "".join(block.get("text", "") for block in one) for one in contents]
+    large = feedbacks[0]["span"][1]
+    small = next(len(text) for text in texts if text.startswith("Generation 0 complete") and "{{CODE" in text)
+    before, after = cured["tokens"]["before"], cured["tokens"]["after"]
+    lab = asked("lab", LOG, "--policy", "summarize_every k=2 levels=2", "--cache", "recorded", cwd=folder)
+    plain, levels = lab["sessions"][0]["variants"]
+    return {
+        "sizes of the messages of five generations": f"{len(sizes)} messages, {sizes[0]:,} to {sizes[-1]:,} "
+        f"characters, {sum(sizes):,} in all",
+        "context after each feedback": " ".join(f"{one['running_tokens'] / 1000:.0f}k" for one in feedbacks),
+        "growth a generation, as printed": " ".join(f"{one['growth'] / 1000:.1f}k" for one in phases),
+        "labels in messages without a fence": ", ".join(
+            f"{labels[name]['count'] if name in labels else 0} {name}"
+            for name in ("trial", "code", "metrics", "reasoning")
+        ),
+        "programs' share of a feedback": f"{100 * labels['code']['tokens'] / tokens:.0f} %",
+        "feedback of generation 0 with tokens in place of programs": f"{large:,} -> {small:,} characters, "
+        f"{100 - 100 * small / large:.0f} % less",
+        "context after five generations with tokens": f"{_k(before)} -> {_k(after)}, "
+        f"{100 - 100 * after / before:.0f} % less",
+        "summaries of summaries, by levels": f"peak {plain['peak_context'] / 1000:.0f}k -> "
+        f"{levels['peak_context'] / 1000:.0f}k, ${plain['cost_usd']:.2f} -> ${levels['cost_usd']:.2f}",
+        "input of the calls with feedback 0 and 4, no cache": (
+            f"{inputs[2]:,}, {inputs[-1]:,}",
+            f"at $3 a million ${inputs[2] * USD:.3f} and ${inputs[-1] * USD:.2f}, {inputs[-1] / inputs[2]:.1f} times",
+        ),
+    }
+
+
+def searched(name: str, one: Searched, old: Searched | None) -> dict[str, Ours]:
+    """What came of a search; savings are beside the search `old`."""
+    inputs = [call.input for call in one.root]
+    first, last = inputs[0], inputs[-1]
+    read = sum(call.cache_read for call in one.root)
+    steps = (last - first) / max(1, one.generations - 1)
+    root_less = f", {100 - 100 * one.root_usd / old.root_usd:.0f} % less" if old and old is not one else ""
+    less = f", {100 - 100 * one.usd / old.usd:.0f} % less" if old and old is not one else ""
+    cost = f"${one.usd:.2f}{less}"
+    why = f"${one.usd - one.root_usd:.2f} of it are the children's, which no cure of the root touches"
+    ours: dict[str, Ours] = {
+        f"root's context, {name}": f"{_k(first)} to {_k(last)}, peak {_k(max(inputs))}, {_k(steps)} a generation",
+        f"root's input that is read from the cache, {name}": f"{100 * read / sum(inputs):.0f} %",
+        f"the root's calls cost, {name}": f"${one.root_usd:.2f}{root_less}",
+        f"root and children cost, {name}": (cost, why) if name == "new" else cost,
+        f"root calls of all generations, {name}": f"{len(inputs)}",
+    }
+    if name in ("old", "new") and one.search.feedbacks:
+        calls = [*one.root, *one.children]
+        written = sum(call.cache_write for call in calls)
+        ratio = sum(call.cache_read for call in calls) / written if written else 0.0
+        sizes = [len(text) for text in one.search.feedbacks]
+        ours |= {
+            f"misses that the state in the system prompt causes, {name}": f"{one.state_misses} of {one.misses} "
+            f"misses in {len(inputs)} calls",
+            f"read for each token that is written, {name}": f"{ratio:.1f} with children",
+            f"a generation's feedback, {name}": f"{min(sizes):,} to {max(sizes):,} characters",
+        }
+    if name == "pruned" and (summaries := [*summaries_in(one.sent[-1])]):
+        ours["older generations, pruned"] = (
+            f"{len(summaries)} message of {len(summaries[-1]):,} characters, "
+            f"{summaries[-1].count('selected: ')} generations"
+        )
+    built = [trial for trial in one.search.evolution.trials() if trial.parent_id is not None]
+    if built and name in ("new", "stateless"):
+        left = sum("{{CODE_TRIAL" in trial.prompt for trial in built)
+        ours[f"tokens in the prompts of children, {name}"] = (
+            f"{len(built)} prompts build on a program, {left} with a token left"
+        )
+    return ours
+
+
+def children(one: Searched) -> str:
+    """How many children wrote the cache, and how many read it."""
+    reads = sum(call.cache_read > 0 for call in one.children)
+    return f"{len(one.children) - reads} written, {reads} read in {one.generations} generations"
+
+
+def uncached(old: Searched, folder: Path) -> dict[str, Ours]:
+    """The authors' levels and their reckoning without a cache (appendix C), and the folder that the search wrote."""
+    inputs = [call.input for call in old.root]
+    total = sum(inputs) * USD
+    ours: dict[str, Ours] = {}
+    for level, claim in LEVELS.items():
+        at = next((n for n, tokens in enumerate(inputs) if tokens > level), None)
+        ours[claim] = f"not reached: {_k(max(inputs))}" if at is None else f"generation {old.generation_at(at)}"
+    threads = asked("show", str(folder / "old" / "experiment"), "--threads", cwd=folder)["threads"]
+    return ours | {
+        "last call of ten generations, no cache": (f"{inputs[-1]:,}", f"at $3 a million ${inputs[-1] * USD:.2f}"),
+        "input of ten generations of the root, no cache": (f"{sum(inputs):,}", f"at $3 a million ${total:.2f}"),
+        "80 % of it cached would save": f"${0.8 * 0.9 * total:.2f} of ${total:.2f}",
+        "the experiment's folder opens as one session": f"root and {len(threads) - 1} trials",
+    }
+
+
+def layouts(made: Mapping[str, Searched], folder: Path, generations: int = 5) -> Iterator[tuple[str, str]]:
+    """For each layout of the cache's markers: the share of the input that is read, and its USD at the authors' price.
+    Of as many generations as the authors had measured."""
+    for name, how in (("old", "alone"), ("new", "with 7.1")):
+        if name not in made:
+            continue
+        one = made[name]
+        sent = [each for n, each in enumerate(one.sent) if one.generation_at(n) < generations]
+        files = {layout: request_file(folder, name, layout, sent) for layout in LAYOUTS}
+        found = simulated(files, folder)
+        base = found["moving marker"].usd
+        for layout, cached in found.items():
+            more = "" if layout == "moving marker" else f", {100 * cached.usd / base - 100:+.0f} %"
+            yield f"{layout}, {name} ({how})", f"{100 * cached.share:.1f} % read, ${cached.usd:.2f} of input{more}"
 
 
 def _k(tokens: float) -> str:
     return f"{tokens / 1000:,.1f}k"
-
-
-PROGRAMS = "programs of 4.3 to 6.9 KB here, of 5 to 10 KB there"
-
-
-def _contexts(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    theirs = {
-        "old": "430k at ten generations (projected)",
-        "new": "under 100k throughout",
-        "pruned": "bounded near 80k",
-        "stateless": "the same size however many generations",
-    }
-    whys = {
-        "old": PROGRAMS,
-        "stateless": "history is a line a generation",
-        "iterative": "programs are told again after each generation, and each has three calls",
-    }
-    names = {
-        "old": "§1 trouble, 000 §2.4",
-        "new": "§1 (a), validation, 000 §9.2",
-        "pruned": "§1 (b), 000 §7.2",
-        "stateless": "§1 (f), 000 §7.6",
-        "iterative": "N9, 003",
-    }
-    for name, one in made.items():
-        ours = (
-            f"{_k(one.root[0].input)} to {_k(one.root[-1].input)}, peak {_k(one.peak)}, {_k(one.growth)} a generation"
-        )
-        yield Figure(
-            f"root's context, {name}", theirs.get(name, ""), ours, whys.get(name, ""), GROWTH, names.get(name, ""), name
-        )
-    old, new = made.get("old"), made.get("new")
-    if old and new:
-        less = 100 - 100 * new.peak / old.peak
-        yield Figure(
-            "context that the cured feedback saves in ten generations",
-            "78 % after five",
-            f"{less:.0f} %",
-            "",
-            GROWTH,
-            "§1 (a), 000 §7.1",
-            "new",
-        )
-        for level, when in ((150_000, "generation 4"), (200_000, "generation 5"), (250_000, "generation 6")):
-            said = {150_000: "warning above", 200_000: "a window of", 250_000: "critical above"}[level]
-            at = next((n for n, call in enumerate(old.root) if call.input > level), None)
-            told = f"generation {old.generation_at(at)}" if at is not None else f"not reached: {_k(old.peak)}"
-            names_ = "§1 trouble" if level == 200_000 else "§1 (e), N6, 000 §7.5"
-            yield Figure(f"{said} {level // 1000}k tokens, old", when, told, PROGRAMS, GROWTH, names_, "old")
-
-
-def _texts(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    for name in ("old", "new"):
-        one = made.get(name)
-        if one and one.feedbacks:
-            theirs = "75,000 to 170,000 characters" if name == "old" else "under 10,000 characters"
-            ours = f"{min(one.feedbacks):,} to {max(one.feedbacks):,} characters"
-            names = "§1 trouble, 000 §5.1" if name == "old" else "§1 validation, 000 §9.1"
-            why = PROGRAMS if name == "old" else ""
-            yield Figure(f"a generation's feedback, {name}", theirs, ours, why, BLOCKS, names, name)
-    old, new = made.get("old"), made.get("new")
-    if old and new and old.feedbacks and new.feedbacks:
-        less = 100 - 100 * mean(new.feedbacks) / mean(old.feedbacks)
-        claim = "a feedback message becomes shorter by"
-        yield Figure(claim, "85 KB -> 5 KB, 94 %", f"{less:.0f} %", "", BLOCKS, "§1 (a), 000 §7.1", "new")
-    pruned = made.get("pruned")
-    if pruned and pruned.summaries:
-        text = pruned.summaries[-1]
-        ours = f"{len(pruned.summaries)} message of {len(text):,} characters, {text.count('selected: ')} generations"
-        theirs = "one message: trials, best score and id, top three, selected ids"
-        yield Figure("older generations, pruned", theirs, ours, "", BLOCKS, "§1 (b), N4, 000 §6.2, §7.2", "pruned")
-
-
-def _cache(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    theirs = {
-        "old": '0 to 5 %: "a moving marker never hits"',
-        "new": "above 30 %",
-    }
-    whys = {
-        "old": "refuted: a marker that moves reads what is unchanged; the state in the system prompt breaks it "
-        "once a generation",
-        "stateless": "only the static part of the system prompt is the same",
-    }
-    names = {"old": "§1 (c), 000 §4.2", "new": "§1 validation, 000 §9.2", "iterative": "N9, 003"}
-    for name, one in made.items():
-        yield Figure(
-            f"root's input that is read from the cache, {name}",
-            theirs.get(name, ""),
-            f"{100 * one.hit_rate:.0f} %",
-            whys.get(name, ""),
-            "ctxtui cache ID",
-            names.get(name, "§1 (c)"),
-            name,
-        )
-
-
-def _children(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    for name, one in made.items():
-        if name in ("new", "at_once") and one.children:
-            begun = "after the first one's answer began" if name == "new" else "all at once"
-            reads = sum(call.read > 0 for call in one.children)
-            writes = len(one.children) - reads
-            theirs = "1 write, 14 reads a generation" if name == "new" else "15 writes a generation"
-            ours = f"{writes} written, {reads} read in {len(one.evolution.generations)} generations"
-            why = "an entry stands for five minutes, and no generation takes that long here" if name == "new" else ""
-            claim, names = f"children that begin {begun}", "§1 (c), N12, 000 §4.1.3"
-            yield Figure(claim, theirs, ours, why, "ctxtui show ID --threads", names, name)
-
-
-def _money(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    old = made.get("old")
-    for name, one in made.items():
-        less = f", {100 - 100 * one.root_usd / old.root_usd:.0f} % less" if old and name != "old" else ""
-        theirs = {"old": "about $9"}.get(name, "")
-        why = "theirs without any cache at $3 a million" if name == "old" else ""
-        names = {"old": "§1 (g), 000 appendix C", "iterative": "N9, 003"}.get(name, "§1 (g)")
-        claim = f"the root's calls cost, {name}"
-        yield Figure(claim, theirs, f"${one.root_usd:.2f}{less}", why, "ctxtui cost ID", names, name)
-        less = f", {100 - 100 * one.cost_usd / old.cost_usd:.0f} % less" if old and name != "old" else ""
-        theirs = "total cost at least halved" if name == "new" else ""
-        children = one.cost_usd - one.root_usd
-        why = f"${children:.2f} of it are the children's, which no cure of the root touches" if name == "new" else ""
-        names = "§1 validation, 000 §9.2" if name == "new" else names
-        claim = f"root and children cost, {name}"
-        yield Figure(claim, theirs, f"${one.cost_usd:.2f}{less}", why, "ctxtui cost ID", names, name)
-
-
-def _calls(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    for name, one in made.items():
-        theirs = {"old": "N calls (003), two a generation (000)", "iterative": "up to 30 calls"}.get(name, "")
-        reminders = "with a reminder where a reply has no block" if name not in ("stateless", "at_once") else ""
-        claim = f"root calls of {len(one.evolution.generations)} generations, {name}"
-        names = "N9, 003" if name == "iterative" else "§1 loop, N7, 003"
-        yield Figure(claim, theirs, f"{len(one.root)}", reminders, "ctxtui show ID --threads", names, name)
-
-
-def _search(made: Mapping[str, Searched]) -> Iterator[Figure]:
-    for name, one in made.items():
-        built = [trial for trial in one.evolution.trials() if trial.parent_id is not None]
-        if built and name in ("new", "stateless"):
-            left = sum("{{CODE_TRIAL" in trial.prompt for trial in built)
-            claim = f"tokens in the prompts of children, {name}"
-            ours = f"{len(built)} prompts build on a program, {left} with a token left"
-            yield Figure(claim, "expanded", ours, "", "ctxtui show ID --threads", "§1 (a), N7, 000 §3.3", name)

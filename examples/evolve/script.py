@@ -4,11 +4,13 @@ are real ones and are run; whether a later one is better is for the evaluator to
 from __future__ import annotations
 
 import json
+import tomllib
+from pathlib import Path
 from typing import Any
 
-from examples.evolve import program_parts as parts
-
-SEEDS, RADII, POLISH = list(parts.SEEDS), list(parts.RADII), list(parts.POLISH)
+PARTS = tomllib.loads((Path(__file__).parent / "programs.toml").read_text(encoding="utf-8"))
+"""Pieces of programs: starts, radii, polishes, and what every program has."""
+STARTS, RADII, POLISH = list(PARTS["starts"]), list(PARTS["radii"]), list(PARTS["polish"])
 WITHOUT_BLOCK = (2, 3, 4)
 """Generations in which the root first forgets its block, as the authors' log has it."""
 _IDEAS = {
@@ -33,7 +35,7 @@ _RADII = {
 def chosen(generation: int, number: int) -> tuple[str, str, str]:
     """The start, the radii and the polish of a child's program."""
     at = generation * 7 + number
-    return SEEDS[number % len(SEEDS)], RADII[(at // 2) % len(RADII)], POLISH[(at + number // 5) % len(POLISH)]
+    return STARTS[number % len(STARTS)], RADII[(at // 2) % len(RADII)], POLISH[(at + number // 5) % len(POLISH)]
 
 
 def strategy(generation: int, number: int) -> str:
@@ -165,18 +167,18 @@ TURNS = {10 + 2 * generation + number % 4}
 GROWTHS = {2 + at % 3}
 SHARE = {0.35 + 0.05 * (at % 8):.2f}
 '''
-    polishing = parts.POLISH[polish]
+    polishing = PARTS["polish"][polish]
     if at % 13 == 9:
         polishing = polishing.replace("centres = list(centres)", "centres = list(centers)", 1)
-    end = parts.UNFITTED if at % 11 == 5 else parts.CHECK
-    pieces = [head, parts.GEOMETRY, parts.RADII[radii], parts.SEEDS[seed], polishing]
+    end = PARTS["unfitted"] if at % 11 == 5 else PARTS["check"]
+    pieces = [head, PARTS["geometry"], PARTS["radii"][radii], PARTS["starts"][seed], polishing]
     if generation >= 1 and number % 3 != 2:
-        pieces.append(parts.MIRROR)
+        pieces.append(PARTS["mirror"])
         end = end.replace("polished(start())", "best_of(polished(best_of(start())))")
     if number % 2:
-        other = SEEDS[(number + 1) % len(SEEDS)]
-        pieces.append(parts.SEEDS[other].replace("def start():", f"def start_{other}():"))
-    return "\n".join(piece.strip("\n") + "\n\n" for piece in [*pieces, end, parts.REPORT]).rstrip("\n")
+        other = STARTS[(number + 1) % len(STARTS)]
+        pieces.append(PARTS["starts"][other].replace("def start():", f"def start_{other}():"))
+    return "\n".join(piece.strip("\n") + "\n\n" for piece in [*pieces, end, PARTS["report"]]).rstrip("\n")
 
 
 def lines(generations: int, children: int, calls: int = 3) -> list[dict[str, Any]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ctxtui.api import ChildResult, ChildTask, HeadlessRun
-from examples.evolve import prompts, repl, texts
+from examples.evolve import repl, texts
 from examples.evolve.packing import Evaluator
 from examples.evolve.trials import Evolution, Trial
-from examples.kit import Failed, tell
+from examples.kit import Failed
 
 REMINDERS = 3
 """How often the root is reminded of what its reply lacks."""
@@ -46,7 +46,6 @@ class Search:
         name: str,
         generations: int,
         children: int,
-        levels: tuple[int, int] = (150_000, 250_000),
     ) -> None:
         self._run = run
         self.flow = flow
@@ -55,9 +54,6 @@ class Search:
         self._name = name
         self._most = generations
         self._children = children
-        self._levels = levels
-        self.warnings: list[tuple[int, str]] = []
-        """Generations, and what was said of the size of the context before a call."""
         self._unconfined = evaluator.unconfined
         self._advanced = False
         self._turn = 0
@@ -214,7 +210,7 @@ class Search:
                     parent_id=str(parent) if parent else None,
                 )
             )
-        system = prompts.child(self._name)
+        system = texts.child(self._name)
         tasks = [ChildTask(prompt=one.prompt, label=one.trial_id, system=system, rounds=1) for one in made]
         results = await self._run.agents.start_all(tasks, after_first=self.flow.after_first)
         for trial, result in zip(made, results, strict=True):
@@ -239,13 +235,12 @@ class Search:
         best = self.evolution.best
         score = best.score if best is not None else 0.0
         return (
-            prompts.static(self._most, self._children, self.flow.calls * self._most),
-            prompts.dynamic(self._name, now, self._most, self._children, score),
+            texts.static(self._most, self._children, self.flow.calls * self._most),
+            texts.dynamic(self._name, now, self._most, self._children, score),
         )
 
     async def _ask(self, words: str) -> str:
         """What the root replies to `words`. Raises `Failed`."""
-        self._weigh(words)
         self.calls += 1
         self._logged("user", words)
         if self.flow.alone:
@@ -261,19 +256,6 @@ class Search:
             raise Failed(f"the root did not answer: {why or 'it said nothing'}")
         self._logged("assistant", reply)
         return reply
-
-    def _weigh(self, words: str) -> None:
-        """Warn before a call whose context is above a level (7.5): what the last one came to, and four characters of
-        `words` a token."""
-        before = [call.usage for call in self._run.session.calls.values() if call.thread == "main" and call.usage]
-        past = 0 if self.flow.alone or not before else before[-1].input + before[-1].output
-        tokens, (warn, critical) = past + len(words) // 4, self._levels
-        if tokens > warn:
-            what = "CRITICAL" if tokens > critical else "WARNING"
-            way_out = "prune the history (--under pruned)" if self.flow.tokens else "refer to programs (--under new)"
-            told = f"{what}: context of about {tokens:,} tokens: {way_out}"
-            self.warnings.append((self.evolution.now.number, told))
-            tell(f"  generation {self.evolution.now.number}: {told}")
 
     # The experiment's folder
 

@@ -1,11 +1,12 @@
-"""What the loop says to the root, in the words of the document: opening, selection, feedback, history, in the old forms
-and in those of its cures."""
+"""The prompts and messages of the loop, in the words of document 000: the authors' first forms, and their cures
+(7.1 to 7.6)."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 from examples.evolve.trials import Evolution, Generation, Trial
 
@@ -15,30 +16,33 @@ ANSWER = (
     '{"selections": [{"trial_id": "...", "reasoning": "...", "category": "performance|diversity|potential"}], '
     '"summary": "..."}'
 )
-PREAMBLE = """## Evolution Context
 
-You are orchestrating circle packing evolution. Your goal is to find algorithms
-that pack 26 circles into a unit square [0,1]x[0,1] maximizing sum of radii.
 
-### Available Tools
-- spawn_children_parallel(children): Spawn multiple child LLMs in parallel
-- evaluate_program(code): Evaluate code directly
-- terminate_evolution(reason): End evolution early
+def static(generations: int, children: int, calls: int = 0) -> str:
+    """The root's system prompt, filled, without its changing end; with `calls` (in all) that of the iterative loop."""
+    filled = prompt("root").format(max_generations=generations, max_children_per_generation=children)
+    return filled + (prompt("advance").format(max_calls=calls) if calls else "")
 
-### Code References
-Use {{CODE_TRIAL_X_Y}} tokens to reference code from previous trials.
-Example: {{CODE_TRIAL_0_3}} references trial 3 from generation 0.
 
-### Your Task
-For each generation, spawn diverse children exploring different strategies.
-After spawning, you'll select promising trials to carry forward.
-"""
-"""Their stable preamble (7.3)."""
-PREFIX = """You are managing circle packing evolution.
-Available commands: spawn_children_parallel(), evaluate_program(), terminate_evolution()
-Use {{CODE_TRIAL_X_Y}} to reference trial code.
-"""
-"""Their static prefix of user messages (6.4)."""
+def dynamic(experiment: str, generation: int, generations: int, children: int, best: float) -> str:
+    """The end of the root's system prompt, which changes each generation; about 200 bytes."""
+    return prompt("state").format(
+        experiment=experiment,
+        generation=generation,
+        max_generations=generations,
+        max_children_per_generation=children,
+        best=f"{best:.4f}",
+    )
+
+
+def child(experiment: str) -> str:
+    """The system prompt of all children."""
+    return f"{prompt('child')}\nExperiment: {experiment}\n"
+
+
+def prompt(name: str) -> str:
+    """A file of the folder ``prompts``."""
+    return (Path(__file__).parent / "prompts" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def opening(children: int) -> str:

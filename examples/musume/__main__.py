@@ -6,14 +6,12 @@ import argparse
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from anthropic import Anthropic
 
 from examples.kit import (
     Failed,
     arguments,
-    asked,
     is_offline,
     offline,
     printed,
@@ -22,11 +20,11 @@ from examples.kit import (
     work_folder,
 )
 from examples.musume.agent import Agent, Manner
-from examples.musume.figures import Sizes, figures
+from examples.musume.figures import Played, figures
 from examples.musume.game import BUDGET, Game, Memory
 from examples.musume.play import lines
-from examples.musume.played import Played
 from examples.musume.prompts import MEMORY
+from examples.musume.sample import written
 
 HERE = Path(__file__).resolve().parent
 TRIMMED = (HERE / "trimming.toml",)
@@ -75,36 +73,29 @@ def play(given: argparse.Namespace) -> None:
     else:
         runs = {name: run(given, folder, name, _client(given)) for name in given.under}
     sessions = {name: str(folder / name / "turns.jsonl") for name in runs}
-    found = figures(runs, sizes(folder, given.model or MODEL), folder)
+    found = figures(runs, written(folder / "texts", CURED), given.model or MODEL, folder)
     printed(found, sessions, folder, given.json)
 
 
 def run(given: argparse.Namespace, folder: Path, name: str, client: Anthropic) -> Played:
-    """One run: its turns' logs, and of a long one what ``ctxtui cost`` says."""
+    """One run: its turns' logs. Tokens of memory are counted as the authors count: four characters each."""
     here = folder / name
     (here / "memory").mkdir(parents=True)
     (here / "logs").mkdir()
     for file, text in MEMORY.items():
         (here / "memory" / file).write_text(text, encoding="utf-8")
     tell(f"{name}: {_count(given, name)} turns")
-    logs = _turns(given, here, name, client)
-    paid = asked("cost", str(here / "turns.jsonl"), cwd=here)["total_usd"] if name in LONG else 0.0
-    return Played(logs, given.turns, paid)
-
-
-def _count(given: argparse.Namespace, name: str) -> int:
-    """The turns of a run."""
-    return max(given.turns, given.long) if name in LONG else int(given.turns)
-
-
-def _turns(given: argparse.Namespace, here: Path, name: str, client: Anthropic) -> list[dict[str, Any]]:
-    """Play the turns. Tokens of memory are counted as the authors count: four characters each."""
     game = Game(Memory(here / "memory", given.budget, lambda text: len(text) // 4))
     manner = MANNERS[name]
     if given.summarize_at is not None:
         manner = replace(manner, summarize_at=given.summarize_at)
     agent = Agent(client, given.model or MODEL, game, manner, here, [*MANNERS].index(name))
-    return [agent.turn(number) for number in range(1, _count(given, name) + 1)]
+    return Played([agent.turn(number) for number in range(1, _count(given, name) + 1)], given.turns)
+
+
+def _count(given: argparse.Namespace, name: str) -> int:
+    """The turns of a run."""
+    return max(given.turns, given.long) if name in LONG else int(given.turns)
 
 
 def _client(given: argparse.Namespace) -> Anthropic:
@@ -117,17 +108,6 @@ def _client(given: argparse.Namespace) -> Anthropic:
     if not key:
         raise Failed("no key: set ANTHROPIC_API_KEY, or name a server with --base-url")
     return Anthropic(api_key=key, base_url=given.base_url or None)
-
-
-def sizes(folder: Path, model: str) -> Sizes:
-    """The tokens of a turn's message whole, compacted, and in four lines, as ``ctxtui count`` counts them."""
-    from examples.musume.sample import written
-
-    texts = written(folder / "texts", CURED)
-    files = asked("count", *map(str, texts.values()), "--model", model, cwd=folder)["files"]
-    counts = dict(zip(texts, (one["tokens"] for one in files), strict=True))
-    told = {name: path.read_text(encoding="utf-8") for name, path in texts.items()}
-    return Sizes(counts, told["small_button"], told["small_turn"])
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ class Agent:
         """Play one turn; its log."""
         seen = self.game.seen = screen(number)
         memory = [_text(f"<{name}>\n{text}\n</{name}>") for name, text in self.game.memory.texts().items()]
-        pictures = [_picture(seen)] * (2 if number % 3 == 2 else 1)
+        pictures = [_picture(number)] * (2 if number % 3 == 2 else 1)
         told = [*self.results, _text(metadata(number, self.day)), _text(spelled(seen))]
         in_front = self.manner.breakpoints == "layout"
         message = {"role": "user", "content": [*told, *pictures, *([] if in_front else memory)]}
@@ -192,8 +192,8 @@ def _text(words: str) -> Json:
     return {"type": "text", "text": words}
 
 
-def _picture(seen: Json) -> Json:
-    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": screenshot(seen)}}
+def _picture(turn: int) -> Json:
+    return {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": screenshot(turn)}}
 
 
 def _now() -> str:

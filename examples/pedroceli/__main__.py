@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 from examples.kit import (
+    COMMAND,
+    Failed,
+    Ours,
     allow_servers,
     arguments,
     asked,
+    claims,
     is_offline,
     model_options,
     offline,
@@ -22,9 +27,8 @@ from examples.kit import (
     work_folder,
 )
 from examples.pedroceli import repository
-from examples.pedroceli.figures import CLAIMED, FIXED, MODELS, Job, figures
-from examples.pedroceli.job import TASK, steps
-from examples.pedroceli.tight import NAME, rows, tight, windows
+from examples.pedroceli.figures import Job, job_figures, tight_figures, windows
+from examples.pedroceli.job import TASK, TIGHT_TASK, plan, steps
 
 HERE = Path(__file__).resolve().parent
 WINDOWS = (32_768, 16_384)
@@ -34,7 +38,9 @@ TOOLS = "read_file grep edit_file write_file mcp__go__*"
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--windows", nargs="+", type=int, default=WINDOWS, help="tokens of each job's window")
+    parser.add_argument(
+        "--windows", nargs="+", type=int, choices=WINDOWS, default=WINDOWS, help="tokens of each job's window"
+    )
     parser.add_argument("--entities", type=int, default=10, help="size of the repository: five files each (10)")
     given = parser.parse_args()
     return started(lambda: play(given), "pedroceli")
@@ -45,12 +51,14 @@ def play(given: argparse.Namespace) -> None:
     folder = work_folder(given, "pedroceli")
     jobs = [job(given, folder, window) for window in given.windows]
     sessions = {f"{one.window // 1024}k": one.metadata["session"] for one in jobs}
-    found = figures(jobs)
+    ours: dict[str, Ours] = {}
+    for one in jobs:
+        ours |= job_figures(one, folder)
     if is_offline(given) and tuple(given.windows) == WINDOWS:
-        full = tight(folder)
-        sessions[NAME] = full.metadata["session"]
-        found += [*rows(full), *windows(folder)]
-    printed(found, sessions, folder, given.json)
+        metadata, said = tight_job(folder)
+        sessions["8k"] = metadata["session"]
+        ours |= tight_figures(metadata, said) | windows(folder)
+    printed(claims(HERE / "claims.md", ours), sessions, folder, given.json)
 
 
 def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
@@ -71,10 +79,9 @@ def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
     return Job(
         window=window,
         budget=asked("budget", "--model", given.model or "offline", "--task", TASK, cwd=root),
-        worked=_worked(folder, window),
         metadata=ran["metadata"],
         turns=[json.loads(path.read_text(encoding="utf-8")) for path in sorted((log / "logs").glob("turn_*.json"))],
-        folder=sorted(path.name for path in log.iterdir()),
+        files=sorted(path.name for path in log.iterdir()),
         facts=_facts(log),
     )
 
@@ -86,23 +93,31 @@ def _facts(log: Path) -> str:
     return "; ".join(line.lstrip("- ").strip() for line in found[0].splitlines()) if found else ""
 
 
-def _worked(folder: Path, window: int) -> Any:
-    """What `ctxtui budget` says of the authors' worked example for this window; None where they have none."""
-    if window not in CLAIMED:
-        return None
-    parts = {**FIXED, **{name.replace(" ", "_"): tokens for name, tokens in CLAIMED[window].items()}}
-    takes = [word for name, tokens in parts.items() for word in ("--take", f"{name}={tokens}")]
-    empty = folder / f"empty-{window}"
-    empty.mkdir()
-    return asked("budget", "--model", MODELS[window], *takes, cwd=empty)
+def tight_job(folder: Path) -> tuple[dict[str, Any], list[str]]:
+    """A run in a window of 8k that the files, one result and a long answer fill: its metadata, and the lines that it
+    told. Raises `Failed`."""
+    root, window = folder / "bot-8k", 8_192
+    repository.write(root, 1)
+    (root / "ctxtui.toml").write_text(f'tools = "read_file"\n\n{_window("offline", window)}', encoding="utf-8")
+    options = ["--files", "auto", "--allow", "*", "--max-tool-result-length", "0", "--max-context-messages", "0"]
+    tell(f"a job in {window:,} tokens, which are not enough")
+    with offline(root, plan(), "--as", "lm-studio", "--window", str(window)) as at:
+        told = [*COMMAND, "run", TIGHT_TASK, *options, "--base-url", at["openai_url"], "--json"]
+        done = subprocess.run(told, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"ctxtui run ended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)["metadata"], done.stderr.splitlines()
 
 
 def _project(root: Path, window: int, model: str) -> str:
     """The project's ``ctxtui.toml``: a coder's tools, the window of the model, the Go toolchain."""
     go: dict[str, Any] = {"command": sys.executable, "args": [str(HERE / "toolchain.py"), str(root)]}
-    sizes = f'[models."{model or "offline"}"]\ncontext_size = {window}\nusable_context = {window * 3 // 4}\n'
     server = "".join(f"{name} = {json.dumps(value)}\n" for name, value in go.items())
-    return f'tools = "{TOOLS}"\n\n{sizes}\n[mcp.go]\n{server}'
+    return f'tools = "{TOOLS}"\n\n{_window(model or "offline", window)}\n[mcp.go]\n{server}'
+
+
+def _window(model: str, tokens: int) -> str:
+    return f'[models."{model}"]\ncontext_size = {tokens}\nusable_context = {tokens * 3 // 4}\n'
 
 
 if __name__ == "__main__":

@@ -1,171 +1,101 @@
-"""The figures of the authors (context window management) beside those of the jobs."""
+"""Our figures beside the claims of the authors (``claims.md``): of the budget of a window, and of the jobs in it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from examples.kit import Figure
+from examples.kit import Ours, asked
 
-CLAIMED = {
-    32_768: {"task files": 15_000, "dependencies": 5_000, "summaries": 2_000, "history": 3_000},
-    16_384: {"task files": 15_000, "dependencies": 2_000, "history": 2_000},
-}
-"""What the authors' worked examples put into a window (tokens)."""
-MODELS = {32_768: "qwen2.5-coder:32b", 16_384: "deepseek-coder:33b"}
-"""The models of the authors' worked examples."""
-BUDGET = "ctxtui budget HERE/bot-WINDOW --model offline"
-SHOWN = "ctxtui growth ID"
 FIXED = {"system": 2_048, "tools": 1_024, "task": 512}
-"""What stands in front of it, by their budget."""
+"""Tokens in front of the files, by the authors' budget."""
+EXAMPLES = {
+    32_768: ("qwen2.5-coder:32b", {"task_files": 15_000, "dependencies": 5_000, "summaries": 2_000, "history": 3_000}),
+    16_384: ("deepseek-coder:33b", {"task_files": 15_000, "dependencies": 2_000, "history": 2_000}),
+}
+"""The authors' worked examples: a window's model, and what they put into it (tokens)."""
+MODELS = ("qwen2.5-coder:7b", "qwen2.5-coder:72b", "llama3.1:70b", "codellama:34b")
+"""Models of the authors' table, but for those that the jobs run in."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job in a `window`: what `ctxtui budget --json` said before, and of the authors' example (`worked`), the
-    metadata of `ctxtui run --json`, each ``logs/turn_NNNNNN.json``, and the names in the job folder."""
+    """A job in a `window`: what ``ctxtui budget`` said before, the metadata of ``ctxtui run``, each turn's log in the
+    job folder, the names in it, and what the last prompt says of the older rounds (`facts`)."""
 
     window: int
     budget: Mapping[str, Any]
-    worked: Mapping[str, Any] | None
     metadata: Mapping[str, Any]
     turns: Sequence[Mapping[str, Any]]
-    folder: Sequence[str]
-    facts: str = ""
-    """What the last prompt says of the older rounds."""
+    files: Sequence[str]
+    facts: str
 
 
-def figures(jobs: Sequence[Job]) -> list[Figure]:
-    """The table."""
-    return [
-        replace(row, session=row.session or name, command=row.command.replace("WINDOW", name))
-        for job in jobs
-        for name in (f"{job.window // 1024}k",)
-        for row in _of(job)
-    ]
-
-
-def _taken(window: int, claimed: Mapping[str, int]) -> str:
-    """The command that lays out the worked example."""
-    parts = {**FIXED, **{name.replace(" ", "_"): tokens for name, tokens in claimed.items()}}
-    takes = " ".join(f"--take {name}={tokens}" for name, tokens in parts.items())
-    return f"ctxtui budget HERE/empty-{window} --model {MODELS[window]} {takes}"
-
-
-def _of(job: Job) -> Iterator[Figure]:
-    name, budget, window = f"{job.window // 1024}k", job.budget, job.window
-    usable = window * 3 // 4
-    yield Figure(f"{name}: usable, 75 %", f"{usable:,}", f"{budget['usable']:,}", "", BUDGET, "N31, §4 windows, 004")
-    for part, theirs in FIXED.items():
-        why = {"system": "ctxtui's own is short", "tools": "six tools, minified", "task": "this job's"}[part]
-        yield Figure(f"{name}: {part}", f"{theirs:,}", f"{budget[part]:,}", why, BUDGET, "N30, §4 budget, 004")
-    available = usable - sum(FIXED.values())
-    yield Figure(
-        f"{name}: available",
-        f"{available:,}",
-        f"{budget['available']:,}",
-        "what those three leave",
-        BUDGET,
-        "N30, §4 budget, 004",
-    )
-    yield Figure(
-        f"{name}: reserved for the answer", f"{window // 4:,}", f"{budget['reserved']:,}", "", BUDGET, "§4 budget, 004"
-    )
-    claimed = CLAIMED.get(window)
-    if claimed and job.worked is not None:
-        told, wanted = ("fits comfortably", "tight fit")[window < 32_768], sum(job.worked["wants"].values())
-        room = job.worked["available"]
-        fits = "fits" if wanted <= room else f"{wanted - room:,} too many"
-        why = f"of {room:,} available"
-        yield Figure(
-            f"{name}: their worked example",
-            f"{wanted:,}: {told}",
-            fits,
-            why,
-            _taken(window, claimed),
-            "N35, §4 example, 004",
-        )
-    repository, strategy = budget["repository"], budget["strategy"]
-    yield Figure(
-        f"{name}: repository",
-        "50 files, 60,000",
-        f"{repository['files']} files, {repository['loadable_tokens']:,}",
-        "their 15,000 lines would be more: Go has about ten tokens a line",
-        BUDGET,
-        "§4 example, 004",
-    )
-    yield Figure(
-        f"{name}: strategy", "task-based loading", strategy["name"], strategy["reason"], BUDGET, "N32, §4 files, 004"
-    )
+def job_figures(job: Job, folder: Path) -> dict[str, Ours]:
+    """What came of a job."""
+    budget, strategy = job.budget, job.budget["strategy"]
+    ours: dict[str, Ours] = {
+        "usable, 75 %": f"{budget['usable']:,}",
+        **{part: f"{budget[part]:,}" for part in FIXED},
+        "available": f"{budget['available']:,}",
+        "reserved for the answer": f"{budget['reserved']:,}",
+        "repository": f"{budget['repository']['files']} files, {budget['repository']['loadable_tokens']:,}",
+        "strategy": (strategy["name"], strategy["reason"]),
+        "how it ended": f"{job.metadata['outcome']}, {job.metadata['rounds_used']} rounds",
+        "job folder": f"{len(job.files)} files",
+    }
     for group in strategy["groups"]:
-        what, size = f"{group['why']}, {group['form']}", f"{group['files']} files, {group['tokens']:,}"
-        yield Figure(f"{name}: {what}", _claimed(claimed or {}, group), size, "", BUDGET, "§4 files, 004")
-    yield from _rounds(name, job)
-
-
-def _claimed(claimed: Mapping[str, int], group: Mapping[str, Any]) -> str:
-    part = (
-        "summaries"
-        if group["form"] == "signatures"
-        else {"named": "task files", "related": "dependencies"}.get(group["why"], "")
-    )
-    return f"{claimed[part]:,}" if part in claimed else ""
-
-
-def _rounds(name: str, job: Job) -> Iterator[Figure]:
-    prompts = [turn["usage"]["input_tokens"] for turn in job.turns if turn["usage"]]
-    totals = [turn["usage"]["input_tokens"] + turn["usage"]["output_tokens"] for turn in job.turns if turn["usage"]]
-    if not prompts:
-        return
-    yield Figure(f"{name}: first prompt", "", f"{prompts[0]:,}", "files, before any history", SHOWN, "§4 files, 004")
-    theirs = "3,000" if name == "32k" else "2,000"
-    grown = f"{prompts[-1] - prompts[0]:,}"
-    yield Figure(f"{name}: history at the last", theirs, grown, "", SHOWN, "§4 history, 004")
-    yield Figure(
-        f"{name}: largest call, of the window",
-        "warning above 90 %",
-        f"{100 * max(totals) / job.window:.0f} %",
-        "answer included; each call logs its tokens and this share",
-        SHOWN,
-        "N34, §4 tracking, 004",
-    )
-    trimmed = sum(bool(turn["trims"]) for turn in job.turns)
-    edits = sum(one["edits"] for one in job.metadata["policies"])
-    yield Figure(
-        f"{name}: compaction",
-        "last 3 rounds whole",
-        f"{edits} edits in {trimmed} rounds",
-        "",
-        SHOWN,
-        "N33, §4 history, 004",
-    )
+        ours[f"{group['why']}, {group['form']}"] = f"{group['files']} files, {group['tokens']:,}"
+    if job.window in EXAMPLES:
+        ours["their worked example"] = worked_example(job.window, folder)
+    usages = [turn["usage"] for turn in job.turns if turn["usage"]]
+    if usages:
+        prompts = [usage["input_tokens"] for usage in usages]
+        largest = max(usage["input_tokens"] + usage["output_tokens"] for usage in usages)
+        edits = sum(policy["edits"] for policy in job.metadata["policies"])
+        ours["first prompt"] = f"{prompts[0]:,}"
+        ours["history at the last"] = f"{prompts[-1] - prompts[0]:,}"
+        ours["largest call, of the window"] = f"{100 * largest / job.window:.0f} %"
+        ours["compaction"] = f"{edits} edits in {sum(bool(turn['trims']) for turn in job.turns)} rounds"
     if job.facts:
-        theirs = "facts by range of steps: modified, tests, committed, error, fixed"
-        yield Figure(
-            f"{name}: older rounds",
-            theirs,
-            job.facts,
-            "",
-            f"ctxtui show HERE/job-{name}",
-            "N33, 004 summary",
-            f"HERE/job-{name}",
-        )
-    kinds = {one.partition("-")[2] for one in job.folder if one[:3].isdigit()}
-    yield Figure(
-        f"{name}: job folder",
-        "4 kinds of file",
-        f"{len(job.folder)} files",
-        ", ".join(sorted(kinds)),
-        f"ctxtui show HERE/job-{name}",
-        "N19, §4 job folder, 004",
-        f"HERE/job-{name}",
-    )
-    yield Figure(
-        f"{name}: how it ended",
-        "",
-        f"{job.metadata['outcome']}, {job.metadata['rounds_used']} rounds",
-        "",
-        SHOWN,
-        "§4, 004",
-    )
+        ours["older rounds"] = job.facts
+    return {f"{job.window // 1024}k: {claim}": figure for claim, figure in ours.items()}
+
+
+def worked_example(window: int, folder: Path) -> tuple[str, str]:
+    """Whether the authors' example fits its window, by ``ctxtui budget`` in an empty folder."""
+    model, parts = EXAMPLES[window]
+    takes = [word for name, tokens in {**FIXED, **parts}.items() for word in ("--take", f"{name}={tokens}")]
+    empty = folder / f"empty-{window}"
+    empty.mkdir()
+    told = asked("budget", "--model", model, *takes, cwd=empty)
+    wanted, room = sum(told["wants"].values()), told["available"]
+    return "fits" if wanted <= room else f"{wanted - room:,} too many", f"of {room:,} available"
+
+
+def tight_figures(metadata: Mapping[str, Any], said: Sequence[str]) -> dict[str, Ours]:
+    """What a run that filled its window of 8k was told (`said`: the lines on standard error)."""
+    warning = re.compile("warning: the context is at .* of the window")
+    levels = f"in JSON: warning {metadata['context']['warning']}, critical {metadata['context']['critical']}"
+    return {
+        "8k: each call logs": [line for line in said if line.startswith("Tokens: ")][-1],
+        "8k: warning above 90 % of the window": next((line for line in said if warning.match(line)), "none"),
+        "8k: before the call": (
+            next((line for line in said if line.startswith("critical: ")), "none"),
+            f"of the usable 75 %, with a way out; {levels}",
+        ),
+    }
+
+
+def windows(folder: Path) -> dict[str, Ours]:
+    """The windows that ctxtui knows of the models that the authors name."""
+    empty = folder / "empty"
+    empty.mkdir()
+    ours: dict[str, Ours] = {}
+    for model in MODELS:
+        told = asked("budget", "--model", model, cwd=empty)
+        ours[f"window of {model}"] = f"{told['window']:,}, usable {told['usable']:,}"
+    return ours

@@ -69,3 +69,12 @@ def steps() -> list[Line]:
 
 def _step(words: str, tool: str, **given: str) -> Line:
     return {"text": words, "calls": [{"name": tool, "input": given}]}
+
+
+TIGHT_TASK = "Plan rate limiting in pkg/db/reminder.go"
+
+
+def plan() -> list[Line]:
+    """The answers to it: a file is read, then a long plan."""
+    text = " ".join(f"Step {n}: look, change, test." for n in range(330))
+    return [_step("I look.", "read_file", path=QUERIES), {"text": text}]

@@ -12,9 +12,27 @@ import re
 import sys
 from pathlib import Path
 
-from mcp.server import MCPServer
-from mcp.types import ToolAnnotations
+# It is started as a file, in another folder.
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from examples.mcp_stub import Given, serve
 
+
+def _tool(name: str, about: str, parameter: str, **more: object) -> Given:
+    """The definition of a tool with one text as its parameter."""
+    properties = {parameter: {"title": parameter.capitalize(), "type": "string"}}
+    schema = {"properties": properties, "required": [parameter], "title": f"{name}Arguments", "type": "object"}
+    return {"name": name, "description": about, "inputSchema": schema, **more}
+
+
+TOOLS = [
+    _tool(
+        "go_test",
+        "Run `go test -v` on a package, such as pkg/reminder, and return what it prints.",
+        "package",
+        annotations={"readOnlyHint": True},
+    ),
+    _tool("git_commit", "Commit every changed file with this message.", "message"),
+]
 MIDDLEWARE = "pkg/api/middleware.go"
 _TEST = re.compile(r"^func (Test\w+)\(t ", re.MULTILINE)
 
@@ -54,22 +72,15 @@ class Repository:
         return f"[main {digest}] {message}\n {len(changed)} files changed\n" + "\n".join(f" {path}" for path in changed)
 
 
-def served(root: Path) -> MCPServer:
-    """The server for the repository in `root`."""
-    repository, app = Repository(root), MCPServer("go")
+def main(root: Path) -> None:
+    """Serve the toolchain of the repository in `root`."""
+    repository = Repository(root)
 
-    @app.tool(annotations=ToolAnnotations(read_only_hint=True))
-    def go_test(package: str) -> str:
-        """Run `go test -v` on a package, such as pkg/reminder, and return what it prints."""
-        return repository.test(package)
+    def call(tool: str, given: Given) -> str:
+        return repository.test(given["package"]) if tool == "go_test" else repository.commit(given["message"])
 
-    @app.tool()
-    def git_commit(message: str) -> str:
-        """Commit every changed file with this message."""
-        return repository.commit(message)
-
-    return app
+    serve("go", TOOLS, call)
 
 
 if __name__ == "__main__":
-    served(Path(sys.argv[1]).resolve()).run(transport="stdio")
+    main(Path(sys.argv[1]).resolve())
