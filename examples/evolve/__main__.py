@@ -67,7 +67,10 @@ def compare(given: argparse.Namespace) -> None:
             "nothing on this machine confines the programs that are run: install bubblewrap, or give --unconfined"
         ) from None
     evaluator = Evaluator(unconfined=given.unconfined)
-    made = side_by_side(lambda name: run(given, folder / name, name, evaluator), given.under)
+    try:
+        made = side_by_side(lambda name: run(given, folder / name, name, evaluator), given.under)
+    except CtxtuiError as error:
+        raise Failed(str(error)) from None
     printed(figures(made, folder), {name: one.session for name, one in made.items()}, folder, given.json)
 
 
