@@ -1,8 +1,9 @@
 """Build a release into dist/: `make release VERSION=1.2.3`, or `make release` for the version that the checkout has.
 
-With VERSION, it first writes that version and its section of CHANGELOG.md. Wheel and sdist are built twice, from copies
-of the tracked files, and must be the same bytes; the wheel of the sdist, too. Then their contents are checked, and
-tests/wheel runs on the wheel. Nothing is committed or uploaded: the last lines say what is left to do.
+With VERSION, it first writes that version, also to the Claude Code plugin, and its section of CHANGELOG.md. Wheel and
+sdist are built twice, from copies of the tracked files, and must be the same bytes; the wheel of the sdist, too. Then
+their contents are checked, and tests/wheel runs on the wheel. Nothing is committed or uploaded: the last lines say what
+is left to do.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 CHANGELOG = ROOT / "CHANGELOG.md"
 VERSION_FILE = ROOT / "ctxtui" / "__init__.py"
-VERSION = re.compile(r'^__version__ = "(.+)"$', re.MULTILINE)
+PLUGIN = ROOT / "examples" / "claude-code" / ".claude-plugin" / "plugin.json"
+VERSION = re.compile(r'(?:(?<=^__version__ = ")|(?<=^  "version": "))[^"]+', re.MULTILINE)
 UNRELEASED = "## [Unreleased]\n"
 WANTED = ("models.toml", "zstd.dict", "vocab/o200k_base.tiktoken.xz", "vocab/NOTICE", "sessions/2-lluma-musume.jsonl")
 """Data without which the program fails."""
@@ -43,10 +45,10 @@ def add_section(changelog: str, version: str, day: date) -> str:
 
 
 def set_version(source: str, version: str) -> str:
-    """The source of the package with its version replaced. Raises `SystemExit` for what is no version."""
+    """The source of the package or the plugin with its version replaced. Raises `SystemExit` for what is no version."""
     if not re.fullmatch(r"\d+\.\d+\.\d+(rc\d+)?", version):
         raise SystemExit(f"{version!r} is no version: write 1.2.3 or 1.2.3rc1")
-    return VERSION.sub(f'__version__ = "{version}"', source)
+    return VERSION.sub(version, source)
 
 
 def release_time(changelog: str, version: str) -> int:
@@ -125,7 +127,7 @@ def main() -> None:
     if version:
         texts = [
             (CHANGELOG, add_section(CHANGELOG.read_text(encoding="utf-8"), version, datetime.now(UTC).date())),
-            (VERSION_FILE, set_version(VERSION_FILE.read_text(encoding="utf-8"), version)),
+            *((path, set_version(path.read_text(encoding="utf-8"), version)) for path in (VERSION_FILE, PLUGIN)),
         ]
         for path, text in texts:
             path.write_text(text, encoding="utf-8")

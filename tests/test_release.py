@@ -27,7 +27,8 @@ def test_what_is_unreleased_becomes_the_section_of_the_version() -> None:
 def test_the_version_is_written_where_the_package_has_it() -> None:
     source = release.VERSION_FILE.read_text(encoding="utf-8")
     assert release.VERSION.findall(source) == [__version__]
-    assert release.VERSION.findall(release.set_version(source, "9.8.7")) == ["9.8.7"]
+    for text in (source, release.PLUGIN.read_text(encoding="utf-8")):
+        assert release.VERSION.findall(release.set_version(text, "9.8.7")) == ["9.8.7"]
     with pytest.raises(SystemExit, match="no version"):
         release.set_version(source, "nine")
 

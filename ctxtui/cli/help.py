@@ -80,7 +80,7 @@ def _format_command_help(context: click.Context, words: tuple[str, ...]) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the script as JSON (schema_version 1).")
 @click.pass_context
 def completion(context: click.Context, shell: str, as_json: bool) -> None:
-    """Print the completion script for SHELL.
+    """Print the completion script for SHELL. Create its folder first if it is missing.
 
     \b
     bash:  ctxtui completion bash > ~/.local/share/bash-completion/completions/ctxtui

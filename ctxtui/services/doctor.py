@@ -40,7 +40,7 @@ WARNING: Final = "warning"
 FAILED: Final = "failed"
 
 PACKAGES: Final = (
-    "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "zstandard", "platformdirs", "genai-prices",
+    "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "platformdirs", "genai-prices",
     "anthropic", "openai", "aiohttp",
 )  # fmt: skip
 """Packages whose versions are shown."""

@@ -12,8 +12,6 @@ import sqlite3
 from functools import cache
 from typing import Final, NamedTuple
 
-import zstandard
-
 from ctxtui.core import canonical
 from ctxtui.core.block import Block, digest_with_kind
 from ctxtui.core.block_content import read
@@ -21,6 +19,7 @@ from ctxtui.core.errors import Unreadable
 from ctxtui.store.rows import py_text
 from ctxtui.store.schema.damage import Damaged
 from ctxtui.store.schema.database_file import writing
+from ctxtui.wire.zstd import zstd
 
 PLAIN: Final = 0
 """Key of the codec for uncompressed bodies."""
@@ -56,18 +55,18 @@ class Packer:
     """Packs bodies for one database. Adds the dictionary's row if it is missing (a transaction of its own)."""
 
     def __init__(self, conn: sqlite3.Connection) -> None:
-        dictionary = zstandard.ZstdCompressionDict(shipped_dictionary())
-        dictionary.precompute_compress(level=LEVEL)
         self._codec = _find_codec(conn, shipped_dictionary())
         # The row names the dictionary and SQLite guards its pages: saves 4 bytes per frame, twice.
-        self._zstd = zstandard.ZstdCompressor(
-            level=LEVEL, dict_data=dictionary, write_checksum=False, write_dict_id=False
+        parameter = zstd.CompressionParameter
+        self._compressor = zstd.ZstdCompressor(
+            options={parameter.compression_level: LEVEL, parameter.checksum_flag: 0, parameter.dict_id_flag: 0},
+            zstd_dict=zstd.ZstdDict(shipped_dictionary()).as_digested_dict,
         )
 
     def pack(self, body: bytes, beside: int = 0) -> Packed:
         """Pack `body` for storage. `beside` is the size of the preview that must be stored with a compressed body."""
         if len(body) >= MIN_PACKED_BYTES:
-            packed = self._zstd.compress(body)
+            packed = self._compressor.compress(body, zstd.ZstdCompressor.FLUSH_FRAME)
             if len(packed) + beside < len(body):
                 return Packed(self._codec, packed)
         try:
@@ -81,7 +80,7 @@ def _find_codec(conn: sqlite3.Connection, dictionary: bytes) -> int:
         row = conn.execute("SELECT key FROM codecs WHERE name = 'zstd' AND dictionary = ?", (dictionary,)).fetchone()
         if row is not None:
             return int(row[0])
-        values = ("zstd", zstandard.ZstdCompressionDict(dictionary).dict_id(), dictionary)
+        values = ("zstd", zstd.ZstdDict(dictionary).dict_id, dictionary)
         done = conn.execute("INSERT INTO codecs (name, dictionary_id, dictionary) VALUES (?, ?, ?)", values)
         return int(done.lastrowid or 0)
 
@@ -98,13 +97,12 @@ class Unpacker:
 
     def __init__(self, conn: sqlite3.Connection) -> None:
         self._place = str(conn.execute("PRAGMA database_list").fetchone()[2])
-        self._zstd: dict[int, zstandard.ZstdDecompressor] = {}
+        self._dictionaries: dict[int, zstd.ZstdDict] = {}
         for key, name, dictionary in conn.execute("SELECT key, name, dictionary FROM codecs WHERE key != 0"):
             if name == "zstd":
                 try:
-                    data = zstandard.ZstdCompressionDict(dictionary)
-                    self._zstd[key] = zstandard.ZstdDecompressor(dict_data=data)
-                except (TypeError, zstandard.ZstdError) as error:
+                    self._dictionaries[key] = zstd.ZstdDict(dictionary)
+                except (TypeError, ValueError) as error:
                     raise Damaged(f"the dictionary {key}: {error}") from error
 
     def unpack(self, codec: int, stored: str | bytes, what: str) -> bytes:
@@ -117,8 +115,8 @@ class Unpacker:
         if codec == PLAIN:
             return stored
         try:
-            return self._zstd[codec].decompress(stored)
-        except (KeyError, zstandard.ZstdError) as error:
+            return zstd.decompress(stored, self._dictionaries[codec])
+        except (KeyError, zstd.ZstdError) as error:
             reason = f"unknown codec {codec}" if isinstance(error, KeyError) else str(error)
             raise Unreadable(f"{what} is damaged ({reason})", place=self._place, way_out="restore a backup") from error
 

@@ -8,9 +8,6 @@ from typing import Final, Protocol
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
-_ZSTD_STEP: Final = 1 << 10
-"""Input bytes per zstd call. The library has no output limit; this much unpacks to at most 32 MB."""
-
 
 class BodyUnpacker(Protocol):
     """Decompresses a body in chunks."""
@@ -97,11 +94,11 @@ class _BrotliUnpacker(_BoundedUnpacker):
 
 class _ZstdUnpacker(_BoundedUnpacker):
     def __init__(self, max_bytes: int) -> None:
-        import zstandard
+        from ctxtui.wire.zstd import zstd
 
         super().__init__(max_bytes)
-        self._make_decompressor = zstandard.ZstdDecompressor(max_window_size=1 << 27).decompressobj
-        self._error = zstandard.ZstdError
+        self._make_decompressor = zstd.ZstdDecompressor
+        self._error = zstd.ZstdError
         self._start_member()
 
     def _start_member(self) -> None:
@@ -111,13 +108,11 @@ class _ZstdUnpacker(_BoundedUnpacker):
     def feed(self, data: bytes) -> bytes:
         chunks = []
         try:
-            for at in range(0, len(data), _ZSTD_STEP):
-                piece = data[at : at + _ZSTD_STEP]
-                while piece:
-                    chunks.append(self._count(self._inner.decompress(piece)))
-                    piece = self._inner.unused_data
-                    if piece:
-                        self._start_member()
+            while data:
+                if self._inner.eof:
+                    self._start_member()
+                chunks.append(self._count(self._inner.decompress(data, self._left + 1)))
+                data = self._inner.unused_data
         except self._error as error:
             raise Malformed(f"a body that cannot be unpacked: {error}") from None
         return b"".join(chunks)

@@ -57,6 +57,8 @@ def test_a_body_unpacks_up_to_its_bound(encoding: str) -> None:
 def test_a_body_of_many_packed_pieces_is_given_up(encoding: str) -> None:
     one = BOMBS[encoding](b"x")
     assert make_unpacker(encoding).feed(one * bounds.MAX_MEMBERS) == b"x" * bounds.MAX_MEMBERS
+    piecewise = make_unpacker(encoding)
+    assert b"".join(piecewise.feed(one) for _ in range(9)) == b"x" * 9
     with pytest.raises(Malformed, match="more than"):
         make_unpacker(encoding).feed(one * (bounds.MAX_MEMBERS + 1))
 

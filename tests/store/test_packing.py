@@ -58,7 +58,8 @@ def test_what_packing_does_not_shorten_stays_plain(store: Store) -> None:
 def test_a_file_written_with_another_dictionary_stays_readable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store.open(tmp_path / "s.db") as store:
         store.import_session(talk(20), FILE)
-    newer = zstandard.ZstdCompressionDict(" ".join(LEXICON[:900]).encode()).as_bytes()
+    samples = [" ".join(LEXICON[n:]).encode() for n in range(900)]
+    newer = zstandard.train_dictionary(1000, samples).as_bytes()
     monkeypatch.setattr(block_codec, "shipped_dictionary", lambda: newer)
     with Store.open(tmp_path / "s.db") as store:
         store.import_session(talk(20, seed=2), FILE)

@@ -26,8 +26,8 @@ _PACKAGES: Final = "site-packages"
 _MAX_FRAMES: Final = 60
 """Frames of each error that are kept, the innermost ones."""
 _NAMED: Final = frozenset(
-    "aiohttp anthropic anyio click ctxtui genai_prices httpx mcp msgspec multidict openai platformdirs pydantic "
-    "pygments regex rich sqlite_utils textual tiktoken tree_sitter yaml yarl zstandard".split()
+    "aiohttp anthropic anyio backports click ctxtui genai_prices httpx mcp msgspec multidict openai platformdirs "
+    "pydantic pygments regex rich sqlite_utils textual tiktoken tree_sitter yaml yarl".split()
 )
 """Packages that are named, besides the standard library; the name of a private package is left out."""
 

@@ -22,6 +22,7 @@ from ctxtui.core.call import MAKER
 from ctxtui.transcripts.formats.claude_code.attachments import attachment_items
 from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, parse_message
 from ctxtui.transcripts.formats.claude_code.records import decode
+from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,
@@ -145,7 +146,7 @@ def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
 
 def _make_source_record(raw: bytes, tidy: bytes) -> SourceRecord:
     value, typed = canonical.loads(tidy), decode(tidy)
-    kind = value.get("type")
+    kind = as_str(value.get("type"))
     record = SourceRecord(
         raw=raw,
         value=value,
@@ -295,7 +296,7 @@ def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> Non
     remaining = [
         replacement
         for replacement in listed
-        if not (isinstance(replacement, dict) and replacement.get("toolUseId") in changed)
+        if not (isinstance(replacement, dict) and as_str(replacement.get("toolUseId")) in changed)
     ]
     if len(remaining) < len(listed):
         record.new_members["replacements"] = canonical.dumps(remaining)

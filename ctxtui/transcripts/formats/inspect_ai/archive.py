@@ -114,14 +114,14 @@ def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
         return _decompress(zlib.decompressobj(-15), packed, limit, zlib.error)
     if method == _ZSTD:
         # Imported late: most logs use deflate.
-        import zstandard
+        from ctxtui.wire.zstd import zstd
 
-        return _decompress(zstandard.ZstdDecompressor().decompressobj(), packed, limit, zstandard.ZstdError)
+        return _decompress(zstd.ZstdDecompressor(), packed, limit, zstd.ZstdError)
     raise _Damaged(f"compression method {method}, which is not known")
 
 
 class _Stream(Protocol):
-    """A decompressor of one stream: zlib's, or zstandard's."""
+    """A decompressor of one stream: zlib's, or Zstandard's."""
 
     @property
     def eof(self) -> bool: ...

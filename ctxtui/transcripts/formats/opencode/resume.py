@@ -22,8 +22,7 @@ from ctxtui.transcripts.formats.opencode.database import messages_of, sessions_o
 from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
-from ctxtui.transcripts.kit.fields import get_path as member
+from ctxtui.transcripts.kit.fields import as_count, as_dict, as_number, as_str, get_path
 from ctxtui.transcripts.kit.messages import make_parts
 from ctxtui.transcripts.kit.readers import Tables, decode_column
 from ctxtui.transcripts.kit.resume import (
@@ -222,27 +221,26 @@ def _relink_answers(messages: Sequence[ImportMessage]) -> None:
     for message in messages:
         if not message.recorded.is_answer:
             question = message.recorded.id
-        elif question and message.value["info"].get("parentID") not in remaining_ids:
+        elif question and as_str(message.value["info"].get("parentID")) not in remaining_ids:
             message.value["info"]["parentID"] = question
 
 
 def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
     """Describe the new session; its cost is that of its own messages."""
-    tokens = [message.value["info"].get("tokens") or {} for message in messages if message.recorded.is_answer]
-    flat = {key: sum(int(usage.get(key) or 0) for usage in tokens) for key in ("input", "output", "reasoning")}
-    cache = {key: sum(int(member(usage, "cache", key) or 0) for usage in tokens) for key in ("read", "write")}
+    answers = [message.value["info"] for message in messages if message.recorded.is_answer]
+    tokens = [as_dict(answer.get("tokens")) for answer in answers]
+    flat = {key: sum(as_count(usage.get(key)) for usage in tokens) for key in ("input", "output", "reasoning")}
+    cache = {key: sum(as_count(get_path(usage, "cache", key)) for usage in tokens) for key in ("read", "write")}
     time = as_dict(info.get("time"))
     members = {key: value for key, value in info.items() if key not in ("parentID", "share", "revert", "summary")}
     return {
         **members,
         "id": id_,
         "title": f"{info.get('title') or 'session'} (curated)",
-        "cost": sum(
-            float(message.value["info"].get("cost") or 0) for message in messages if message.recorded.is_answer
-        ),
+        "cost": sum(as_number(answer.get("cost")) or 0 for answer in answers),
         "tokens": {**flat, "cache": cache},
         "time": {"created": time.get("created") or round(now * 1000), "updated": round(now * 1000)},
-        "metadata": {**(members.get("metadata") or {}), MAKER: _copy_notes(messages)},
+        "metadata": {**as_dict(members.get("metadata")), MAKER: _copy_notes(messages)},
     }
 
 

@@ -1,0 +1,92 @@
+"""A session with a value of an odd type anywhere is written for its tool, or refused by name: never a fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from copy import deepcopy
+from itertools import count
+from typing import Any
+
+import pytest
+
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
+from ctxtui.transcripts.targets import TARGETS
+from tests.cases import claude_code_requests, codex_current, opencode, pi
+from tests.cases.claude_code import Script, text, tool_use
+from tests.sampling import few
+from tests.transcripts.driving import read
+
+ODD: tuple[Any, ...] = ({}, [], {"a": [1]}, ["a"], 7, None, True)
+
+
+def claude_code() -> bytes:
+    script = Script()
+    script.user("fix the shop")
+    (uuid,) = script.assistant(tool_use("t1", path="a.py"), id="msg_1")
+    script.result("t1", "one", parent=uuid, toolUseResult={"stdout": "one"})
+    script.loose("content-replacement", replacements=[{"toolUseId": "t1", "replacement": "short"}])
+    script.loose("file-history-snapshot", messageId="u1", snapshot={})
+    script.assistant(text("Done."), id="msg_2", stop="end_turn")
+    script.user("and now?")
+    return script.dump()
+
+
+SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
+    "claude-code": ("claude-code", claude_code),
+    "claude-code with requests": ("claude-code", lambda: claude_code_requests.parallel().dump()),
+    "codex": ("codex", lambda: codex_current.parent().dump()),
+    "opencode": ("opencode", lambda: opencode.shop(1).dump()),
+    "pi": ("pi", lambda: pi.shop(1).dump()),
+}
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every member of `value`, however deep."""
+    steps = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for step, inner in steps:
+        yield (*path, step)
+        yield from places(inner, (*path, step))
+
+
+def with_value(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
+    changed = inner = deepcopy(value)
+    for step in path[:-1]:
+        inner = inner[step]
+    inner[path[-1]] = odd
+    return changed
+
+
+def write(target: str, data: bytes) -> None:
+    """Write the session that `data` is, without its second block, for `target`."""
+    session = read(data).session
+    main = session.threads.get("main")
+    if main is None:
+        return
+    path = list(session.tree.items(main.tip))
+    sent = [SentBlock(item, at) for at, item in enumerate(path) if at != 2]
+    ids = (f"{n:08x}-0000-4000-8000-{n:012x}" for n in count(1))
+    TARGETS[target].write(ResumeOrder(source=data, path=path, sent=sent, ids=ids, now=1e9, session=session.about.id))
+
+
+@pytest.mark.parametrize("first", few(range(len(ODD))))
+@pytest.mark.parametrize("name", SESSIONS)
+def test_an_odd_value_anywhere_is_no_fault(name: str, first: int) -> None:
+    target, make = SESSIONS[name]
+    data = make()
+    lines = [data.strip()] if target == "opencode" else data.splitlines()  # OpenCode's export is one JSON
+    write(target, b"\n".join(lines) + b"\n")
+    faults = []
+    for number, line in enumerate(lines):
+        record = json.loads(line)
+        for at, place in enumerate(places(record)):
+            odd = ODD[(first + at + number) % len(ODD)]
+            changed = [*lines[:number], json.dumps(with_value(record, place, odd)).encode(), *lines[number + 1 :]]
+            try:
+                write(target, b"\n".join(changed) + b"\n")
+            except CtxtuiError:
+                continue
+            except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+                faults.append(f"line {number + 1}, {place} = {odd!r}: {error!r}")
+    assert faults == []
