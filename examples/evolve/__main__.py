@@ -82,7 +82,7 @@ def run(given: argparse.Namespace, folder: Path, name: str, evaluator: Evaluator
     sent: list[Sent] = []
     if is_offline(given):
         # Where children begin all at once, no answer has begun when the last of them is sent.
-        slow = ("--fault", "slow;seconds=1") if name == "at_once" else ()
+        slow = ("--fault", "slow;seconds=10") if name == "at_once" else ()
         with offline(folder, script.lines(generations, given.children), *slow) as at:
             session, search = asyncio.run(searched(given, folder, name, generations, evaluator, at["url"], sent))
     else:
