@@ -48,6 +48,10 @@ def _names_nothing(folder: str, directory: Path) -> bool:
     return False
 
 
+def _is_itself(recording: Path) -> Path:
+    return recording
+
+
 class KnownClient(Struct, frozen=True, kw_only=True):
     """A program that records its requests to models.
 
@@ -58,6 +62,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `beside`: returns files that it leaves in a project's folder.
     - `named_for`: tests whether a project's folder belongs to a directory.
     - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
+    - `named_in`: returns the file that names the directory of a recording.
     - `directory_file`: a file in the project's folder that names the directory; "": the recording names it.
     - `parent_member`: a recording whose head has this JSON member is a part of another session.
     - `projects`: a file whose table ``projects`` has directories as keys.
@@ -75,6 +80,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     beside: Callable[[Env, Path], Iterable[Path]] | None = None
     named_for: Callable[[str, Path], bool] = _names_nothing
     worktree_of: Callable[[str, Path], bool] = _names_nothing
+    named_in: Callable[[Path], Path] = _is_itself
     directory_file: str = ""
     parent_member: str = ""
     projects: Callable[[Env], Path] | None = None
@@ -164,6 +170,17 @@ def _continue_places(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(
         _env_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",)
     )
+
+
+def _cline_places(env: Env) -> Iterator[RecordingPlace]:
+    data = env.get("CLINE_DATA_DIR") or _env_folder(env, "CLINE_DIR", ".cline") / "data"
+    sessions = env.get("CLINE_SESSION_DATA_DIR") or Path(data) / "sessions"
+    # Files of subagents are part of the session that is in the same folder.
+    yield RecordingPlace(Path(sessions).expanduser(), "*/[0-9]*_*.messages.json", but=("*__*",))
+
+
+def _cline_details(recording: Path) -> Path:
+    return recording.with_name(recording.name.removesuffix(".messages.json") + ".json")
 
 
 def _goose_places(env: Env) -> Iterator[RecordingPlace]:
@@ -274,6 +291,11 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="continue", source="continue cli", places=_continue_places, variables=("CONTINUE_GLOBAL_DIR",),
         commands=frozenset({"cn"}), packages=("@continuedev/cli",),
+    ),
+    KnownClient(
+        name="cline", source="cline", places=_cline_places, named_in=_cline_details,
+        variables=("CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR"),
+        commands=frozenset({"cline"}), packages=("node_modules/cline/", "@cline/cli"),
     ),
     KnownClient(
         name="goose", source="goose", places=_goose_places, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,

@@ -157,7 +157,12 @@ class ServerConnection:
         """
         if self.state != ServerState.STARTING:
             return ""
-        return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"
+        return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._last_log_line()}"
+
+    @property
+    def seconds_since_start(self) -> float:
+        """Seconds since its last start; 0.0 before the first."""
+        return time.monotonic() - self._started if self._started else 0.0
 
     async def stop(self) -> None:
         """Stop the server, wait until it has ended, and delete its log."""
@@ -224,9 +229,15 @@ class ServerConnection:
         except (OSError, ValueError, RuntimeError) as error:
             raise ServerFailed(f"the MCP server {name}: {type(error).__name__}: {error}") from None
 
-    def _last_log_line(self) -> str:
+    @property
+    def last_log_line(self) -> str:
+        """The last line of its log that is not blank; "" if there is none."""
         line = next((line for line in reversed(self.log_text().splitlines()) if line.strip()), "")
-        return f": {line.strip()[:300]}" if line else ""
+        return line.strip()[:300]
+
+    def _last_log_line(self) -> str:
+        line = self.last_log_line
+        return f": {line}" if line else ""
 
     def _set_state(self, state: ServerState, why: str = "") -> None:
         self.state, self.error = state, why

@@ -312,7 +312,7 @@ def id_of(name: str) -> str:
     uuids = _UUID.findall(name)
     if uuids:
         return str(uuids[-1]).lower()
-    for ending in (".jsonl", ".json", ".ctxtui", ".traj", ".md"):
+    for ending in (".jsonl", ".json", ".ctxtui", ".traj", ".messages", ".md"):
         name = name.removesuffix(ending)
     return name
 
@@ -422,7 +422,8 @@ def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path
         if recording.cwd or recording.folder or recording.group == SAMPLES or not recording.source:
             yield recording
             continue
-        head, client = _read_head(recording.path), find_client(recording.source)
+        client = find_client(recording.source)
+        head = _read_head(client.named_in(recording.path) if client else recording.path)
         if client and client.parent_member and re.search(rb'"%s"\s*:\s*"' % client.parent_member.encode(), head):
             continue
         cwd = _cwd_in(head)

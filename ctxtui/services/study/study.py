@@ -107,7 +107,7 @@ class SessionMisses:
 
     def _restart(self) -> MissFinder:
         self._examined, self._versions = [], {}
-        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running, misses_alone=True)
+        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running)
         return self._finder
 
 

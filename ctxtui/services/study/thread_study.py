@@ -132,7 +132,7 @@ class ThreadStudy:
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, forecasts = self.calls, book.forecast_count
+        calls, forecasts = self.calls, len(book.forecasts)
         if self._recorded[0] is calls and self._recorded[1] == forecasts:
             return False
         self.records, self._recorded = build_record(book, calls), (calls, forecasts)

@@ -21,7 +21,7 @@ from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cache_rules
+from ctxtui.services.counting.books import cache_rules, cache_rules_by_call
 from ctxtui.wire.registry import DIALECTS
 from tests.analysis.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.analysis.sessions import Script, book, thinking
@@ -64,7 +64,7 @@ class Talk:
 
 def audit(script: Script) -> list[AuditedRead]:
     made = book(script.session, model_table())
-    return audit_reads(made, lambda call: cache_rules().for_call(call, made.card(call.model)))
+    return audit_reads(made, cache_rules_by_call(made))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -439,9 +439,8 @@ def after(talk: Talk, at: float) -> CacheForecast:
     """What is foretold of the call that would follow the last one."""
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
-    found = what_if.replay_after(
-        made, lambda call: cache_rules().for_call(call, made.card(call.model)), calls[-1], talk.script.head, at
-    )
+    replay = what_if.Replay(made, cache_rules_by_call(made))
+    found = replay.request_after(calls[-1], talk.script.head, at)
     assert found.forecast is not None
     return found.forecast
 
@@ -486,7 +485,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
     head = script.hear(block.text("and then?")).head
     made = book(session, model_table())
     rules = cache_rules().for_model(made.card(call.model), call.provider)
-    found = what_if.replay_after(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    found = what_if.Replay(made, lambda _: rules).request_after(session.calls[call.id], head, (call.started or 0) + 9)
     marks = [(session.tree[one.position.node].place.section, one.ends, one.life) for one in found.prompt.markers]
     assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
     assert found.floors == (0, 0)
