@@ -222,7 +222,7 @@ class ChatScreen(SessionScreen):
         host = self.state.host
         if host.config.settings.mcp:
             self.line.show_message(describe_starting_servers(host))
-        awaiting = self.set_interval(1.0, self._say_starting_servers)
+        awaiting = self.set_interval(0.25, self._say_starting_servers)
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:

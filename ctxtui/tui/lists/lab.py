@@ -216,7 +216,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
 
     def seek(self) -> None:
         """Try every candidate for the best variant."""
-        self._run_steps(lambda: self._worker.steps(OpenLab.try_sought))
+        self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
         self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")

@@ -38,10 +38,6 @@ def test_what_is_new_is_heard_and_taken_where_it_is_shown(tmp_path: Path) -> Non
     assert words(loaded.session) == ["one"], "nothing changes before it is taken"
     loaded.add_news(heard.news)
     assert words(loaded.session) == ["one", "two"]
-    follower.unwatch(loaded)
-    append(path, said("three"))
-    time.sleep(ACTIVE_SECONDS)
-    assert follower.poll() == []
 
 
 def test_a_resting_recording_is_looked_at_less_often(tmp_path: Path) -> None:
