@@ -140,7 +140,7 @@ class FiguresController(ChatController):
 
         settings = self.host.config.settings
         if not has_hold_rules(settings):
-            self.access.run(self._forecast_draft(draft), "foretelling")
+            self.access.run(self._forecast_draft(draft), "forecasting")
             return ""
         return await self._forecast_draft(draft)
 

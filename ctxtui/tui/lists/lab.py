@@ -209,7 +209,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
 
     def seek(self) -> None:
         """Try every candidate for the best variant."""
-        self._run_steps(lambda: self._worker.steps(OpenLab.try_sought))
+        self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
         """Post the `steps` from a worker; an earlier one is cancelled."""
