@@ -1,7 +1,7 @@
 """The audit: compares forecasts of each call's input, made from earlier calls, with reports.
 
 ``ctxtui audit`` prints its rows; the inspector shows how often forecasts were right. A large error gets a cause, by the
-checks in `_CHECKS`. Source: design §1.
+checks in `_CHECKS`.
 """
 
 from __future__ import annotations

@@ -238,7 +238,7 @@ def estimate_method(book: Book, model: str) -> str:
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks (design §2).
+    """Tokens that the provider read but the recording lacks.
 
     Those attached again are not included. They are inferred once per epoch, from the first call of the epoch that has a
     report, or else from the recording's estimate; again if a server-side tool added something. None if nothing lacks,

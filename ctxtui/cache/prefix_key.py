@@ -1,6 +1,5 @@
 """Prefix keys along the tree: two requests share a cached prefix if its key is the same.
 
-Source: design §2.
 - Anthropic's keys chain (section, role, block). Neighbouring messages of one role merge, and headers count only by
   their role.
 - The OpenAI dialects chain headers too, so message bounds count.

@@ -1,4 +1,4 @@
-"""Categories of blocks in the composition (design §5). Their order is the order on every screen."""
+"""Categories of blocks in the composition. Their order is the order on every screen."""
 
 from __future__ import annotations
 

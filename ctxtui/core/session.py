@@ -1,6 +1,6 @@
 """A session as a fold over events.
 
-Readers and the live host emit the same few events (design §2).
+Readers and the live host emit the same few events.
 """
 
 from __future__ import annotations

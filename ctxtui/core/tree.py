@@ -1,6 +1,6 @@
 """The tree of contexts.
 
-A context is a path in it, a node identifies a whole prefix (design §2).
+A context is a path in it, a node identifies a whole prefix.
 """
 
 from __future__ import annotations

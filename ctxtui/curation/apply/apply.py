@@ -1,4 +1,4 @@
-"""Applies edits to a context: an overlay over a path of the tree (design §6 law 4).
+"""Applies edits to a context: an overlay over a path of the tree.
 
 The path itself never changes, and no nodes are made. The work has three steps. Every edit requests its changes;
 `closure` adds the removals that these require; `resolve` and `insertion` place the new blocks. A request that cannot be

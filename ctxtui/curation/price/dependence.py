@@ -1,4 +1,4 @@
-"""Finds later blocks that quote text which an edit removes (design §10).
+"""Finds later blocks that quote text which an edit removes.
 
 Such blocks depend on the removed text: the model may need it again. A *literal* is a path, an id, a number or an error
 line of six or more characters. A block depends on another if it contains one of its literals that occurred nowhere else

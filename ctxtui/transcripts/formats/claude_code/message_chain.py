@@ -1,4 +1,4 @@
-"""Rebuilds the contexts of a Claude Code session along the chain of records (design §2).
+"""Rebuilds the contexts of a Claude Code session along the chain of records.
 
 The context of an answer is the context of the previous answer, that answer, the results of its calls and later user
 messages, as far as the record descends from them. Parallel calls fork the chain of records, but not the context. Each
