@@ -1,7 +1,4 @@
-"""Outcome of one request in a cache.
-
-Tokens read and written, and the reasons for not reading more.
-"""
+"""Outcome of a request in a cache: tokens read and written, reasons for not reading more."""
 
 from __future__ import annotations
 

@@ -295,7 +295,7 @@ def answer_path(tree: Tree, call: Call) -> list[int]:
 
 
 def answer_nodes_in(tree: Tree, call: Call, head: int) -> list[int]:
-    """The nodes of context `head` that repeat the answer of `call` after the sent context, in prompt order.
+    """The nodes of context `head` that repeat the answer of `call` after the sent context.
 
     Under edits the answer is in there too, although the agent's own context with the answer is another path. Stops at
     the first difference.

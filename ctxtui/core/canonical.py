@@ -22,7 +22,7 @@ DIGEST_BYTES: Final = 16
 
 
 class Number:
-    """A number literal that Python would not reproduce: ``1e3``, ``-0``, ``NaN``, a long integer."""
+    """A number that Python would not write alike: ``1e3``, ``-0``, ``NaN``, a long integer."""
 
     __slots__ = ("text",)
 

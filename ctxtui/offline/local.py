@@ -30,7 +30,7 @@ from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, card, encoding, output_tokens, text_counter
 from ctxtui.wire import grammar
-from ctxtui.wire.ollama_chat import encode_request
+from ctxtui.wire.registry import encode
 
 OLLAMA: Final = "ollama"
 LM_STUDIO: Final = "lm studio"
@@ -354,7 +354,7 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
         return Refusal("input length exceeds the context length", 400, rule="context window")
     weighed = fit_window(request, window, weigh)
     if request.body.get("_debug_render_only") is True:
-        text = render_prompt(canonical.loads(encode_request(weighed.request)))
+        text = render_prompt(canonical.loads(encode(weighed.request)))
         return Reply(body=_reply_shell(provider, request) | {"_debug_info": {"rendered_template": text}})
     outcome = provider.ledger.predict(weighed, request.model, provider.now(), provider=local.kind)
     answer = _make_answer(provider, request, weighed, options)

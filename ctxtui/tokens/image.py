@@ -83,10 +83,7 @@ def _count_patches(width: int, height: int, edge: int) -> int:
 
 
 def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
-    """Size at which Anthropic reads an image.
-
-    The largest of the same shape within the rule's limits.
-    """
+    """Size at which Anthropic reads an image: the largest of its shape within the rule's limits."""
 
     def fits(w: int, h: int) -> bool:
         edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS

@@ -1,4 +1,4 @@
-"""Cached tokens after a call, also if its provider reports no writes (Copilot's chat API passes only reads on)."""
+"""Cached tokens after a call, also if its provider reports no writes (Copilot's chat API)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Caches without markers.
+"""Caches without markers: they read the longest recent prefix, in steps.
 
-The longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM).
+OpenAI before 5.6, DeepSeek and vLLM have such caches.
 """
 
 from __future__ import annotations

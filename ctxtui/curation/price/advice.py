@@ -40,7 +40,7 @@ def best_moment(tag: PriceTag) -> ApplyMoment | None:
 
 
 def savings_over(tag: PriceTag, horizon: int) -> float | None:
-    """USD that the next `horizon` calls save (negative: cost more) if the edits are applied at the best moment.
+    """USD that the next `horizon` calls save (negative: cost) if applied at the best moment.
 
     None without a known price.
     """

@@ -185,7 +185,7 @@ def side_of_place(place: Place) -> str:
 
 
 def is_kept_apart(applied: Applied, position: int) -> bool:
-    """Whether the raw message that begins at `position` still follows one of the same side, as in the recording."""
+    """Whether the raw message at `position` still follows one of the same side, as recorded."""
     context = applied.context
     if not position or is_removed(applied, position - 1):
         return False

@@ -1,6 +1,6 @@
 """Google's generateContent, streamGenerateContent and countTokens: requests in, answers out.
 
-`http.google_paths` calls `refused`, then `generate` or `count_tokens`. Source: facts §12.
+`http.google_paths` calls `refused`, then `generate` or `count_tokens`.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _make_usage(
     thoughts = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
     blocks = [make(part_kind(part), part) for part in parts if not part.get("thought")]
     output = output_tokens(model.id, blocks)
-    # Zeros are left out (facts §12).
+    # Zeros are left out.
     figures = {
         "promptTokenCount": outcome.total,
         "candidatesTokenCount": output,
