@@ -272,7 +272,7 @@ def _affects_changes(context: Context, applied: Applied, length: int, rules: Pro
 
     It may if it belongs to a changed block or is in a system message. So may thinking, if the provider binds it to the
     blocks before it or `applied` keeps some in spite of an edit; and a call, if tool definitions are changed (`tools`).
-    A person's text may give calls back to Google that were removed for want of a signature (facts §12).
+    A person's text may give calls back to Google that were removed for want of a signature.
     """
     thinks = rules.binds_thinking or bool(applied.withheld)
     signs = context.dialect == GOOGLE and bool(applied.repairs)

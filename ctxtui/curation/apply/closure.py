@@ -218,7 +218,7 @@ class Closure:
         return index
 
     def _remove_unsigned_calls(self, touched: set[int]) -> None:
-        """Remove calls whose signature was in a removed call (facts §12).
+        """Remove calls whose signature was in a removed call.
 
         Only calls since the user's last text count.
         """

@@ -206,7 +206,7 @@ def _needs_end(context: Context, items: Sequence[Item], before: Message | None, 
     if last.place.role not in ASSISTANT and not is_result(last.block.kind):
         return False
     if context.dialect == GOOGLE and any(is_call(item.block.kind) for item in items):
-        # Calls since the user's last words must be signed (facts §12); a signature is its own session's.
+        # Calls since the user's last words must be signed; a signature is its own session's.
         return True
     if last.place.role in ASSISTANT:
         return (before is None or before.role not in ASSISTANT) if after is None else after.role != "user"

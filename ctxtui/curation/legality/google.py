@@ -1,7 +1,4 @@
-"""Checks a request body against the rules of Google's generateContent.
-
-Source: facts §12, and the API's own answers.
-"""
+"""Checks a request body against the rules of Google's generateContent, as its answers show them."""
 
 from __future__ import annotations
 

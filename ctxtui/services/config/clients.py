@@ -63,8 +63,8 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `named_for`: tests whether a project's folder belongs to a directory.
     - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
     - `named_in`: returns the file that names the directory of a recording.
-    - `told_in`: a file in the project's folder that names the directory; "": the recording names it.
-    - `began_by`: a recording whose head has this member is a part of another session.
+    - `directory_file`: a file in the project's folder that names the directory; "": the recording names it.
+    - `parent_member`: a recording whose head has this JSON member is a part of another session.
     - `projects`: a file whose table ``projects`` has directories as keys.
     - `plain`: every text in a recording is a JSON string.
     - `whole_since`: the first version whose recordings hold whole requests.
@@ -81,8 +81,8 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     named_for: Callable[[str, Path], bool] = _names_nothing
     worktree_of: Callable[[str, Path], bool] = _names_nothing
     named_in: Callable[[Path], Path] = _is_itself
-    told_in: str = ""
-    began_by: str = ""
+    directory_file: str = ""
+    parent_member: str = ""
     projects: Callable[[Env], Path] | None = None
     plain: bool = False
     whole_since: tuple[int, int, int] | None = None
@@ -93,7 +93,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     @property
     def by_project(self) -> bool:
         """Whether the folder at the first wildcard of its places is a project's."""
-        return self.named_for is not _names_nothing or bool(self.told_in)
+        return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
 def user_home(env: Env) -> Path:
@@ -268,7 +268,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(
         name="opencode", source="opencode", places=_opencode_places, variables=("XDG_DATA_HOME", "OPENCODE_DB"),
-        copies=True, began_by="parentID", commands=frozenset({"opencode"}), packages=("opencode-ai",),
+        copies=True, parent_member="parentID", commands=frozenset({"opencode"}), packages=("opencode-ai",),
     ),
     KnownClient(
         name="pi", source="pi", places=_pi_places, variables=("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
@@ -276,7 +276,8 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(
         name="gemini-cli", source="gemini cli", places=_gemini_cli_places, variables=("GEMINI_CLI_HOME",), copies=True,
-        named_for=_is_gemini_folder, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
+        named_for=_is_gemini_folder, directory_file=".project_root",
+        commands=frozenset({"gemini"}), packages=("gemini-cli",),
         projects=lambda env: _env_folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
     ),
     KnownClient(

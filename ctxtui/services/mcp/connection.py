@@ -6,7 +6,6 @@ import asyncio
 import codecs
 import os
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -105,7 +104,6 @@ class ServerConnection:
     """The connection to `server`, for one event loop.
 
     - `log`: the file for the server's standard error.
-    - `changed`: called when `state` changes.
     - `key_over_http`: headers may be sent over plain http to another machine.
 
     Cancelling a waiting call cancels it on the server too.
@@ -115,7 +113,6 @@ class ServerConnection:
         self,
         server: McpServer,
         log: Path,
-        changed: Callable[[], object] = lambda: None,
         *,
         key_over_http: bool = False,
     ) -> None:
@@ -132,7 +129,6 @@ class ServerConnection:
         """The time of the start, by the monotonic clock."""
         self._log = log
         self._sign_in_error = ""
-        self._changed = changed
         self._key_over_http = key_over_http
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -244,9 +240,7 @@ class ServerConnection:
         return f": {line}" if line else ""
 
     def _set_state(self, state: ServerState, why: str = "") -> None:
-        if (state, why) != (self.state, self.error):
-            self.state, self.error = state, why
-            self._changed()
+        self.state, self.error = state, why
 
     async def _run_server(self) -> None:
         """Run the server until it ends. The SDK's client must be entered and left in the same task."""

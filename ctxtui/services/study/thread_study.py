@@ -73,7 +73,7 @@ class ThreadStudy:
         self.refresh()
 
     @property
-    def is_short(self) -> bool:
+    def needs_refresh(self) -> bool:
         """True if the thread's number of calls changed, or it has none and is shown by its tip."""
         order = self._session.order.get(self.thread)
         return not order or len(order) != len(self.calls)

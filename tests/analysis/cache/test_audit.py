@@ -22,7 +22,7 @@ from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules, cache_rules_by_call
-from ctxtui.wire import anthropic
+from ctxtui.wire.registry import DIALECTS
 from tests.analysis.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.analysis.sessions import Script, book, thinking
 from tests.cache.bodies import Desk
@@ -476,7 +476,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
         "system": [{"type": "text", "text": "rules " * 3000, **mark}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "go on", **mark}]}],
     }
-    sent = anthropic.decode_request(json.dumps(body).encode())
+    sent = DIALECTS["anthropic"].decode_request(json.dumps(body).encode())
     script = Script(desk.model)
     script.head = script.session.tree.extend(0, sent.items)
     call = script.call(usage=Usage(write_1h=3_100, output=5))
@@ -500,7 +500,7 @@ def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) ->
     desk = Desk()
     script = Script(desk.model)
     for n, body in enumerate(bodies):
-        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        sent = DIALECTS["anthropic"].decode_request(json.dumps({"model": desk.model, **body}).encode())
         made = desk.of(sent)[0]
         outcome = desk.simulator.send(made, 1000.0 + 10 * n)
         usage = outcome.to_usage(output=5)
@@ -546,7 +546,7 @@ def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause
 def test_a_recorded_client_that_asked_aside_keeps_its_cache_warm() -> None:
     desk, script = Desk(), Script(Desk().model)
     for n, body in enumerate((request(LONG), request(LONG, "b"), request(LONG, "b", "c"))):
-        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        sent = DIALECTS["anthropic"].decode_request(json.dumps({"model": desk.model, **body}).encode())
         usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).to_usage(output=5)
         script.head = script.session.tree.extend(0, sent.items)
         call = script.call(usage=usage, after=10 if n < 2 else 500)
