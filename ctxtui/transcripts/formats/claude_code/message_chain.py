@@ -293,10 +293,7 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor.
-
-    None if there is none.
-    """
+    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up
