@@ -257,7 +257,7 @@ class Forecaster:
     def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """Features for the weights, whether the answer is taken from its report, and tokens known without weights.
+        """Features for the weights, whether the answer's report is used, and tokens that need no weights.
 
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """

@@ -223,7 +223,7 @@ def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float
 
 
 def _minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield for each call its minimum cost and the extra cost of writes that pay off for the first time."""
+    """Yield for each call its minimum cost, and the extra cost of writes that newly pay off."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:

@@ -195,7 +195,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def keeps_warm(self) -> bool:
-        """Whether ctxtui sent it to keep a cached prefix from expiring; it is no call of the conversation."""
+        """Whether ctxtui sent it only to keep a cached prefix from expiring."""
         return KEEP_WARM in self.extra
 
     @property
@@ -211,7 +211,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def count(self) -> int:
-        """Number of calls that it counts for: 1, or for a sum the calls without a record of their own (0: unknown)."""
+        """Number of calls that it counts for: 1, or for a sum those without a record (0: unknown)."""
         if not self.is_sum:
             return 1
         count = self.extra[SUM]

@@ -108,7 +108,7 @@ class MaskingRules(Struct, frozen=True):
 
 
 def parse_masks(text: str, structure: str = "") -> MaskingRules:
-    """Parse a TOML text of rules (``keys``, ``[[members]]`` and ``[[mask]]``) and the TOML of the structure.
+    """Parse TOML texts of rules (``keys``, ``[[members]]``, ``[[mask]]``) and of the structure.
 
     Raises `KeyError` on an unknown check.
     """

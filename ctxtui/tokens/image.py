@@ -110,7 +110,7 @@ def _count_tiles(width: int, height: int) -> int:
 
 
 def parse_image_rule(text: str) -> ImageRule:
-    """Parse a rule written as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000`` or ``flat 258``.
+    """Parse a rule such as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000``, ``flat 258``.
 
     Raises `ValueError` for anything else.
     """

@@ -170,7 +170,7 @@ def _make_trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome
 
 
 def _assumed_life(call: Call) -> str:
-    """Lifetime that the client is assumed to request if its markers are not recorded ("": the default)."""
+    """Lifetime that a client without recorded markers is assumed to request ("": the default)."""
     return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 

@@ -37,7 +37,7 @@ class Lifetime(NamedTuple):
 
 
 class BlockLifetimes:
-    """The calls (from 0) of one thread that held each block, and the first call that answered with it.
+    """For each block, the calls (from 0) of a thread that held it, and the first that answered with it.
 
     `advance` follows the thread; a call takes time for the blocks that it added and removed. Blocks are numbered and
     their data is in columns, because a long session has a million.

@@ -108,7 +108,7 @@ def make_sketch(text: str) -> Sketch | None:
 
 
 def containment(text: str, other_text: str) -> tuple[float, float]:
-    """For each text, the share of its significant lines that the other has too: 0 to 1, by characters."""
+    """For each text, the share (by characters) of its significant lines that the other has."""
     text_lines, other_lines = plain_lines(text), plain_lines(other_text)
     return _contained_share(text_lines, set(other_lines)), _contained_share(other_lines, set(text_lines))
 

@@ -26,7 +26,7 @@ CallCharge = Callable[[Usage, Call], float | None]
 
 
 class EditedCalls(Struct, frozen=True):
-    """Calls as they would have been under edits, beginning with call number `first` (the thread's first is 1).
+    """Calls as they would be under edits, from call number `first` (from 1) of the thread on.
 
     Both tuples have one entry per call. `saved` is the number of tokens freed, `more` the extra cost in USD (negative
     if the call would have cost less, None if unknown). `more` is empty if costs are not computed.

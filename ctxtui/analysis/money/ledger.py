@@ -204,7 +204,7 @@ class CostLedger:
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
-        """USD that the block of `node` with its `tokens` cost over the first `calls` calls, in all positions.
+        """USD that the block of `node` with its `tokens` cost in the first `calls` calls.
 
         Written once as an answer, then part of every context that held it. None until the first call that held it, or
         answered with it, is added.

@@ -197,7 +197,7 @@ def _sample_calls(calls: int, done: int) -> Iterable[int]:
 
 
 def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:
-    """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
+    """Yield the clearings at call `index` of all `results` from a depth on, the deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)

@@ -54,7 +54,7 @@ class Statement(Struct, kw_only=True):
 
     @property
     def times(self) -> list[Latency]:
-        """Duration of calls, by size of context; without requests for an answer of a token that kept caches warm."""
+        """Duration of calls by size of context, without requests that only kept caches warm."""
         return latencies([call for call in self.calls if not call.keeps_warm])
 
     def add_statement(self, statement: Statement, prefix: str = "") -> None:

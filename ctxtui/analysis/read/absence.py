@@ -156,7 +156,7 @@ def _is_header(tree: Tree, node: int) -> bool:
 
 
 def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the oldest results, else the oldest images, else the oldest messages, up to the missing tokens."""
+    """Check the oldest results, images or messages (in this order), up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
@@ -185,7 +185,7 @@ def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
-    """First of `nodes` whose tokens, minus `left` each, are nearest to the missing ones; and those tokens."""
+    """First of `nodes` with tokens (minus `left` each) nearest to the missing ones; and the tokens."""
     best, total, nodes_taken = 0, 0, list[int]()
     best_count = 0
     for node in nodes:

@@ -164,7 +164,7 @@ def repair(
     limits: RequestLimits = UNKNOWN_LIMITS,
     reported: Sequence[PlacedViolation] = (),
 ) -> Repair:
-    """Repair what the provider would refuse in `context` under `log`, and the faults that it `reported`."""
+    """Repair what the provider would refuse in `context` under `log`, and `reported` faults."""
     edits: list[Edit] = []
     first: list[PlacedViolation] = list(reported)
     faults = find_faults(apply(context, log, rules), limits=limits)
@@ -207,9 +207,10 @@ def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: 
 
 
 def _repair_pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove calls and answers without counterpart; without these, mend what can be.
+    """Remove calls and answers without counterpart.
 
-    Text between a call and its answer is moved after the answer, and the block that breaks the rule is removed.
+    If there are none, text between a call and its answer is moved after the answer, and the call or answer at the
+    violation is removed.
     """
     context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
