@@ -26,7 +26,7 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded
+from ctxtui.services.lab.experiment import freeze_loaded, lab_inputs_of_session
 from ctxtui.services.lab.variants import make_variants
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import DIALECTS
@@ -94,7 +94,7 @@ def _call(name: str, sent: int, reply: int, at: float) -> Call:
 
 def seconds(session: Session, tried: Sequence[Variant]) -> float:
     """The processor time of `tried`; what is counted once and kept is no part of it."""
-    bench = bench_of_session(session, Counter(), Settings())
+    bench = lab_inputs_of_session(session, Counter(), Settings())
     # As the lab's own process does before it goes through a session.
     gc.collect()
     freeze_loaded()

@@ -38,12 +38,17 @@ def record(
         @ctxtui.record(session="my agent")          # while the function runs
         def agent(): ...
 
-    `session` names it (default: one of its own; inside another recording: that one's), and goes on where a recording
-    of that name is there; `thread` is the line of context (default: told by how a conversation begins), `tags` go with
-    it, `folder` is where its file goes (default: where ctxtui looks). ``ctxtui open SESSION`` shows it, also while it
-    grows. Nothing is changed, nobody waits, keys are written nowhere, and a fault of ctxtui's raises nothing.
+    `session` names the recording (default: a new name; inside another recording: that recording's name); an existing
+    recording of that name is continued. `thread` names the line of context (default: conversations are told apart by
+    how they begin). `tags` are stored with it, `folder` is where its file is written (default: where ctxtui looks).
+    ``ctxtui open SESSION`` shows it, also while it grows. Requests are not changed or delayed, keys are not recorded,
+    and a fault in ctxtui raises nothing.
     """
-    return _in_process("record")(function, session=session, thread=thread, tags=tags, folder=folder)
+    # Imported here: reading the version should load nothing.
+    from importlib import import_module
+
+    in_process: Any = import_module("ctxtui.services.attach.in_process")
+    return in_process.record(function, session=session, thread=thread, tags=tags, folder=folder)
 
 
 def edits(session: str, thread: str = "main") -> Any:
@@ -60,10 +65,3 @@ def edits(session: str, thread: str = "main") -> Any:
     from importlib import import_module
 
     return import_module("ctxtui.services.attach.session_edits").edits(session, thread)
-
-
-def _in_process(name: str) -> Any:
-    # Imported here, by name: reading the version should load nothing.
-    from importlib import import_module
-
-    return getattr(import_module("ctxtui.services.attach.in_process"), name)

@@ -18,7 +18,7 @@ from mcp import Client, StdioServerParameters
 from ctxtui.api import curator
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
-from ctxtui.offline.local import Local, LocalModel
+from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.offline.script import parse_script
 from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
@@ -62,7 +62,7 @@ def quick(ctxtui: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: p
     @contextmanager
     def served(folder: Path, lines: Sequence[Any], *options: str) -> Iterator[dict[str, str]]:
         window = int(options[-1]) if options else 0
-        local = Local("lm studio", (LocalModel(window=window),)) if window else None
+        local = LocalServer("lm studio", (LocalModel(window=window),)) if window else None
         script = parse_script("\n".join(map(json.dumps, lines)))
         with offline(Server(Provider(playback=script), local=local)) as running:
             yield {"url": running.url, "openai_url": running.openai_url}

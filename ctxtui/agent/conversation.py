@@ -1,7 +1,4 @@
-"""The context of a hosted agent.
-
-A path in the session's tree, and its encoding as a request.
-"""
+"""The context of a hosted agent: a path in the session's tree, and its encoding as a request."""
 
 from __future__ import annotations
 
@@ -53,9 +50,8 @@ def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = Tr
     """Make an answer fit to be sent back (facts §1, §4).
 
     Left out are empty texts, thinking whose signature has not arrived, thinking with nothing after it, calls without a
-    name, and calls whose input is no JSON object (in a cut answer also calls without any input). Of an answer that was
-    not cut, dialects other than Anthropic's keep the latter: their input is a text, and the tool reports the fault to
-    the model.
+    name, calls whose input is no JSON object, and in a cut answer calls without any input. But if the answer was not
+    cut, a call with another input stays in dialects other than Anthropic's: the tool reports the fault to the model.
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
     - `cut`: the answer broke off, so its last part may be incomplete.
@@ -141,7 +137,7 @@ Returns None if nothing changes. Raises `CtxtuiError` if the edits leave nothing
 
 
 class Draft(Struct, frozen=True):
-    """A request ready to send: its exact `body`, the agent's own context and the sent one."""
+    """A request ready to send: its exact `body`, the agent's context (`raw_head`) and the sent one (`sent_head`)."""
 
     body: bytes
     raw_head: int
@@ -367,7 +363,8 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
     """The cache breakpoint of an Anthropic system text in several parts.
 
-    None for other system texts. The one at the end of a request does not help a request whose last part differs.
+    None for other system texts. A breakpoint at the end of a request does not help a request whose last system part
+    differs.
     """
     return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 

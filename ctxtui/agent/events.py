@@ -54,7 +54,7 @@ class UserSaid(Struct, frozen=True):
 
 
 class Interrupted(Struct, frozen=True):
-    """The turn must end now, because of `reason`."""
+    """The turn must end now, because of `reason` (not told if an answer is interrupted)."""
 
     reason: str = "interrupted by the user"
 

@@ -15,7 +15,7 @@ from ctxtui.wire.stream import Delta, StreamReader
 class AnswerReader(Struct):
     """Reads the answer to `draft` from bytes, split anywhere, and makes its call.
 
-    `own_id` is the call's id if the provider gives none, or one that is `known_ids`. Times are Unix seconds.
+    `own_id` is the call's id if the provider gives none, or one of `known_ids`. Times are Unix seconds.
     """
 
     draft: Draft

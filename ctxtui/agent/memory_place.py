@@ -1,7 +1,4 @@
-"""Places memory in a context.
-
-A message of its own, first or last, marked as memory and with a breakpoint.
-"""
+"""Places memory in a context: a message of its own, first or last, marked as memory and with a breakpoint."""
 
 from __future__ import annotations
 
@@ -15,20 +12,20 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.wire.speech import Attachment, user_message
+from ctxtui.wire.translate.turns import SYSTEM
 
 MARK: Final = "memory"
 """The mark (`Place.mark`) of memory blocks."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-_SYSTEM: Final = frozenset({"system", "developer"})
 
 
 class MemoryPlace(Struct, frozen=True):
     """The `texts` of memory and their position in the context.
 
     - `first`: before the conversation; otherwise after the last user message.
-    - `marker`: a member of a block that asks the provider to cache up to them (None: it does not).
+    - `marker`: the member of a block that asks the provider to cache up to it (None: no block gets one).
     - `binds`: thinking is bound to what precedes it, and is dropped when that changes.
-    - `stable`: so many texts at the beginning seldom change.
+    - `stable`: number of texts at the beginning that seldom change.
     """
 
     texts: tuple[str, ...] = ()
@@ -55,11 +52,8 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
 
 
 def _is_conversation(item: Item) -> bool:
-    """Whether the conversation begins here.
-
-    After tools and system texts, also those that are messages.
-    """
-    return item.place.section == "messages" and item.place.role not in _SYSTEM
+    """Whether `item` belongs to the conversation: neither a tool nor a system text, which may be a message, too."""
+    return item.place.section == "messages" and item.place.role not in SYSTEM
 
 
 def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> list[Item]:

@@ -1,7 +1,4 @@
-"""Replays pending events of a conversation.
-
-User messages, results, the received part of an answer.
-"""
+"""Replays pending events of a conversation: user messages, results, the received part of an answer."""
 
 from __future__ import annotations
 
@@ -112,8 +109,9 @@ class Replay:
             model=talk.model,
             own_id=self._own_id,
             started=float(at),
+            attempt=attempt,
+            known_ids=self._known_ids,
         )
-        self.exchange.attempt, self.exchange.known_ids = attempt, self._known_ids
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context.
@@ -129,6 +127,6 @@ class Replay:
         return exchange.make_call(response, self.conversation.head, exchange.first_byte, BROKEN_OFF)
 
 
-def _decode_result(id_: str, text: str, wrong: bool, images: Iterable[Iterable[str]] = ()) -> Result:
+def _decode_result(id_: str, text: str, is_error: bool, images: Iterable[Iterable[str]] = ()) -> Result:
     """Decode a result; older records have no images."""
-    return Result(id_, "", text, wrong, tuple(ResultImage(*image) for image in images))
+    return Result(id_, "", text, is_error, tuple(ResultImage(*image) for image in images))

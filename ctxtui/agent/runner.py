@@ -25,15 +25,11 @@ from ctxtui.wire.speech import Attachment, Result
 from ctxtui.wire.sse import EventParser
 
 
-class ProviderLine(Protocol):
-    """A connection to a provider."""
-
-    @property
-    def name(self) -> str:
-        """The provider's name."""
+class BodySender(Protocol):
+    """A connection to a provider (`providers.sdk_client.SdkClient`)."""
 
     def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """Yield the bytes of the answer's event stream as they arrive. Raises `ProviderError`."""
+        """Yield the bytes of the answer to `body` as they arrive. Raises `ProviderError`."""
 
 
 class Tools(Protocol):
@@ -57,11 +53,10 @@ async def _assume_recorded(_: float) -> bool:
 
 
 async def _do_nothing() -> None:
-    """Do nothing."""
+    pass
 
 
 async def _attach_nothing(_: str) -> Sequence[Attachment]:
-    """Attach nothing to a message."""
     return ()
 
 
@@ -89,9 +84,7 @@ class Surroundings(Struct, kw_only=True):
 class Runner:
     """Runs the turns of `conversation` with `line` and `tools`. User actions go to `feed`."""
 
-    def __init__(
-        self, conversation: Conversation, tools: Tools, line: ProviderLine, surroundings: Surroundings
-    ) -> None:
+    def __init__(self, conversation: Conversation, tools: Tools, line: BodySender, surroundings: Surroundings) -> None:
         self.conversation = conversation
         self.tools = tools
         self.line = line
@@ -287,8 +280,8 @@ class Runner:
     def _handle_end(self, exchange: AnswerReader, *, cut: bool) -> None:
         response = exchange.response
         # An answer that reached its limit may end in the middle of a call.
-        short = cut or response.stop_reason in _LIMIT_REASONS
-        settled = self.conversation.add_answer(response, cut=short)
+        is_incomplete = cut or response.stop_reason in _LIMIT_REASONS
+        settled = self.conversation.add_answer(response, cut=is_incomplete)
         head, error = self.conversation.head, "interrupted" if cut else ""
         call = exchange.make_call(response, head, self._around.clock(), error)
         self._around.tell(progress.CallEnded(call, head, cut))
@@ -316,13 +309,6 @@ _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "t
 def _is_transient(error: str) -> bool:
     """Whether an error inside a stream is worth a retry."""
     return any(word in error.lower() for word in _TRANSIENT_ERRORS)
-
-
-class BodySender(Protocol):
-    """Sends a body and yields the bytes of the answer (`providers.sdk_client.SdkClient`)."""
-
-    def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """Yield the bytes of the answer to `body` as they arrive. Raises `ProviderError`."""
 
 
 async def send_once(line: BodySender, dialect: str, body: bytes) -> Response:

@@ -1,7 +1,4 @@
-"""The turn machine: state and event in, state and commands out.
-
-Pure, without clock, network or files.
-"""
+"""The turn machine: from a state and an event, the next state and commands. It uses no clock, network or files."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Analysis of a recorded session: the figures of each call, forecasts of its input, and their audit."""
+"""Analysis of a recorded session: figures of each call, forecasts of its input, their audit."""

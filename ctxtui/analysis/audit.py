@@ -1,7 +1,7 @@
 """The audit: compares forecasts of each call's input, made from earlier calls, with reports.
 
 ``ctxtui audit`` prints its rows; the inspector shows how often forecasts were right. A large error gets a cause, by the
-checks in `_CHECKS`. Source: design §1.
+checks in `_CHECKS`.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class CallsBefore:
         self._left: dict[int, Call] = {}
 
     def add(self, call: Call) -> None:
-        """Remember `call`."""
+        """Remember `call` if it used the cache, as its report says."""
         if call.usage is not None and call.usage.cache_read + call.usage.cache_write:
             self._left[call.usage.cache_read + call.usage.cache_write] = call
 
@@ -203,8 +203,8 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
     - `reported`: the reported input.
     - `new_predicted`, `new_reported`: the tokens beyond the report of the call whose context this one extends;
       `new_reported` is negative if content was removed.
-    - `cause`: explains an error; "" if there is none.
-    - `follows_user`: a person wrote before the call; otherwise it continues from tool results.
+    - `cause`: explains an error above `MAX_ERROR_SHARE`; "" if it is smaller.
+    - `follows_user`: the user wrote before the call; otherwise it continues from tool results.
     """
 
     thread: str
@@ -220,11 +220,10 @@ class AuditedCall(Struct, frozen=True, kw_only=True):
 
 
 def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> list[AuditedCall]:
-    """Audit every call with a report except the first of each thread, in recorded order.
+    """Audit every call with a report except the first one of each thread, in recorded order.
 
     Each call is forecast from earlier calls only, then its report is learned. Everything in `book` must be counted.
-    `card` gives other facts about a model than the book's (None: the book's); the models must be counted in the same
-    way.
+    `card` gives other facts about a model than the book's, for benchmarks; it must count in the same way.
     """
     session = book.session
     forecaster = Forecaster(session, book.cumulated, card or book.card)
@@ -293,10 +292,10 @@ def percentile(values: Iterable[float], share: float) -> float | None:
     ordered = sorted(values)
     if not ordered:
         return None
-    place = share / 100 * (len(ordered) - 1)
-    low = int(place)
+    position = share / 100 * (len(ordered) - 1)
+    low = int(position)
     high = min(low + 1, len(ordered) - 1)
-    return round(ordered[low] + (ordered[high] - ordered[low]) * (place - low), 3)
+    return round(ordered[low] + (ordered[high] - ordered[low]) * (position - low), 3)
 
 
 class ForecastRecord(Sequence[tuple[int, int]]):
@@ -336,7 +335,7 @@ class ForecastRecord(Sequence[tuple[int, int]]):
 def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
     """Compare the forecasts of a thread's `calls` with their reports.
 
-    Calls not learnt yet have none.
+    A call whose report is not learned yet counts as one without a forecast.
     """
     record = ForecastRecord()
     for call in calls:

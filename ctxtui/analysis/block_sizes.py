@@ -23,44 +23,44 @@ class BlockSizes:
         self._weights = book.weights(model)
         self._measure = book.measure(model)
         self._strips = book.card(model).strips_thinking
-        self._own: list[int] = []
-        self._known: dict[str, int] = {}
-        self._asked = 0
+        self._tokens: list[int] = []
+        self._by_digest: dict[str, int] = {}
+        self._person_position = 0
         self._sum = 0
         self.grow()
 
     @property
     def person_position(self) -> int:
         """Position of the last user message if the provider drops thinking before it; else 0."""
-        return self._asked
+        return self._person_position
 
     def grow(self) -> None:
         """Count the blocks added to the context since the last call."""
         items = self._context.items
-        for position in range(len(self._own), len(items)):
-            self._own.append(self.block_tokens(items[position].block))
-            self._sum += self._own[-1]
+        for position in range(len(self._tokens), len(items)):
+            self._tokens.append(self.block_tokens(items[position].block))
+            self._sum += self._tokens[-1]
         if self._strips:
             tree = self._context.tree
             start = tree[self._context.head].turn_start
-            self._asked = tree[start].depth - 1 if start != ROOT else 0
+            self._person_position = tree[start].depth - 1 if start != ROOT else 0
 
     def block_tokens(self, block: Block) -> int:
         """Tokens of any block; headers count with the next block."""
         if block.kind == HEADER:
             return 0
-        tokens = self._known.get(block.digest)
+        tokens = self._by_digest.get(block.digest)
         if tokens is None:
-            tokens = self._known[block.digest] = round(weigh(self._measure(block), self._weights))
+            tokens = self._by_digest[block.digest] = round(weigh(self._measure(block), self._weights))
         return tokens
 
     @property
     def total(self) -> int:
         """Tokens of all blocks that are read."""
-        if not self._asked:
+        if not self._person_position:
             return self._sum
-        stripped = (p for p in self._context.thinking if p < self._asked)
-        return self._sum - sum(self._own[p] for p in stripped)
+        stripped = (p for p in self._context.thinking if p < self._person_position)
+        return self._sum - sum(self._tokens[p] for p in stripped)
 
     def stripped_tokens(self, before: int, positions: Container[int]) -> int:
         """Tokens of thinking at `positions` that the provider drops since the last turn began.
@@ -68,11 +68,11 @@ class BlockSizes:
         `before` is the `person_position` of the turn before.
         """
         thinking = self._context.thinking
-        newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._asked)]
-        return sum(self._own[position] for position in newly_stripped if position in positions)
+        newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._person_position)]
+        return sum(self._tokens[position] for position in newly_stripped if position in positions)
 
     def tokens_at(self, position: int) -> int:
         """Tokens of the block at a raw position; 0 for thinking that the provider removes."""
-        if position < self._asked and self._context.items[position].block.kind in THINKING:
+        if position < self._person_position and self._context.items[position].block.kind in THINKING:
             return 0
-        return self._own[position]
+        return self._tokens[position]

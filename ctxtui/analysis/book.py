@@ -30,10 +30,13 @@ from ctxtui.tokens.weights import Weights, half_interval, is_exact
 _THINKING: Final = INDEX["thinking"]
 
 Measure = Callable[[ModelCard], Callable[[Block], Features]]
-"""Gives, for a model, the function that counts one block's raw features."""
+"""Builds the function that counts a block's raw features as a model does."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
-"""Gives, for a model, the function that splits a node's block into labelled segments; empty if no rule applies."""
+"""Builds the function that splits a node's block into labelled segments, counted as a model does.
+
+It returns no segments if no rule applies.
+"""
 
 
 class Book:
@@ -64,7 +67,7 @@ class Book:
         self._weights: dict[str, Weights] = {}
         self._cumulated: dict[Counting, Cumulated] = {}
         self._by_model: dict[str, Cumulated] = {}
-        """The same by model, a faster lookup: several are made per call."""
+        """The same objects by model: `cumulated` is called several times per call, and this lookup is faster."""
         self._reported = ReportedThinking(session)
         self._learning = ForecastLearner(session, self.cumulated, self.card)
         self._summed: tuple[tuple[int, str, int], tuple[int, ...]] | None = None
@@ -83,7 +86,7 @@ class Book:
         return all(self.cumulated(model).done == node_count for model in self.models) and self._learning.is_settled
 
     def card(self, model: str) -> ModelCard:
-        """Facts about `model`; an unknown one has an estimate's card."""
+        """Facts about `model`; estimates for a model that the table does not have."""
         card = self._cards.get(model)
         if card is None:
             card = self._cards.setdefault(model, self._table.card(model))
@@ -107,15 +110,15 @@ class Book:
         cumulated = by_model.get(model)
         if cumulated is None:
             card = self.card(model)
-            ways = self._cumulated
-            cumulated = ways.get(card.counting)
+            cumulated = self._cumulated.get(card.counting)
             if cumulated is None:
                 # Two threads may get here at once; setdefault gives both the same object.
-                cumulated = ways.setdefault(card.counting, self._new_cumulated(card, self._reported))
+                cumulated = self._cumulated.setdefault(card.counting, self._new_cumulated(card))
             by_model[model] = cumulated
         return cumulated
 
-    def _new_cumulated(self, card: ModelCard, reported: ReportedThinking) -> Cumulated:
+    def _new_cumulated(self, card: ModelCard) -> Cumulated:
+        reported = self._reported
         return Cumulated(
             self.session.tree, self._measure(card), self._label_splitter(card), reported.tokens, reported.alike
         )
@@ -161,22 +164,27 @@ class Book:
 
         For nodes that belong to no call yet.
         """
-        for way in {id(way): way for way in map(self.cumulated, self.models)}.values():
-            way.advance(limit)
+        for cumulated in self._cumulated_of_models():
+            cumulated.advance(limit)
+
+    def _cumulated_of_models(self) -> list[Cumulated]:
+        """Running features of the session's models; models that count alike share one object."""
+        return list({id(cumulated): cumulated for cumulated in map(self.cumulated, self.models)}.values())
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model, and learn from the reports that this allows.
+        """Count up to `limit` further nodes for every model (None: all of them).
 
-        Returns (nodes counted, nodes in all). Once all are counted, the weights are updated if enough was learnt.
+        Reports of counted contexts are learnt from. Returns (nodes counted, nodes in all). Once all are counted, the
+        weights are updated if enough was learnt.
         """
-        ways = {id(way): way for way in (self.cumulated(model) for model in self.models)}
+        counts = self._cumulated_of_models()
         first = self._reported.advance()
         if first is not None:
-            for way in ways.values():
-                way.revise(first)
+            for cumulated in counts:
+                cumulated.revise(first)
             # Increment last, so that sums made by another thread meanwhile are stale.
-            self.version += any(way.is_counted(first) for way in ways.values())
-        done = min(way.advance(limit) for way in ways.values())
+            self.version += any(cumulated.is_counted(first) for cumulated in counts)
+        done = min(cumulated.advance(limit) for cumulated in counts)
         self._learning.advance()
         if done == len(self.session.tree):
             self._publish_weights(all_there_is=False)
@@ -201,15 +209,10 @@ class Book:
         """Forecast of each call whose report was learned from, by call id."""
         return self._learning.forecasts
 
-    @property
-    def forecast_count(self) -> int:
-        """Number of `forecasts`."""
-        return len(self._learning.forecasts)
-
     def forecast(self, call: Call) -> Forecast | None:
         """Forecast the input of `call` from everything learnt.
 
-        None if it extends no call with a report. Raises `IndexError` while its context is not counted.
+        None before the first report of its thread. Raises `IndexError` while its context is not counted.
         """
         return self._learning.forecaster.forecast(call)
 
@@ -289,9 +292,9 @@ class Book:
             return
         self._reported.tokens[node] = reported
         # Another book of this session may have made the node, so that it is already counted.
-        counted = [way for way in self._cumulated.values() if way.is_counted(node)]
-        for way in counted:
-            way.revise(node)
+        counted = [cumulated for cumulated in self._cumulated.values() if cumulated.is_counted(node)]
+        for cumulated in counted:
+            cumulated.revise(node)
         self.version += bool(counted)
 
     def is_reported(self, node: int) -> bool:
@@ -317,7 +320,7 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """First call with a report in an epoch of a thread, else the first with the client's own estimate.
+        """First call of an epoch of a thread with a report, else the first with the client's estimate.
 
         None if no call has either.
         """

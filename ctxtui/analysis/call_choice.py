@@ -1,6 +1,6 @@
-"""Selects the call for a command or screen.
+"""Selects the call for a command or screen by thread and number.
 
-By thread and number, by default the main thread's last.
+The default is the main thread's last call.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """Select call `number` (0: the last) of `thread` ("": the main one, or the first that has calls).
+    """Select call `number` (0: the last) of `thread` ("": the main one, or the first with calls).
 
     With `after`, selects the call that is still to be made, whatever the number. A thread without calls has one that is
     not sent yet: the context at its tip. Raises `NotFound`.
@@ -56,7 +56,8 @@ def _default_thread(session: Session) -> str:
 def unsent_call(session: Session, thread: str) -> Call | None:
     """The call that is still to be made in `thread`, with everything after the last answer.
 
-    None if nothing but parts of answers is new since then, or if the context at the tip does not continue it.
+    None if nothing but parts of answers is new since then, if the context at the tip does not continue it, or if no
+    call was made yet.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:

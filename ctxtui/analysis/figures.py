@@ -1,8 +1,8 @@
 """Figures of a call: composition, not recorded, residual. Used by every screen and by ``show --json``.
 
 Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to
-the category's figure, and blocks + residual = the call's context tokens (law 7), because a block's tokens are the
-difference of two rounded running sums.
+the category's figure, and the call's context tokens are the sum of blocks, unrecorded input and residual. A block's
+tokens are the difference of two rounded running sums.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class CallFigures(Struct, frozen=True, kw_only=True):
     """Size of a call's context, in tokens.
 
     - `context_tokens`: the size of the whole context; `lo` to `hi` is its 90 % interval.
-    - `method`: where the size is from: ``reported`` (the provider's report); ``calibrated`` or ``guessed`` (the
-      recording's estimate, or the forecast from an earlier report, once enough reports were learned or before);
-      ``exact`` (the sum of blocks that are all counted exactly).
+    - `method`: where the size is from. ``reported``: the provider's report. ``exact``: the sum of blocks that are all
+      counted exactly. Otherwise it is an estimate (the recording's, a forecast, or the sum of blocks): ``calibrated``
+      if enough reports were learned, else ``guessed``.
     - `categories`: tokens of each non-empty category, in prompt order.
     - `not_recorded`: input that the recording lacks; None if nothing is lacking, or if it cannot be inferred yet.
     - `attached`: input that the client attached again after a compaction.
@@ -56,7 +56,7 @@ class CallFigures(Struct, frozen=True, kw_only=True):
 
 
 def uncounted_figures(call: Call) -> CallFigures:
-    """Figures of a call whose context has blocks without a count, or absent blocks not determined yet."""
+    """Figures of a call with uncounted blocks, or while it is unknown which blocks were read."""
     total = call.usage.input if call.usage and not call.is_sum else 0
     return CallFigures(
         context_tokens=total,
@@ -238,11 +238,11 @@ def estimate_method(book: Book, model: str) -> str:
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks (design §2).
+    """Tokens that the provider read but the recording lacks.
 
     Those attached again are not included. They are inferred once per epoch, from the first call of the epoch that has a
-    report, or else from the recording's estimate; again if a server-side tool added something. None if system prompt
-    and tools are recorded, or while nothing can be inferred.
+    report, or else from the recording's estimate; again if a server-side tool added something. None if nothing lacks,
+    or while nothing can be inferred.
     """
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
@@ -259,10 +259,7 @@ def reattached_tokens(book: Book, call: Call) -> int:
 
 
 def unrecorded_tokens(book: Book, call: Call) -> int:
-    """Everything missing from the recording of `call`'s context.
-
-    Not recorded and attached again.
-    """
+    """Tokens that the recorded context of `call` lacks: not recorded, or attached again."""
     return (not_recorded_tokens(book, call) or 0) + reattached_tokens(book, call)
 
 

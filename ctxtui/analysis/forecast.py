@@ -39,7 +39,25 @@ _MAX_SHARE_LEFT: Final = 0.75
 """A report below this share of a request's texts shows that a part of it was removed ..."""
 _MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
-TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
+_TYPICAL: Final = (
+    -2.0,
+    -1.2,
+    -0.8,
+    -0.5,
+    -0.35,
+    -0.25,
+    -0.15,
+    -0.1,
+    0.0,
+    0.1,
+    0.2,
+    0.3,
+    0.45,
+    0.7,
+    1.1,
+    1.6,
+    3.0,
+)
 """Errors, in deviations, of other sessions: the basis of intervals until a session has its own."""
 
 
@@ -88,10 +106,10 @@ class Forecaster:
         self._card = card
         self._calibrations: dict[TokenizerKey, Calibration] = {}
         self._wholes: dict[TokenizerKey, Calibration] = {}
-        # The same by model, so that the card is not read again for each call.
+        # The same objects by model, so that the card is not read again for each call.
         self._by_model: dict[str, Calibration] = {}
         self._wholes_by_model: dict[str, Calibration] = {}
-        self._errors = defaultdict[str, Errors](partial(Errors, TYPICAL))
+        self._errors = defaultdict[str, Errors](partial(Errors, _TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
         self._carried = defaultdict[str, CarriedReasoning](CarriedReasoning)
@@ -100,11 +118,6 @@ class Forecaster:
     def is_settled(self) -> bool:
         """Whether all learnt calls are still unchanged in the session."""
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
-
-    @property
-    def learnt_ids(self) -> set[str]:
-        """Ids of the calls whose reports were learnt, except those whose context a later call also has."""
-        return {id_ for lineage in list(self._lineages.values()) for id_ in lineage.ids}
 
     def calibration(self, model: str) -> Calibration:
         """Calibration for `model`, shared by models that count alike.
@@ -128,9 +141,9 @@ class Forecaster:
 
     @property
     def carrying(self) -> dict[str, bool]:
-        """False by model whose reported reasoning does not count in later input.
+        """False by model for the models whose reported reasoning does not count in later input.
 
-        Other models are left out.
+        No other models.
         """
         return {model: False for model, carried in list(self._carried.items()) if not carried.is_carried}
 
@@ -244,7 +257,7 @@ class Forecaster:
     def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """Features for the weights, whether the answer is taken from its report, and tokens known without weights.
+        """Features for the weights, whether the answer's report is used, and tokens that need no weights.
 
         `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
@@ -297,9 +310,9 @@ class Forecaster:
 
 
 def is_informative(forecast: Forecast, reported: int) -> bool:
-    """Whether the report is informative about weights.
+    """Whether a report says something about weights.
 
-    That is, no content was removed, no image was added, and the model is the same.
+    It does if no content was removed, no image was added, and the model is the same.
     """
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model

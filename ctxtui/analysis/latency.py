@@ -13,7 +13,7 @@ SIZE_STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
 
 
 class Latency(NamedTuple):
-    """Calls with a context of `low` to `high` tokens (None: no limit).
+    """Calls with a context of at least `low` and less than `high` tokens (None: no limit).
 
     `calls` counts those with times; `took` and `first_token` are median seconds (None: not recorded), `output`
     the median tokens of their answers.

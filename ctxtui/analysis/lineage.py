@@ -11,17 +11,17 @@ from typing import Final
 
 from msgspec import Struct
 
+from ctxtui.cache.prefix_key import is_from_person
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call, answer_nodes_in, answer_path
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
 from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 
 _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
-_PERSON_ROLES: Final = frozenset({"user", "human"})
 
 _MIN_CUMULATED: Final = 40
 """Number of blocks from which running counts are faster than a sum."""
@@ -65,10 +65,7 @@ class LineageStep(Struct, frozen=True, kw_only=True):
 
 
 class _Thoughts(Struct, frozen=True):
-    """Thinking in a context since a person's last message.
-
-    Counted features, and reported tokens.
-    """
+    """Thinking since a person's last message: counted features, and reported tokens."""
 
     features: Features = NOTHING
     tokens: int = 0
@@ -78,7 +75,7 @@ _NO_THOUGHTS: Final = _Thoughts()
 
 
 class Lineage:
-    """Calls of one thread that have a report, by the tree nodes where their contexts and answers end."""
+    """Calls of a thread with a report, by the tree nodes where their contexts and answers end."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -89,7 +86,7 @@ class Lineage:
     def step_to(self, call: Call, counts: Cumulated) -> LineageStep | None:
         """Step to `call` from the call that it extends, by `counts`.
 
-        None before a call with a report. Raises `IndexError` while the context is not counted.
+        None before the first call with a report. Raises `IndexError` while the context is not counted.
         """
         if self._last is None:
             return None
@@ -121,11 +118,6 @@ class Lineage:
     def is_unchanged_in(self, calls: Mapping[str, Call]) -> bool:
         """Whether all remembered calls are unchanged in `calls`."""
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
-
-    @property
-    def ids(self) -> set[str]:
-        """Ids of the calls remembered at the end of a context or answer."""
-        return {call.id for call in list(self._heads.values())}
 
     def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
         """Features of the blocks `nodes`, which follow `start`."""
@@ -177,22 +169,12 @@ class Lineage:
             added=self._sum_features(counts, start, nodes),
             lost=self._sum_features(counts, start, lost_nodes),
             stale=self._find_stale_thinking(counts, start, base.sent_head),
-            person_wrote=sum(map(_is_from_person, map(tree.__getitem__, nodes)))
-            > sum(map(_is_from_person, map(tree.__getitem__, lost_nodes))),
+            person_wrote=sum(map(is_from_person, map(tree.__getitem__, nodes)))
+            > sum(map(is_from_person, map(tree.__getitem__, lost_nodes))),
             earlier=thoughts.features,
             earlier_tokens=thoughts.tokens,
             nodes=tuple(nodes),
         )
-
-
-def _is_from_person(node: Node) -> bool:
-    """Whether `node` is content from a person: not a result, and not marked as the client's.
-
-    Next to a tool result it opens no turn, but thinking before it is stripped all the same.
-    """
-    place = node.place
-    spoken = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
-    return spoken and node.block.kind != HEADER and node.category != _RESULT
 
 
 def _sum_parts(parts: Sequence[Features]) -> Features:
@@ -202,5 +184,5 @@ def _sum_parts(parts: Sequence[Features]) -> Features:
 
 
 def _absolute_size(features: Features) -> float:
-    """Sum of the first seven features (sizes of texts, ciphers and images), each without its sign."""
+    """Sum of the first seven features (sizes of texts, ciphers and images) without their signs."""
     return sum(map(abs, features[:7]))

@@ -25,7 +25,7 @@ from ctxtui.wire.translate.anthropic import is_signed
 
 
 def count_request(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
-    """Count the request after `call` (or in its place) under `applied`, by the session's weights.
+    """Count the request after `call` (or in its place) under `applied`, by session weights.
 
     The client's additions and the residual are those of `call`. `measure` counts blocks that no context has yet
     (None: as the book does). Raises `IndexError` while the context is not counted.
@@ -97,7 +97,7 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
 
 
 def omitted_positions(context: Context) -> list[int]:
-    """Positions that a request built from a transcript leaves out because the provider would refuse them.
+    """Positions that a request from a transcript leaves out, because the provider refuses them.
 
     These are unanswered calls, and in Anthropic's dialect thinking without a signature.
     """

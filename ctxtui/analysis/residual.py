@@ -1,7 +1,4 @@
-"""The residual of a call.
-
-Its size, the steps in which it grew, and the likely cause of each.
-"""
+"""The residual of a call: its size, the steps in which it grew, and their likely causes."""
 
 from __future__ import annotations
 
@@ -129,7 +126,7 @@ FEWER_TEXT: Final = "tokens by which the counted blocks exceed the report"
 class ResidualPart(Struct, frozen=True):
     """`tokens` of a residual from one likely `cause`, in `steps` steps.
 
-    Most came with the report of call `since`.
+    The largest came with the report of `since`.
     """
 
     since: int
@@ -151,7 +148,7 @@ class Residual(Struct, frozen=True):
 
     - `what`: describes them.
     - `cause`: the likely cause, as part of a sentence.
-    - `since`: the number of the call whose report brought most of them.
+    - `since`: the number of the call whose report brought the largest step, of the main cause if there are `parts`.
     - `parts`: the main causes; `smaller`: number of other steps.
     """
 

@@ -137,7 +137,7 @@ class RunningTotals:
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Reason why the block of `node` is absent from the context `head`, by its report.
+        """Why the block of `node` is absent from the context `head`, by a report.
 
         None if it is present.
         """
@@ -151,7 +151,7 @@ class RunningTotals:
         return self._sent_reader(head)(node)
 
     def read_tokens(self, head: int, node: int) -> int:
-        """Tokens that the provider reads of the context `head` up to and including `node` on its path."""
+        """Tokens that the provider reads of the context `head` up to and including `node`."""
         return self.token_reader(head)(node)
 
     def token_reader(self, head: int) -> Callable[[int], int]:
@@ -182,7 +182,7 @@ class RunningTotals:
         return last[2]
 
     def _sent_reader(self, head: int) -> Callable[[int], int]:
-        """Tokens up to and including a node of the context `head`, without the thinking that is removed by rule."""
+        """Tokens up to and including a node of the context `head`, without thinking removed by rule."""
         total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
         if not self.strips_thinking or start == ROOT:
             return total.__getitem__

@@ -1,7 +1,4 @@
-"""Events of a session.
-
-Turns, misses, compactions, jumps, errors; and its one-sentence summary.
-"""
+"""Events of a thread (turns, misses, compactions, jumps, errors), and a summary sentence."""
 
 from __future__ import annotations
 
@@ -93,7 +90,7 @@ _CAUSE_TEXTS: Final = {
 
 
 def describe_miss(miss: CacheMiss, place: str = "") -> str:
-    """Describe a miss: ``188k rewritten after a 52-minute pause``, ``85k rewritten: thinking stripped``.
+    """Describe a miss, for example ``188k rewritten after a 52-minute pause``.
 
     `place` is inserted text that gives its place.
     """

@@ -39,10 +39,7 @@ class Names:
         return None if id_ is None else read(self._tree[id_].block)
 
     def tool(self, call_id: str, node: int | None = None) -> str:
-        """Name of the tool of call `call_id`, chosen as in `call`.
-
-        "" if the call is not in the tree.
-        """
+        """Name of the tool of call `call_id`, chosen as in `call`; "" if it is not in the tree."""
         id_ = self.call_node(call_id, node)
         return "" if id_ is None else self._tools[id_]
 
@@ -69,9 +66,9 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: the tool's name for definitions, calls and results.
+        """Label of a block: the tool's name, else the first words of its text.
 
-        Else the first words of the text. `reading` is its content, if already read.
+        Definitions, calls and results have a tool. `reading` is the block's content, if already read.
         """
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))

@@ -100,7 +100,7 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
 
 
 def _has_several_passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model, each with a window of its own."""
+    """Whether the report of `call` may add up several passes of the model, each in its own window."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
@@ -121,7 +121,7 @@ def compaction_size(call: Call) -> int:
 
 
 def is_early_compaction(call: Call) -> bool:
-    """Whether the compaction before `call` was made before a limit was reached: on request, or in a pause."""
+    """Whether the compaction before `call` was not due to a limit: on request, or in a pause."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
 

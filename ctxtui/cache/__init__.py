@@ -1,1 +1,1 @@
-"""Prompt caches of providers: their rules, and a simulator of what each request reads and writes."""
+"""Prompt caches of providers: rules, and a simulator of what requests read and write."""

@@ -98,7 +98,7 @@ def explain_miss(
     """
     available = left.read + left.written if left.prompt.markers else left.total
     if left.life is None or outcome.read >= min(available, outcome.total) > 0:
-        return None if left.life is not None else _below_minimum(now, outcome)
+        return None if left.life is not None else _below_minimum(outcome)
     first, second = first_difference(tree, before.head, now.head)
     node = second or first
     section = tree[node].place.section if node != ROOT else ""
@@ -154,7 +154,7 @@ class _Case(NamedTuple):
     instead: int
 
 
-def _below_minimum(now: SentRequest, outcome: CacheOutcome) -> MissExplanation | None:
+def _below_minimum(outcome: CacheOutcome) -> MissExplanation | None:
     reason = _find_reason(outcome, reasons.MINIMUM)
     return MissExplanation(MINIMUM, by=reason.by) if reason else None
 
@@ -166,11 +166,11 @@ def _markers(case: _Case) -> MissExplanation | None:
     # difference.
     rules, long_enough = case.now.prompt.rules, min(case.left.total, case.outcome.total)
     parted = not rules.mechanism.writes_at_markers and long_enough >= rules.minimum
-    return None if parted else _below_minimum(case.now, case.outcome)
+    return None if parted else _below_minimum(case.outcome)
 
 
 def _short(case: _Case) -> MissExplanation | None:
-    return _below_minimum(case.now, case.outcome)
+    return _below_minimum(case.outcome)
 
 
 def _lifetime(case: _Case) -> MissExplanation | None:
@@ -305,7 +305,7 @@ def _tools_of(tree: Tree, head: int) -> dict[str, str]:
 
 
 def _describe_toggles(tree: Tree, before: int, now: int) -> str:
-    """Describe content present in only one context that invalidates the cache by its mere presence."""
+    """Describe content of only one context that invalidates the cache by its presence."""
     facts = PromptFacts(tree)
     old, new = facts.facts(before), facts.facts(now)
     changes = []

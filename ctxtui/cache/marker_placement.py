@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.cache.markers import is_markable
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.block import HEADER
-from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import ROOT, Node, Tree
+from ctxtui.core.tree import ROOT, Tree
 
 Placement = list[tuple[int, float]]
 """Nodes with the lifetimes of their markers in seconds, in prompt order."""
@@ -55,8 +54,6 @@ Place = Callable[[PlacementRequest], Placement]
 
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
-_UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
-"""Kinds of blocks that may not have a marker."""
 PAUSE_SHARE: Final = 0.03
 """Share of calls followed by a pause between the short and the long lifetime.
 
@@ -113,7 +110,7 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the last block for 5 minutes, and a block near the end of the cached prefix (the anchor) for an hour.
+    """Mark the last block for 5 minutes, and the anchor near the cached prefix's end for an hour.
 
     A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry holds
     the whole prefix. The end of the system prompt is marked too.
@@ -166,15 +163,9 @@ PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
 
 def markable_at(tree: Tree, node: int) -> int:
     """`node` if it may have a marker, else the nearest node before it that may (`ROOT`: none)."""
-    while node != ROOT and not _markable(tree[node]):
+    while node != ROOT and not is_markable(tree[node].block):
         node = tree[node].parent
     return node
-
-
-def _markable(node: Node) -> bool:
-    if node.block.kind in _UNMARKED:
-        return False
-    return node.block.kind != "text" or bool(read(node.block).text)
 
 
 def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
@@ -217,7 +208,7 @@ def first_after(tree: Tree, head: int, node: int) -> int:
     """First block of context `head` after `node` that may have a marker (`ROOT`: none)."""
     first = ROOT
     while head not in (node, ROOT):
-        first = head if _markable(tree[head]) else first
+        first = head if is_markable(tree[head].block) else first
         head = tree[head].parent
     return first
 

@@ -1,7 +1,4 @@
-"""Value of each marker in a session.
-
-Tokens written, number of reads, and whether it saved money.
-"""
+"""Value of each marker in a session: tokens written, reads, and whether it saved money."""
 
 from __future__ import annotations
 
@@ -62,7 +59,7 @@ def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRa
 
 
 def _credit_reads(outcome: CacheOutcome, live: dict[bytes, MarkerValue], rates: MarkerRates) -> None:
-    """Credit the tokens that a call read to the entries that hold them, each for the part that it wrote."""
+    """Credit the tokens that a call read to the entries that wrote them."""
     hit = outcome.hit
     if hit is None or not outcome.read:
         return

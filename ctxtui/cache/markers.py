@@ -1,7 +1,4 @@
-"""Cache markers of a request body.
-
-Positions, lifetimes, and which ones the provider refuses.
-"""
+"""Cache markers of a request body: positions, lifetimes, and the refused ones."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import HEADER, Block, Item
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammar import ANTHROPIC
@@ -110,7 +107,7 @@ def _automatic(
     if problem:
         refusals.append(MarkerRefusal(problem))
         return count
-    last = next((n for n in range(len(items) - 1, -1, -1) if is_markable(items[n])), None)
+    last = next((n for n in range(len(items) - 1, -1, -1) if is_markable(items[n].block)), None)
     if last is None:
         return count
     life = rules.seconds(_ttl(control))
@@ -127,11 +124,11 @@ def _automatic(
     return count
 
 
-def is_markable(item: Item) -> bool:
-    """Whether a block may have a marker: not thinking, a header or an empty text (facts §2)."""
-    if item.block.kind in _UNMARKED:
+def is_markable(block: Block) -> bool:
+    """Whether a block may have a marker: no thinking, header or empty text (facts §2)."""
+    if block.kind in _UNMARKED:
         return False
-    return item.block.kind != "text" or bool(read(item.block).text)
+    return block.kind != "text" or bool(read(block).text)
 
 
 def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
@@ -139,7 +136,7 @@ def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> s
     # A marker inside a block (in a result) is only checked for its value.
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
-    if marker.inner < 0 and not is_markable(item):
+    if marker.inner < 0 and not is_markable(item.block):
         return "cache_control: Extra inputs are not permitted"
     return _check_control(marker.value, rules)
 

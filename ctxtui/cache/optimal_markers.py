@@ -223,7 +223,7 @@ def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float
 
 
 def _minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield for each call its minimum cost and the extra cost of writes that pay off for the first time."""
+    """Yield for each call its minimum cost, and the extra cost of writes that newly pay off."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:
@@ -289,12 +289,12 @@ class CallsAhead:
         """By prefix key: the number of its position."""
         self._known: dict[tuple[int, int], list[PrefixEnd]] = {}
         self._written: dict[tuple[int, int], list[tuple[tuple[CacheMarker, ...], float]]] = {}
-        self._spots: list[dict[bytes, PrefixEnd]] = []
+        self._positions: list[dict[bytes, PrefixEnd]] = []
         """For each call, its positions by prefix key."""
         for n, call in enumerate(calls):
-            self._spots.append({})
+            self._positions.append({})
             for position in call.prompt.last.back():
-                self._spots[n].setdefault(position.key, position)
+                self._positions[n].setdefault(position.key, position)
                 self._sharing[position.key] = self._sharing.get(position.key, 0) | 1 << n
                 self._numbers[position.key] = position.number
 
@@ -316,8 +316,8 @@ class CallsAhead:
 
     def positions_with_keys(self, n: int, keys: Iterable[bytes]) -> list[PrefixEnd]:
         """Positions of call `n` with these keys, the deepest first."""
-        spots = self._spots[n]
-        return sorted((spots[key] for key in keys if key in spots), key=lambda spot: -spot.number)
+        positions = self._positions[n]
+        return sorted((positions[key] for key in keys if key in positions), key=lambda position: -position.number)
 
     def _find_writable(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.

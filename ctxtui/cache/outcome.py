@@ -1,7 +1,4 @@
-"""Outcome of one request in a cache.
-
-Tokens read and written, and the reasons for not reading more.
-"""
+"""Outcome of a request in a cache: tokens read and written, reasons for not reading more."""
 
 from __future__ import annotations
 
@@ -49,7 +46,7 @@ class Reason(NamedTuple):
 class CacheOutcome(NamedTuple):
     """Input of `prompt`, sent `at` (Unix seconds), split into tokens read, written and fresh.
 
-    `read` + `written` + `fresh` = its total (design §6 law 6). The cache changes only when the outcome is recorded.
+    `read` + `written` + `fresh` = its total. The cache changes only when the outcome is recorded.
     - `writes`: (lifetime in seconds, tokens).
     - `hit`: the deepest cached position; `read` may still be 0 where short reads do not count.
     - `entered`: keys that this request puts into the cache, with their lifetimes; `renewed`: those whose lifetime

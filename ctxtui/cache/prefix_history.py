@@ -1,4 +1,4 @@
-"""History of prefixes that requests have left, for caches where each use renews the whole prefix."""
+"""History of the prefixes of requests, for caches where each use renews the whole prefix."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Use(NamedTuple):
 class PrefixHistory:
     """Prefixes by key, each with its owner: the last request that added it as a new one.
 
-    For caches where each use renews the whole prefix. A request costs time only for its new positions.
+    A request costs time only for its new positions.
     """
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:

@@ -1,6 +1,5 @@
 """Prefix keys along the tree: two requests share a cached prefix if its key is the same.
 
-Source: design §2.
 - Anthropic's keys chain (section, role, block). Neighbouring messages of one role merge, and headers count only by
   their role.
 - The OpenAI dialects chain headers too, so message bounds count.
@@ -40,7 +39,7 @@ _BILLING: Final = b'"text":"x-anthropic-billing-header:'
 _PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
 """Kinds of blocks without any content that `ContentFacts` notes."""
 _RESULT: Final = INDEX["tool_result"]
-_SPEAKING: Final = frozenset({"user", "human"})
+_PERSON_ROLES: Final = frozenset({"user", "human"})
 _IMAGE: Final = b'"type":"image"'
 _CONTENT: Final = b'"content":'
 _CITED: Final = b'"citations":{"enabled":true'
@@ -49,9 +48,9 @@ _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node.
+    """Content of a prompt up to a node: images, documents with citations, a web tools digest.
 
-    Images, documents with citations, and a digest of its web tools. `images` is noted only with `IMAGES_TOGGLE`.
+    `images` is noted only with `IMAGES_TOGGLE`.
     """
 
     images: bool = False
@@ -130,8 +129,8 @@ def is_from_person(node: Node) -> bool:
     Next to a tool result it opens no turn, but thinking before it is stripped all the same.
     """
     place = node.place
-    spoken = place.section == "messages" and place.role in _SPEAKING and not place.mark
-    return spoken and node.block.kind != HEADER and node.category != _RESULT
+    by_person = place.section == "messages" and place.role in _PERSON_ROLES and not place.mark
+    return by_person and node.block.kind != HEADER and node.category != _RESULT
 
 
 def is_uncached_tool(block: Block) -> bool:
@@ -216,7 +215,7 @@ class PrefixEnd(Struct, eq=False):
     is_server_result: bool = False
 
     def __repr__(self) -> str:
-        return f"Spot({self.number}, node {self.node})"
+        return f"PrefixEnd({self.number}, node {self.node})"
 
     @property
     def message_end_key(self) -> bytes:

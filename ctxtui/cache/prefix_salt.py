@@ -1,7 +1,4 @@
-"""Salt of a prompt's prefix keys.
-
-Provider, scope, model, and the parameters that reach the prompt.
-"""
+"""Salt of a prompt's prefix keys: provider, scope, model, parameters that reach the prompt."""
 
 from __future__ import annotations
 
@@ -67,7 +64,7 @@ def prefix_salt(
 
 
 def effective_parameters(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
-    """List the parameters that reach the prompt and are not at their default, in the order of the rules.
+    """List non-default parameters that reach the prompt, in the order of the rules.
 
     Each is (path, first section invalidated, value).
     """

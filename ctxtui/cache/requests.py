@@ -45,7 +45,7 @@ def prompt_from_request(
     betas: Sequence[str] = (),
     total: int | None = None,
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
-    """Convert `request` to a prompt and its refusals, adding its blocks to the tree of `prefixes`.
+    """Convert `request` to a prompt and its refusals; adds its blocks to the tree of `prefixes`.
 
     - `tokens`: counts contexts of that tree.
     - `provider`, `scope`: as in `prefix_salt`.

@@ -87,14 +87,14 @@ class AllSessions:
         return sorted(self._known.values(), key=lambda summary: summary.mtime)
 
     @property
-    def count_unread(self) -> int:
+    def unread_count(self) -> int:
         """Number of sessions that are not fully read yet."""
-        return sum(summary.key not in self._known or self._known[summary.key].usage_only for summary in self._summaries)
+        return len(self._not_fully_read())
 
     def read_usage(self) -> None:
         """Read only the usage of the calls of sessions without figures."""
-        self._known |= self._library.load_cached(self._unread(), usage=True)
-        unread = self._unread()
+        self._known |= self._library.load_cached(self._without_figures(), usage=True)
+        unread = self._without_figures()
         if unread:
             with Working(f"reading what calls used{self._reread_note(unread)}") as work:
                 stored = self._library.figures([summary for summary in unread if not summary.path], Event())
@@ -104,14 +104,9 @@ class AllSessions:
 
     def read(self) -> Iterator[SessionSummary]:
         """Read all sessions in full that are not yet, and yield each."""
-        unread = [
-            summary
-            for summary in self._summaries
-            if summary.key not in self._known or self._known[summary.key].usage_only
-        ]
+        unread = self._not_fully_read()
         if not unread:
             return
-
         done = len(self._summaries) - len(unread)
         files = self._library.figures(unread, Event(), self._cluster, workers=processor_count())
         with Working(f"reading{self._reread_note(unread)}") as work:
@@ -125,5 +120,10 @@ class AllSessions:
         """Progress text that says why unchanged sessions are read again."""
         return f" {reason}" if (reason := reread_reason(unread, self._settings)) else ""
 
-    def _unread(self) -> list[SessionSummary]:
+    def _without_figures(self) -> list[SessionSummary]:
         return [summary for summary in self._summaries if summary.key not in self._known]
+
+    def _not_fully_read(self) -> list[SessionSummary]:
+        """Sessions without figures, or with those of their usage only."""
+        known = self._known
+        return [each for each in self._summaries if each.key not in known or known[each.key].usage_only]

@@ -90,15 +90,12 @@ TOOLS_OPTION: Final = click.option(
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied after the `chosen` call.
-
-    None, with a note, if the database cannot be read.
-    """
+    """The edits applied to the request after the `chosen` call; empty, with a note, if the database cannot be read."""
     from ctxtui.services.editing.edited_request import known_edits
 
-    edits_known = known_edits(loaded, settings, chosen)
-    note_ignored_edits(edits_known.trouble)
-    return edits_known.edits
+    applied = known_edits(loaded, settings, chosen)
+    note_ignored_edits(applied.trouble)
+    return applied.edits
 
 
 def note_ignored_edits(trouble: str) -> None:

@@ -42,7 +42,8 @@ REFUSED: Final = ExitCode(7, "refused", "not done, because it would lose or brea
 FAILED: Final = ExitCode(
     8,
     "failed",
-    "`ctxtui doctor` found a problem, `ctxtui check` a broken limit, or `ctxtui run` used up its rounds",
+    "`ctxtui doctor` found a problem, `ctxtui check` or `ctxtui mcp size` a broken limit, `ctxtui edits stage` staged "
+    "nothing, or `ctxtui run` used up its rounds",
 )
 UNKNOWN: Final = ExitCode(9, "unknown", "`ctxtui check`: no limit is broken, but one cannot be checked")
 FAULT: Final = ExitCode(70, "fault", "an error in ctxtui during `search` or `diff`, whose code 1 is a result")

@@ -101,12 +101,12 @@ def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
     return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
 
 
-def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, passing: tuple[type[CtxtuiError], ...] = ()) -> int:
+def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
     """Note each unreadable recording; return the exit code of the first error, else 0.
 
-    Errors of the types `passing` are noted, but do not count for the exit code.
+    Errors of the types `tolerated` are noted, but do not count for the exit code.
     """
-    codes = [code_for(error).number for _, error in failed if not isinstance(error, passing)]
+    codes = [code_for(error).number for _, error in failed if not isinstance(error, tolerated)]
     for name, error in failed:
         note(f"{name}: {error}")
     return codes[0] if codes else 0

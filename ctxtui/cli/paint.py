@@ -42,14 +42,14 @@ class Painter:
             parts.pop()
         if parts:
             parts[-1] = Span(parts[-1].text.rstrip(), parts[-1].style)
-        write("".join(self._escape(text, style) for text, style in parts))
+        write("".join(self._paint(text, style) for text, style in parts))
 
     def lines(self, line_list: Iterable[Iterable[Span]]) -> None:
         """Print several lines."""
         for spans in line_list:
             self.line(spans)
 
-    def _escape(self, text: str, style: str) -> str:
+    def _paint(self, text: str, style: str) -> str:
         if self._ascii:
             text = translate(text, style)
         codes = _codes(style) if self._colour else ""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 SILENT_SECONDS: Final = 0.7
 """Seconds without output before a progress line is shown."""
 UPDATE_SECONDS: Final = 0.2
+"""Seconds between two drawings of the progress line."""
 
 
 class Working:
@@ -136,8 +137,8 @@ def can_redraw() -> bool:
 class RedrawnOutput:
     """Output that is redrawn in place: ``with RedrawnOutput() as screen``.
 
-    Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally.
-    Output higher than the terminal is cut.
+    Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally, but
+    kept after ctrl+c. Output higher than the terminal is cut.
     """
 
     def __init__(self) -> None:
@@ -148,7 +149,6 @@ class RedrawnOutput:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        # After an interrupt the last drawing is kept.
         if kind is None or not issubclass(kind, KeyboardInterrupt):
             self._erase()
             sys.stdout.flush()

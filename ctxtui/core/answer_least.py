@@ -1,4 +1,4 @@
-"""Lower bound of an answer's tokens, for recordings that hold a message's usage only as of its start."""
+"""Lower bound of an answer's tokens, where a recording has only the usage at its start."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Item(NamedTuple):
 
 
 def make(kind: str, value: Json) -> Block:
-    """Make the block of `kind` from JSON `value`, which must hold no cache breakpoints (see `without_markers`).
+    """Make the block of `kind` from JSON `value` without cache breakpoints (see `without_markers`).
 
     Its digest is that of its canonical JSON. If the JSON does not contain the kind (a header, a tool, a part without
     type), the kind is digested first, so that two kinds never share a digest.
@@ -117,7 +117,7 @@ def unreadable(place: str, reason: str) -> Block:
 
 
 def without_markers(value: Json) -> Json:
-    """Remove cache breakpoints from `value` and from the items of a tool result, never from a tool's input."""
+    """Remove cache breakpoints from `value` and a tool result's items, not from a tool's input."""
     if not isinstance(value, dict):
         return value
     bare = value

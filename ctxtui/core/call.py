@@ -195,7 +195,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def keeps_warm(self) -> bool:
-        """Whether ctxtui sent it to keep a cached prefix from expiring; it is no call of the conversation."""
+        """Whether ctxtui sent it only to keep a cached prefix from expiring."""
         return KEEP_WARM in self.extra
 
     @property
@@ -211,7 +211,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def count(self) -> int:
-        """Number of calls that it counts for: 1, or for a sum the calls without a record of their own (0: unknown)."""
+        """Number of calls that it counts for: 1, or for a sum those without a record (0: unknown)."""
         if not self.is_sum:
             return 1
         count = self.extra[SUM]
@@ -295,7 +295,7 @@ def answer_path(tree: Tree, call: Call) -> list[int]:
 
 
 def answer_nodes_in(tree: Tree, call: Call, head: int) -> list[int]:
-    """The nodes of context `head` that repeat the answer of `call` after the sent context, in prompt order.
+    """The nodes of context `head` that repeat the answer of `call` after the sent context.
 
     Under edits the answer is in there too, although the agent's own context with the answer is another path. Stops at
     the first difference.

@@ -1,6 +1,6 @@
 """The canonical form of JSON: minified, with key order and number literals kept.
 
-Two equal values with the same order of keys have equal canonical bytes and so equal digests (design §6, law 1). Keys
+Two equal values with the same order of keys have equal canonical bytes and so equal digests. Keys
 are never sorted: their order is part of a provider's prompt prefix. A float keeps its literal (``1e3`` stays ``1e3``),
 because a rewritten number is another prompt.
 """
@@ -22,7 +22,7 @@ DIGEST_BYTES: Final = 16
 
 
 class Number:
-    """A number literal that Python would not reproduce: ``1e3``, ``-0``, ``NaN``, a long integer."""
+    """A number that Python would not write alike: ``1e3``, ``-0``, ``NaN``, a long integer."""
 
     __slots__ = ("text",)
 

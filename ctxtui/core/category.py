@@ -1,11 +1,11 @@
-"""Categories of blocks in the composition (design §5). Their order is the order on every screen."""
+"""Categories of blocks in the composition. Their order is the order on every screen."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    # Not at run time: the first frame needs the category names only, and `block` imports JSON and OpenSSL (4 ms).
+    # Not at run time: the first frame needs the category names only, not the imports of `block`.
     from ctxtui.core.block import Block, Place
 
 CATEGORIES: Final = (

@@ -1,6 +1,6 @@
 """Edits: an append-only, reversible overlay over a context.
 
-Originals are never touched (design §2, §6 law 4).
+Originals are never touched.
 """
 
 from __future__ import annotations

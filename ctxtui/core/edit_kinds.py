@@ -1,8 +1,7 @@
-"""Every kind of edit: its effect on a context, the members of its payload, and how it is shown.
+"""Every kind of edit: its effect on a context, its payload's members, and how it is shown.
 
-Code specific to one kind is in a table by the
-kind's name next to the code that needs it: `curation.apply` has a table of the kinds that rewrite a block and one of
-those that insert something.
+Code specific to one kind is in a table by the kind's name next to the code that needs it: `curation.apply` has a table
+of the kinds that rewrite a block and one of those that insert something.
 """
 
 from __future__ import annotations

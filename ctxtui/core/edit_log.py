@@ -84,7 +84,7 @@ def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None =
 
 
 def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that lets staged edits, all or `only` these ids, wait until `EXPIRY` or `MISS`.
+    """Make the entry that lets staged edits (all or `only` these ids) wait for `EXPIRY` or `MISS`.
 
     `until` "" ends the wait. Empty if nothing is staged.
     """

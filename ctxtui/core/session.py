@@ -1,6 +1,6 @@
 """A session as a fold over events.
 
-Readers and the live host emit the same few events (design §2).
+Readers and the live host emit the same few events.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class CallSeen(Struct, frozen=True):
 
 
 class TipMoved(Struct, frozen=True):
-    """The record of `thread` now ends at node `head`: what its next call would send, if nothing is unrecorded."""
+    """The record of `thread` now ends at `head`: what its next call would send, if all is recorded."""
 
     thread: str
     head: int

@@ -1,6 +1,6 @@
 """The tree of contexts.
 
-A context is a path in it, a node identifies a whole prefix (design §2).
+A context is a path in it, a node identifies a whole prefix.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ class Tree:
 
 
 class RunningPath:
-    """The path to one context after another, in time proportional to the difference between the two."""
+    """The path to one context after another, in time proportional to their difference."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

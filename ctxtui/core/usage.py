@@ -1,4 +1,4 @@
-"""Usage that a provider reported for a call, normalised (facts §12), and quota reports on windows of time."""
+"""Usage that a provider reported for a call, normalised (facts §12), and quota reports."""
 
 from __future__ import annotations
 

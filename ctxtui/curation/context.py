@@ -102,14 +102,14 @@ def is_result(kind: str) -> bool:
 
 
 def is_user_content(item: Item) -> bool:
-    """Whether `item` was written by a person as far as its role tells: neither a header nor a result."""
+    """Whether its role says that a person wrote `item`, and it is neither a header nor a result."""
     return item.place.role == "user" and item.block.kind != HEADER and not is_result(item.block.kind)
 
 
 class CallFacts(NamedTuple):
     """The effects of a call, read from its input.
 
-    - `key`: equal for calls for the same thing.
+    - `key`: equal for calls that do the same.
     - `label`: a short name for people.
     - `changed`, `read`: paths of files.
     - `commits`: messages of commits.
@@ -187,8 +187,10 @@ class Context:
         self.systems: list[int] = []
         """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
-        """For each message, the number of earlier calls that are answered in it or later; the last entry is for the
-        end."""
+        """For each message, the number of earlier calls that are answered in it or later.
+
+        The last entry is for the end.
+        """
         self.repairs: dict[tuple[object, ...], Edit] = {}
         """Cache of repairs: each further edit needs the same ones again."""
         self._places: dict[str, list[int]] = {}
@@ -217,8 +219,10 @@ class Context:
 
     @classmethod
     def of_call(cls, tree: Tree, call: Call, head: int | None = None) -> Context:
-        """The agent's own context at `call`, with the other members of its request; or one that continues it up to
-        `head`."""
+        """The agent's own context at `call`, or the one that continues it up to `head`.
+
+        It has the other members of the call's request, if they are recorded.
+        """
         end = call.raw_head if head is None else head
         spelled = skeleton_of(tree, call, end)
         if spelled is None or spelled.dialect not in GRAMMARS:
@@ -258,7 +262,7 @@ class Context:
         return self.find(target), False
 
     def has(self, target: Target) -> bool:
-        """Whether exactly this target is here: then `find` gives the same position however the context grows."""
+        """Whether exactly this target is here: then `find` gives the same position in longer contexts."""
         return target.occurrence < len(self._places.get(target.digest, ()))
 
     def target(self, position: int) -> Target:

@@ -198,9 +198,10 @@ def _is_long(context: Context, position: int) -> bool:
 
 
 def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) -> list[Edit]:
-    """The next states of the breakpoint after position `position`.
+    """Edits for the next states of the breakpoint at `position`.
 
-    The first possible one is used. The lifetimes that the provider offers, the shortest first, then none.
+    The caller uses the first that is possible. The states are the provider's lifetimes, the shortest first, then no
+    breakpoint.
     """
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
     for edit in in_force:
@@ -223,15 +224,12 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
         if edit.kind == REPLACE and any(context.find(target) == position for target in edit.targets):
             return position, str(edit.params.get("text") or ""), REPLACE
     block = context.items[position].block
-    words = block_text(block)
-    return (position, words, REPLACE) if is_changeable(block) and has_editable_text(block) and words else (None, "", "")
+    text = block_text(block)
+    return (position, text, REPLACE) if is_changeable(block) and has_editable_text(block) and text else (None, "", "")
 
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
-    """Make the edit that puts `text` at position `position`.
-
-    In place of the summary there, else of the block.
-    """
+    """Make the edit that replaces the summary at `position`, else the block, by `text`."""
     for edit in reversed(in_force):
         if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
             return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
@@ -262,7 +260,7 @@ def make_note(context: Context, position: int, text: str) -> Edit:
 def keep_literal(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
     """Add `literal` verbatim to the summary that lost it; None if no summary did.
 
-    That is the summary whose original blocks contain the literal.
+    A summary lost it if only the blocks that it replaces contain it.
     """
     for edit in reversed(in_force):
         if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):

@@ -37,7 +37,6 @@ from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summa
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext
-from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import is_empty
 
 COMPACTING: Final[Policy] = replace(
@@ -56,12 +55,12 @@ class ManualEdits(NamedTuple):
 
 
 def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """Replace results by references if another result says the same or a later one makes them outdated."""
+    """Replace results by references if another says the same or a later one outdates them."""
     context = applied.context
     policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied
     )
-    all_results = frozenset(results(policy_context))
+    all_results = frozenset(policy_context.results)
     chosen = [p for p in positions if p in all_results]
     if not chosen:
         return ManualEdits(why="only results of tools are deduplicated")

@@ -1,7 +1,6 @@
-"""Masking rules as rows of a table.
+"""Masking rules: patterns, secret members of objects, structure of records.
 
-Patterns, secret members of objects, structure of records. `parse_masks` reads the table (``data/masks``), `masking`
-applies it.
+`parse_masks` reads them from a table (``data/masks``), `masking` applies them.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class MaskingRules(Struct, frozen=True):
 
 
 def parse_masks(text: str, structure: str = "") -> MaskingRules:
-    """Parse a TOML text of rules (``keys``, ``[[members]]`` and ``[[mask]]``) and the TOML of the structure.
+    """Parse TOML texts of rules (``keys``, ``[[members]]``, ``[[mask]]``) and of the structure.
 
     Raises `KeyError` on an unknown check.
     """
@@ -202,10 +201,7 @@ def _character_class(letter: str) -> int:
 
 
 def is_dense(text: str) -> bool:
-    """Whether `text` looks random.
-
-    All three kinds of characters, frequent changes, and high entropy.
-    """
+    """Whether `text` has small letters, capitals and digits, often changing, and high entropy."""
     classes = [_character_class(c) for c in text.rstrip("=")]
     if not {0, 1, 2} <= set(classes) or classes.count(3) > len(classes) / 12:
         return False

@@ -102,6 +102,7 @@ _IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
 _LETTER: Final = re.compile(r"[^\W\d_]")
 """A letter, which level `text` replaces by ``x``."""
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+"""A capital that begins a word inside a name."""
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
 """Characters searched on each side of the border between two texts; the larger one if lines of a key or a long word may
@@ -196,7 +197,7 @@ class Masker:
     # Secrets across adjacent texts.
 
     def follow(self, tail: tuple[str, ...], block_: Block) -> tuple[str, ...]:
-        """Learn the ids in `block_`, the next block, and the secrets that begin in `tail` and end in it.
+        """Learn the ids in `block_`, the next block, and secrets that begin in `tail` and end in it.
 
         Returns the tail for the block after it.
         """
@@ -215,14 +216,14 @@ class Masker:
         self.pieces.begins.update(pieces.begins)
 
     def _follow_value(self, tail: tuple[str, ...], value: Json, kind: str) -> tuple[str, ...]:
-        for words in self._iter_texts(value, kind):
-            if words:
+        for text in self._iter_texts(value, kind):
+            if text:
                 if self.level != Level.TEXT:
                     for count in range(1, len(tail) + 1):
-                        self._learn_spanning((*tail[-count:], words[:_KEY_WINDOW]))
+                        self._learn_spanning((*tail[-count:], text[:_KEY_WINDOW]))
                     if len(self.pieces.begins) < _MAX_TITLE_TEXTS:
-                        self.pieces.begins[_one_line(words[:_KEY_WINDOW])] = None
-                tail = (*tail, words[-_KEY_WINDOW:])[-2:]
+                        self.pieces.begins[_one_line(text[:_KEY_WINDOW])] = None
+                tail = (*tail, text[-_KEY_WINDOW:])[-2:]
         return tail
 
     def _iter_texts(self, value: Json, kind: str) -> Iterator[str]:
@@ -315,25 +316,25 @@ class Masker:
         kind = self.mask_word(block_.kind)
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
-    def mask_word(self, words: str) -> str:
+    def mask_word(self, text: str) -> str:
         """Mask a word of the protocol (a model's name): unchanged unless it contains a secret.
 
         At level `text` also texts that are no such word are masked.
         """
-        words = self._mask_matches(words, bare=False)
-        return words if self.level != Level.TEXT or _IDENTIFIER.fullmatch(words) else self._blur(words)
+        text = self._mask_matches(text, bare=False)
+        return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
-    def mask_id(self, words: str) -> str:
+    def mask_id(self, text: str) -> str:
         """Mask an id or a name: unchanged unless it contains a secret.
 
         At level `text` a replacement, the same throughout.
         """
-        if self.level != Level.TEXT or not words:
-            return self._mask_matches(words, bare=False)
-        if words not in self._aliases:
+        if self.level != Level.TEXT or not text:
+            return self._mask_matches(text, bare=False)
+        if text not in self._aliases:
             number = str(len(self._aliases) + 1)
-            self._aliases[words] = "x" * (len(words) - len(number)) + number
-        return self._aliases[words]
+            self._aliases[text] = "x" * (len(text) - len(number)) + number
+        return self._aliases[text]
 
     def _mask_member(self, value: Json, kind: str, key: str = "") -> Json:
         """Mask `value`, which is a `kind` under the member `key` of content ("": none)."""
@@ -375,61 +376,61 @@ class Masker:
             members["media_type"] = "image/png"
         return members
 
-    def _mask_string(self, words: str, kind: str, key: str) -> str:
+    def _mask_string(self, text: str, kind: str, key: str) -> str:
         match kind:
             case "word" | "figures":
-                return self.mask_word(words)
+                return self.mask_word(text)
             case "id" | "name":
-                return self.mask_id(words)
+                return self.mask_id(text)
             case "keys":
-                return self._mask_key(words)
+                return self._mask_key(text)
             case "opaque":
-                if self.level == Level.SECRETS or not words:
-                    return self._mask_matches(words, bare=False)
+                if self.level == Level.SECRETS or not text:
+                    return self._mask_matches(text, bare=False)
                 self._count_mask("opaque part")
                 return "⟨opaque⟩"
-            case "media" if words.startswith(_MEDIA) or _is_media(words):
-                return self._mask_media(words)
+            case "media" if text.startswith(_MEDIA) or _is_media(text):
+                return self._mask_media(text)
             case "json":
-                return self._mask_json(words, self.mask_text)
-        if (name := self._secret_name(key, words)) and not PLACEHOLDER.match(words):
-            return self._make_mask(name, words) if self.level != Level.TEXT else self._blur(words)
-        if words.startswith(_MEDIA) and len(words) >= _SHORTEST_MEDIA and _is_media(words):
-            return self._mask_media(words)
-        if words.startswith("data:") and _DATA_URL.fullmatch(words):
-            return _DATA_URL.sub(self._mask_data_url, words)
+                return self._mask_json(text, self.mask_text)
+        if (name := self._secret_name(key, text)) and not PLACEHOLDER.match(text):
+            return self._make_mask(name, text) if self.level != Level.TEXT else self._blur(text)
+        if text.startswith(_MEDIA) and len(text) >= _SHORTEST_MEDIA and _is_media(text):
+            return self._mask_media(text)
+        if text.startswith("data:") and _DATA_URL.fullmatch(text):
+            return _DATA_URL.sub(self._mask_data_url, text)
         if self.level != Level.TEXT:
-            words = self._mask_json(words, lambda same: same)
-        return self.mask_text(words)
+            text = self._mask_json(text, lambda same: same)
+        return self.mask_text(text)
 
-    def _mask_json(self, words: str, mask_text: Callable[[str], str]) -> str:
-        """Mask the JSON in `words`, or return `other(words)` if it is no JSON."""
-        inner = _parse_json(words)
+    def _mask_json(self, text: str, mask_text: Callable[[str], str]) -> str:
+        """Mask the JSON in `text`; if it is no JSON, return `mask_text` of it."""
+        inner = _parse_json(text)
         if inner is None:
-            return mask_text(words)
+            return mask_text(text)
         masked = self._mask_member(inner, _CONTENT)
-        return words if masked == inner else canonical.dump_text(masked)
+        return text if masked == inner else canonical.dump_text(masked)
 
     def _mask_number(self, value: float | Number, key: str) -> Json:
-        words = value.text if isinstance(value, Number) else str(value)
+        text = value.text if isinstance(value, Number) else str(value)
         if self.level == Level.TEXT:
-            return canonical.loads(_DIGIT.sub("1", words)) if words[-1:].isdigit() else value
-        if name := self._secret_name(key, words):
-            return self._make_mask(name, words)
-        masked = self._mask_matches(words) if len(words) >= 7 else words
-        return value if masked == words else masked
+            return canonical.loads(_DIGIT.sub("1", text)) if text[-1:].isdigit() else value
+        if name := self._secret_name(key, text):
+            return self._make_mask(name, text)
+        masked = self._mask_matches(text) if len(text) >= 7 else text
+        return value if masked == text else masked
 
-    def _secret_name(self, key: str, words: str) -> str:
+    def _secret_name(self, key: str, text: str) -> str:
         """Name of the secret in a value under the member `key`; "" if the key suggests none."""
-        if not key or not words:
+        if not key or not text:
             return ""
         name = _WORDS.sub(r"_\1", key).lower().replace("-", "_").replace(" ", "_").strip("_")
         for row in self._members:
             if name in row.names or (row.level == Level.SECRETS and any(name.endswith(f"_{n}") for n in row.names)):
                 if row.level != Level.SECRETS:
                     return row.name
-                if len(words) >= (_MIN_LONG_SECRET_CHARS if row.long else _MIN_SECRET_CHARS) and (
-                    not row.long or _DIGIT.search(words)
+                if len(text) >= (_MIN_LONG_SECRET_CHARS if row.long else _MIN_SECRET_CHARS) and (
+                    not row.long or _DIGIT.search(text)
                 ):
                     return row.name
         return ""
@@ -437,34 +438,34 @@ class Masker:
     def _mask_key(self, name: str) -> str:
         return self.mask_id(name) if self.level == Level.TEXT else self._mask_matches(name)
 
-    def _mask_media(self, words: str) -> str:
+    def _mask_media(self, text: str) -> str:
         """Mask an image or a file in base64.
 
         Unchanged at level `SECRETS` if no secret is found in it.
         """
         if self.level == Level.SECRETS and not any(
-            self._holds_secret(text) for text in (words, *_embedded_texts(words))
+            self._holds_secret(piece) for piece in (text, *_embedded_texts(text))
         ):
-            return words
+            return text
         self._count_mask("image or file")
         return PIXEL
 
     # Texts.
 
-    def mask_text(self, words: str) -> str:
-        """Replace what is found in `words` by masks such as ``⟨api key 1⟩``."""
-        return self._blur(words) if self.level == Level.TEXT else self._mask_matches(words)
+    def mask_text(self, text: str) -> str:
+        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``."""
+        return self._blur(text) if self.level == Level.TEXT else self._mask_matches(text)
 
-    def mask_line(self, words: str) -> str:
+    def mask_line(self, text: str) -> str:
         """Like `mask_text`, for one line that was taken from a text, such as a title.
 
         A secret may be truncated at its end, or may have had line ends in the original text; both are masked.
         """
-        if self.level == Level.TEXT or not words:
-            return self.mask_text(words)
-        words = _HIDDEN.sub("", words)
-        bare = _HALF_HIDDEN.sub("", words.rstrip("…")).rstrip()
-        full_line = next((text for text in self.pieces.begins if bare and text.startswith(bare)), bare)
+        if self.level == Level.TEXT or not text:
+            return self.mask_text(text)
+        text = _HIDDEN.sub("", text)
+        bare = _HALF_HIDDEN.sub("", text.rstrip("…")).rstrip()
+        full_line = next((piece for piece in self.pieces.begins if bare and piece.startswith(bare)), bare)
         joined, back, blanks = _remove_matches(_BLANK, full_line)
         finds = [
             *self._find_all(full_line),
@@ -480,50 +481,50 @@ class Masker:
             ):
                 finds.append(_Match(last.start(), len(bare), _ENCODED_RANK, "encoded secret", last.group()))
         cut = [f._replace(end=min(f.end, len(bare))) for f in finds if f.start < len(bare)]
-        return self._insert_masks(bare, cut) + words[len(bare) :]
+        return self._insert_masks(bare, cut) + text[len(bare) :]
 
     def secrets_in(self, text: str) -> list[tuple[str, str]]:
         """The kind and the value of each secret in `text`, in order."""
         finds = sorted(self._match_rules(text))
         return [(find.name, find.secret) for find in _merge_overlaps(finds, text)] if finds else []
 
-    def _find_truncated(self, words: str) -> Iterator[_Match]:
-        """Secrets at the end of `words` that a rule finds only if the text is continued."""
+    def _find_truncated(self, text: str) -> Iterator[_Match]:
+        """Secrets at the end of `text` that a rule finds only if the text is continued."""
         for continuation in _CONTINUATIONS:
-            yield from self._match_rules(words + continuation, secret=True)
+            yield from self._match_rules(text + continuation, secret=True)
 
-    def _mask_matches(self, words: str, *, bare: bool = True) -> str:
-        """Mask `words`; `bare`: also separate texts that look random."""
-        if not words:
-            return words
-        if "base64," in words:
-            words = _DATA_URL.sub(self._mask_data_url, words)
-        return self._insert_masks(words, self._find_all(words, bare=bare))
+    def _mask_matches(self, text: str, *, bare: bool = True) -> str:
+        """Mask `text`; `bare`: also separate texts that look random."""
+        if not text:
+            return text
+        if "base64," in text:
+            text = _DATA_URL.sub(self._mask_data_url, text)
+        return self._insert_masks(text, self._find_all(text, bare=bare))
 
-    def _find_all(self, words: str, *, bare: bool = True) -> list[_Match]:
-        if len(words) < _MIN_SECRET_CHARS:
-            return [*self._match_pieces(words)]
-        return [*self._find_rules(words), *self._match_pieces(words), *(self._match_random(words) if bare else ())]
+    def _find_all(self, text: str, *, bare: bool = True) -> list[_Match]:
+        if len(text) < _MIN_SECRET_CHARS:
+            return [*self._match_pieces(text)]
+        return [*self._find_rules(text), *self._match_pieces(text), *(self._match_random(text) if bare else ())]
 
-    def _insert_masks(self, words: str, finds: list[_Match]) -> str:
+    def _insert_masks(self, text: str, finds: list[_Match]) -> str:
         if not finds:
-            return words
+            return text
         pieces, offset = [], 0
-        for find in _merge_overlaps(sorted(finds), words):
-            pieces += [words[offset : find.start], self._make_mask(find.name, find.secret)]
+        for find in _merge_overlaps(sorted(finds), text):
+            pieces += [text[offset : find.start], self._make_mask(find.name, find.secret)]
             offset = find.end
-        return "".join([*pieces, words[offset:]])
+        return "".join([*pieces, text[offset:]])
 
-    def _find_rules(self, words: str, *, lines: bool = True) -> Iterator[_Match]:
-        """Matches of the rules in `words`.
+    def _find_rules(self, text: str, *, lines: bool = True) -> Iterator[_Match]:
+        """Matches of the rules in `text`.
 
         The text is searched as it is, decoded from base64, without invisible text, and, with `lines`, across line ends.
         """
-        yield from self._match_rules(words)
-        yield from self._match_encoded(words)
-        shown, back = words, lambda at: at
-        if _HIDDEN.search(words):
-            shown, back, _ = _remove_matches(_HIDDEN, words)
+        yield from self._match_rules(text)
+        yield from self._match_encoded(text)
+        shown, back = text, lambda at: at
+        if _HIDDEN.search(text):
+            shown, back, _ = _remove_matches(_HIDDEN, text)
             yield from (find.mapped_back(back) for find in self._match_rules(shown))
         if lines and "\n" in shown:
             joined, before, breaks = _remove_matches(_BREAK, shown)
@@ -533,38 +534,38 @@ class Masker:
             ]
             yield from (find.mapped_back(before).mapped_back(back) for find in finds)
 
-    def _match_rules(self, words: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Match]:
-        """Matches of the rules in `words`; with `secret` only rules for secrets.
+    def _match_rules(self, text: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Match]:
+        """Matches of the rules in `text`; with `secret` only rules for secrets.
 
         `breaks` are positions at which a line end was removed: a key may begin there after a letter.
         """
-        lower = words.lower()
-        long = " ".join(word for word in words.split() if len(word) >= MIN_KEY_CHARS)
+        lower = text.lower()
+        long = " ".join(word for word in text.split() if len(word) >= MIN_KEY_CHARS)
         rules = self._secret if secret else self._rules
         if self._starts[breaks is not None].search(long):
             rules = [*self._keys, *rules]
         for rank, rule in rules:
-            shown = long if rule.word else lower if rule.fold else words
+            shown = long if rule.word else lower if rule.fold else text
             if rule.holds:
-                for text in rule.holds:  # Faster than any().
-                    if text in shown:
+                for required in rule.holds:  # Faster than any().
+                    if required in shown:
                         break
                 else:
                     continue
             passes, pattern = CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
             if rule.word and not pattern.search(long):
                 continue
-            for match in pattern.finditer(words):
+            for match in pattern.finditer(text):
                 offset = match.start()
                 if (
                     pattern is not rule.pattern
                     and offset
-                    and words[offset - 1].isalnum()
+                    and text[offset - 1].isalnum()
                     and offset not in (breaks or ())
                 ):
                     continue
                 start = match.end(rule.keep) if rule.keep else match.start()
-                secret_text = words[start : match.end()]
+                secret_text = text[start : match.end()]
                 if secret_text and (passes is None or passes(secret_text)):
                     yield _Match(start, match.end(), rank, rule.name, secret_text)
 
@@ -593,38 +594,38 @@ class Masker:
         key = any(find.rank == rank for rank, _ in self._keys) and not _is_plain(first)
         return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
 
-    def _match_encoded(self, words: str) -> Iterator[_Match]:
+    def _match_encoded(self, text: str) -> Iterator[_Match]:
         """Texts in base64 that contain a secret."""
-        for match in _ENCODED.finditer(words):
-            text = match.group()
-            if len(text) <= _LONGEST_ENCODED and _decode_text(text[:64]) and self._holds_secret(_decode_text(text)):
-                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", text)
+        for match in _ENCODED.finditer(text):
+            found = match.group()
+            if len(found) <= _LONGEST_ENCODED and _decode_text(found[:64]) and self._holds_secret(_decode_text(found)):
+                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
 
-    def _holds_secret(self, words: str) -> bool:
-        return any(True for _ in self._match_rules(words))
+    def _holds_secret(self, text: str) -> bool:
+        return any(True for _ in self._match_rules(text))
 
-    def _match_random(self, words: str) -> Iterator[_Match]:
+    def _match_random(self, text: str) -> Iterator[_Match]:
         """Long separate texts that look random and are no ids."""
-        if len(words) < 24:
+        if len(text) < 24:
             return
-        for match in _BARE_RANDOM.finditer(words):
-            text = match.group()
-            if text in self._ids or text.startswith(self._id_starts):
+        for match in _BARE_RANDOM.finditer(text):
+            candidate = match.group()
+            if candidate in self._ids or candidate.startswith(self._id_starts):
                 continue
-            if is_dense(text) and not _decode_text(text):
-                yield _Match(match.start(), match.end(), _RANDOM_RANK, "random text", text)
+            if is_dense(candidate) and not _decode_text(candidate):
+                yield _Match(match.start(), match.end(), _RANDOM_RANK, "random text", candidate)
 
-    def _match_pieces(self, words: str) -> Iterator[_Match]:
+    def _match_pieces(self, text: str) -> Iterator[_Match]:
         """Pieces of secrets that span other texts."""
-        for text, piece in self.pieces.long.items():
-            offset = words.find(text)
+        for long_piece, piece in self.pieces.long.items():
+            offset = text.find(long_piece)
             while offset >= 0:
-                yield _Match(offset, offset + len(text), _PIECE_RANK, piece.name, piece.secret)
-                offset = words.find(text, offset + len(text))
-        if head := self.pieces.heads.get(words[:_KEY_WINDOW]):
+                yield _Match(offset, offset + len(long_piece), _PIECE_RANK, piece.name, piece.secret)
+                offset = text.find(long_piece, offset + len(long_piece))
+        if head := self.pieces.heads.get(text[:_KEY_WINDOW]):
             yield _Match(0, len(head.text), _PIECE_RANK, head.name, head.secret)
-        if tail := self.pieces.tails.get(words[-_KEY_WINDOW:]):
-            yield _Match(len(words) - len(tail.text), len(words), _PIECE_RANK, tail.name, tail.secret)
+        if tail := self.pieces.tails.get(text[-_KEY_WINDOW:]):
+            yield _Match(len(text) - len(tail.text), len(text), _PIECE_RANK, tail.name, tail.secret)
 
     def _mask_data_url(self, match: re.Match[str]) -> str:
         data = match.group(2)
@@ -637,10 +638,10 @@ class Masker:
         self._count_mask(kind)
         return f"⟨{kind} {number}⟩"
 
-    def _blur(self, words: str) -> str:
-        if words:
+    def _blur(self, text: str) -> str:
+        if text:
             self._count_mask("text")
-        return _DIGIT.sub("0", _LETTER.sub("x", words))
+        return _DIGIT.sub("0", _LETTER.sub("x", text))
 
     def _count_mask(self, what: str) -> None:
         self.report[what] = self.report.get(what, 0) + 1
@@ -652,7 +653,7 @@ def _kind_of_block(block_: Block) -> str:
     )
 
 
-def _merge_overlaps(finds: list[_Match], words: str) -> Iterator[_Match]:
+def _merge_overlaps(finds: list[_Match], text: str) -> Iterator[_Match]:
     """Merge overlapping `finds`, which are in order."""
     open_ = finds[0]
     for find in finds[1:]:
@@ -664,48 +665,48 @@ def _merge_overlaps(finds: list[_Match], words: str) -> Iterator[_Match]:
         end = max(open_.end, find.end)
         is_extended = (open_.start, end) != (best.start, best.end)
         open_ = best._replace(
-            start=open_.start, end=end, secret=words[open_.start : end] if is_extended else best.secret
+            start=open_.start, end=end, secret=text[open_.start : end] if is_extended else best.secret
         )
     yield open_
 
 
-def _has_long_end(words: str) -> bool:
-    ends = (*words.split(None, 1)[:1], *words.rsplit(None, 1)[-1:])
+def _has_long_end(text: str) -> bool:
+    ends = (*text.split(None, 1)[:1], *text.rsplit(None, 1)[-1:])
     return any(len(word) > _WINDOW / 2 for word in ends)
 
 
-def _is_plain(words: str) -> bool:
-    return all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(words))
+def _is_plain(text: str) -> bool:
+    return all(PLAIN_PART.fullmatch(part) for part in _SEPARATOR.split(text))
 
 
-def _one_line(words: str) -> str:
-    return " ".join(_HIDDEN.sub("", words).split())
+def _one_line(text: str) -> str:
+    return " ".join(_HIDDEN.sub("", text).split())
 
 
-def _parse_json(words: str) -> Json:
-    """Decode `words` as a JSON object or list; None if it is none."""
-    if words[:1] not in ("{", "[") and words.lstrip()[:1] not in ("{", "["):
+def _parse_json(text: str) -> Json:
+    """Decode `text` as a JSON object or list; None if it is none."""
+    if text[:1] not in ("{", "[") and text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        return canonical.loads(words)
+        return canonical.loads(text)
     except (ValueError, RecursionError):
         return None
 
 
-def _remove_matches(pattern: re.Pattern[str], words: str) -> tuple[str, Callable[[int], int], list[int]]:
-    """Remove the matches of `pattern` from `words`.
+def _remove_matches(pattern: re.Pattern[str], text: str) -> tuple[str, Callable[[int], int], list[int]]:
+    """Remove the matches of `pattern` from `text`.
 
     Also returns a map back to positions in it, and the cut positions.
     """
     pieces: list[str] = []
     starts, shifts, offset, length = [0], [0], 0, 0
-    for match in pattern.finditer(words):
-        pieces.append(words[offset : match.start()])
+    for match in pattern.finditer(text):
+        pieces.append(text[offset : match.start()])
         length += match.start() - offset
         offset = match.end()
         starts.append(length)
         shifts.append(offset - length)
-    pieces.append(words[offset:])
+    pieces.append(text[offset:])
     return "".join(pieces), lambda n: n + shifts[bisect_right(starts, n) - 1], starts[1:]
 
 
@@ -724,11 +725,11 @@ def _iter_keys(items: list[Json], key: str) -> Iterator[str]:
         before = item if isinstance(item, str) and _FLAG.fullmatch(item) else ""
 
 
-def _is_media(words: str) -> bool:
-    """Whether `words` are base64 of binary data."""
-    if len(words) < _SHORTEST_MEDIA or _NO_BASE64.search(words):
+def _is_media(text: str) -> bool:
+    """Whether `text` are base64 of binary data."""
+    if len(text) < _SHORTEST_MEDIA or _NO_BASE64.search(text):
         return False
-    return words.startswith(_MEDIA) or not _decode_text(words[:_SHORTEST_MEDIA])
+    return text.startswith(_MEDIA) or not _decode_text(text[:_SHORTEST_MEDIA])
 
 
 def _decode_bytes(encoded: str) -> bytes:
@@ -745,13 +746,13 @@ def _decode_text(encoded: str) -> str:
     """Decode base64 to plain text; "" if it is none."""
     data = _decode_bytes(encoded)
     try:
-        words = data.decode("utf-8")
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         # A truncated text may end inside a character.
         if error.start < len(data) - 3:
             return ""
-        words = data[: error.start].decode("utf-8")
-    return words if all(c.isprintable() or c in "\t\r\n\x1b" for c in words) else ""
+        text = data[: error.start].decode("utf-8")
+    return text if all(c.isprintable() or c in "\t\r\n\x1b" for c in text) else ""
 
 
 def _embedded_texts(encoded: str) -> Iterator[str]:

@@ -137,9 +137,9 @@ class Distinct(list[str]):
 
 
 class Failure(Struct):
-    """The last failure of a `call`.
+    """The last failure of a `call`: its most informative `line`, and whether it is `solved`.
 
-    Its most informative `line`, and whether a later call for the same succeeded.
+    It is if a later call for the same succeeded.
     """
 
     call: str
@@ -209,9 +209,9 @@ def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
                 # Agents without tool calls get the output of their commands as a user message.
                 failed, result.answered = _add_result(context, position, result, (), ""), False
                 continue
-            words = user_text(text)
-            result.requests.add("" if re.fullmatch(r"/\S*", words) else words)
-            result.answered = result.answered and not words
+            request = user_text(text)
+            result.requests.add("" if re.fullmatch(r"/\S*", request) else request)
+            result.answered = result.answered and not request
     return result
 
 
@@ -255,8 +255,8 @@ def _read_call(content: BlockContent) -> CallFacts:
     files, value = list(find_touches(content)), arguments_value(content) if content.arguments else {}
     changed = tuple(file.path for file in files if file.kind == CHANGE)
     read = tuple(file.path for file in files if file.kind == READ)
-    command, words = shell_command(content), "\n".join(_iter_strings(value))
-    commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(words)]
+    command, strings = shell_command(content), "\n".join(_iter_strings(value))
+    commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(strings)]
     if "commit" in content.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
     program = _LEAD.sub("", command).split()[:2]
@@ -277,7 +277,7 @@ def _iter_strings(value: Json) -> Iterator[str]:
 
 
 def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
-    """(id, text, is open) of the items that a call's input lists, or of the one that it adds or completes.
+    """(id, text, is open) of items that a call's input lists, or of one that it adds or completes.
 
     The id is then ``+`` or starts with ``=``. None if the input has no list.
     """
@@ -293,7 +293,7 @@ def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | N
     for text in value.values():
         boxes = _BOX.findall(text) if isinstance(text, str) else ()
         if len(boxes) > 1:
-            return tuple((str(n), words, box not in "xX") for n, (box, words) in enumerate(boxes))
+            return tuple((str(n), todo, box not in "xX") for n, (box, todo) in enumerate(boxes))
     id_ = next((str(value[key]) for key in ("taskId", "task_id", "id") if value.get(key)), "")
     if id_ and _item_status(value):
         return ((f"={id_}", "", _item_status(value) not in _DONE),)
@@ -311,13 +311,13 @@ def _item_text(entry: Mapping[str, Json]) -> str:
 def _update_todos(todos: dict[str, str], entries: tuple[tuple[str, str, bool], ...], result: str) -> None:
     if not entries or entries[0][0][0] not in "+=":
         todos.clear()
-    for id_, words, is_open in entries:
+    for id_, text, is_open in entries:
         number = re.search(r"#?(\d+)", result)
         id_ = id_[1:] if id_[0] == "=" else id_ if id_ != "+" else number[1] if number else f"+{len(todos)}"
         if not is_open:
             todos.pop(id_, None)
-        elif words:
-            todos[id_] = words
+        elif text:
+            todos[id_] = text
 
 
 # Failures and test results
@@ -394,7 +394,7 @@ def _ends_turn(context: Context, at: int) -> bool:
 
 
 def sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """The sentences of a text, without code, tables and non-prose, each with whether it is in a list."""
+    """The sentences of a text without code and tables, each with whether it is in a list."""
     for line in _CODE.sub("", text).splitlines():
         start = _BULLET.match(line)
         bare = line[start.end() if start else 0 :]

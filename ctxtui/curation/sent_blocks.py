@@ -117,8 +117,10 @@ class SentBlocks:
             position = max(position, places[-1].position + places[-1].own) if places else position
 
     def _iter_expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
-        """The blocks that would be sent under `applied`, with those removed by repairs, and with `dropped` the dropped
-        ones."""
+        """The blocks that would be sent under `applied`, with those that repairs removed.
+
+        With `dropped` also those that edits dropped.
+        """
         inserts = [insert for insert in applied.inserts if self._start <= insert.position <= self._end]
         for position in range(self._start, self._end + 1):
             while inserts and inserts[0].position == position:
@@ -132,7 +134,7 @@ class SentBlocks:
             yield _Place(position, True), (after or self._context.items[position].block).digest
 
     def _match_similar(self, sent: Iterable[Item], position: int, stop: int, texts: Iterable[str]) -> Iterator[_Place]:
-        """The places of blocks with other content than the current ones from position `position` to `stop`."""
+        """The places of blocks with other content than the current ones from `position` to `stop`."""
         for item in sent:
             text = read(item.block).text
             put_in = any(inserted_text and inserted_text in text for inserted_text in texts)

@@ -61,7 +61,7 @@ class CopiedBlocks(NamedTuple):
 
 
 class Transplant(NamedTuple):
-    """The `edit` that puts copied blocks in (None: refused because of `why`), and what a translation `lost`."""
+    """The `edit` that inserts copied blocks (None: refused by `why`), and what translation `lost`."""
 
     edit: Edit | None
     why: str = ""
@@ -165,10 +165,7 @@ def _is_sealed(value: Json) -> bool:
 
 
 def _copy_item(item: Item) -> Item:
-    """The item without what refers to its own session.
-
-    Item ids, and signatures that may be missing.
-    """
+    """The item without what refers to its own session: item ids, optional signatures."""
     value = item.block.value()
     if not isinstance(value, dict):
         return item
@@ -187,7 +184,7 @@ def _copy_item(item: Item) -> Item:
 
 
 def put_in(applied: Applied, position: int, copied: CopiedBlocks, *, is_whole: bool = False) -> Transplant:
-    """Make the edit that puts `copied` in after the block at `position` of the context under edits.
+    """Make the edit that puts `copied` after the block at `position` of the context under edits.
 
     Blocks of another dialect are translated. Calls get new ids. `is_whole`: the request is recorded as it was sent, so
     that tools which it does not define are not there. The result is not checked: `find_objection` compares

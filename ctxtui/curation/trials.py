@@ -1,4 +1,4 @@
-"""Parses the trials that a message of an evolutionary search lists, in the spellings of many loops.
+"""Parses the trials that a message of an evolutionary search lists, in many loops' spellings.
 
 A *trial* is one program that the search tried, with score, validity, reasoning and error. Messages list them with or
 without fences, as headings or as a list, with metrics as JSON or as printed by Python. Three policies use it
@@ -109,11 +109,13 @@ class Trial(Struct, frozen=True, kw_only=True):
 
 
 class _Field(NamedTuple):
+    """A field of a trial: its text begins at `value`; its name may begin with a `capital`."""
+
     name: str
     start: int
     value: int
     indent: str
-    shape: bool
+    capital: bool
 
 
 def parse_trials(text: str) -> list[Trial]:
@@ -232,8 +234,8 @@ def _trial_end(text: str, program: TextRange, stop: int) -> int:
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()
-    words = _PROSE.search(text, program.start, stop)
-    return words.start() if words else stop
+    prose = _PROSE.search(text, program.start, stop)
+    return prose.start() if prose else stop
 
 
 def _paragraph_end(text: str, start: int, stop: int) -> int:
@@ -245,7 +247,7 @@ def _paragraph_end(text: str, start: int, stop: int) -> int:
 def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_Field]) -> bool:
     """Whether the first fence after a heading is the trial's program.
 
-    Before the fields, or in the field for code.
+    It is if it stands before the fields, or first in the field for code.
     """
     before = [field for field in fields if field.start <= fence.start()]
     if before:
@@ -254,7 +256,7 @@ def _is_program(text: str, start: int, fence: re.Match[str], fields: Sequence[_F
 
 
 def _find_fields(text: str, start: int, stop: int, fence: re.Match[str] | None) -> list[_Field]:
-    """The fields of a trial, all indented and spelled like the first one, which excludes lines of programs."""
+    """The fields of a trial that are indented and spelled like the first one."""
     fields: list[_Field] = []
     for match in _FIELD.finditer(text, start, stop):
         if fence and fence.start() < match.start() < fence.end():
@@ -262,7 +264,7 @@ def _find_fields(text: str, start: int, stop: int, fence: re.Match[str] | None) 
         field = _Field(
             _NAMES[match["key"].lower()], match.start(), match.end(), match["indent"], match["key"][0].isupper()
         )
-        if fields and (field.indent, field.shape) != (fields[0].indent, fields[0].shape):
+        if fields and (field.indent, field.capital) != (fields[0].indent, fields[0].capital):
             continue
         # In a program without a fence a docstring may contain "Approach:"; the measured results end the program.
         in_program = fields and fields[-1].name == "code" and not fence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Provider", "RunningProvider", "Server", "SetClock", "offline", "serving"]
 
-_HOMES: Final = {
+_MODULES: Final = {
     "Provider": "provider",
     "SetClock": "provider",
     "Server": "http.server",
@@ -28,11 +28,8 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used.
-
-    The validators can thus be used without a web server.
-    """
-    if name not in _HOMES:
+    """Import a public name when it is first used, so that the validators can be used without a web server."""
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

@@ -18,8 +18,8 @@ class Thought(Struct, frozen=True):
     text: str
 
 
-class Words(Struct, frozen=True):
-    """Plain text."""
+class PlainText(Struct, frozen=True):
+    """A part of the text."""
 
     text: str
 
@@ -41,12 +41,13 @@ class AnsweredCall(Struct, frozen=True):
         return self.arguments if isinstance(self.arguments, str) else dump_text(self.arguments)
 
 
-Part = Thought | Words | AnsweredCall
+Part = Thought | PlainText | AnsweredCall
 
 END = "end"
 CALLS = "calls"
 LENGTH = "length"
 STOP = "stop"
+"""Why an answer ended: by itself, with calls, at its maximum length, at a stop sequence."""
 
 
 class ModelAnswer(Struct, frozen=True):
@@ -67,7 +68,7 @@ class ModelAnswer(Struct, frozen=True):
     @property
     def text(self) -> str:
         """The plain text of all parts."""
-        return "".join(part.text for part in self.parts if isinstance(part, Words))
+        return "".join(part.text for part in self.parts if isinstance(part, PlainText))
 
 
 def limit_answer(
@@ -81,10 +82,10 @@ def limit_answer(
 def _cut_at_stops(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:
     parts: list[Part] = []
     for part in answer.parts:
-        if isinstance(part, Words):
+        if isinstance(part, PlainText):
             match = min(((part.text.find(stop), stop) for stop in stops if stop and stop in part.text), default=None)
             if match is not None:
-                parts += [Words(part.text[: match[0]])] if match[0] else []
+                parts += [PlainText(part.text[: match[0]])] if match[0] else []
                 return ModelAnswer(tuple(parts), STOP, match[1])
         parts.append(part)
     return answer
@@ -100,8 +101,8 @@ def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], 
             parts.append(part)
             remaining -= needed
             continue
-        if isinstance(part, Words) and remaining:
-            parts.append(Words(_longest_prefix(text, remaining, count)))
+        if isinstance(part, PlainText) and remaining:
+            parts.append(PlainText(_longest_prefix(text, remaining, count)))
         elif isinstance(part, Thought) and remaining:
             parts.append(Thought(_longest_prefix(text, remaining, count)))
         return ModelAnswer(tuple(parts), LENGTH)

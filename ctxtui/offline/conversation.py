@@ -17,7 +17,7 @@ from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import AnsweredCall
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.openai.cipher import decrypt
 from ctxtui.wire.definitions import Definition, parse_definition
 from ctxtui.wire.request import Request
@@ -63,10 +63,7 @@ class ToolOffer(Definition):
 
 
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the called tool, and whether it takes free text.
-
-    Guessed from the call if it is not offered.
-    """
+    """The namespace of the called tool, and whether it takes free text; guessed from the call if it is not offered."""
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
@@ -87,16 +84,16 @@ def unwrap_script(name: str, arguments: str) -> tuple[str, str]:
 def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
     """The client's tools among definitions as spelled in a request."""
     for value in values:
-        here = members(value)
+        here = as_dict(value)
         kind, name = str(here.get("type")), here.get("name")
         if kind == "namespace" and not namespace:
-            yield from tools_in(rows(here.get("tools")), str(name or ""))
+            yield from tools_in(as_list(here.get("tools")), str(name or ""))
         elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
             yield from _custom_tools(name, str(here.get("description") or ""), namespace)
         elif (definition := parse_definition(value)) is not None:
             yield ToolOffer(definition.name, definition.description, definition.schema, definition.strict, namespace)
         elif isinstance(name, str):
-            properties = next((o for begin, o in _OWN_SCHEMAS.items() if kind.startswith(begin)), None)
+            properties = next((schema for prefix, schema in _OWN_SCHEMAS.items() if kind.startswith(prefix)), None)
             if properties is not None:
                 yield Definition(name, "", {"type": "object", "properties": properties, "required": list(properties)})
 
@@ -215,25 +212,25 @@ def read_task(request: Request) -> ScriptTask:
     """Read the conversation in `request`."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
-    talk = _split_turns([item for item in items if item.place.section == "messages"])
-    task_index = max((n for n, turn in enumerate(talk) if _user_text(turn)), default=-1)
-    names = {part.id: part.reading for turn in talk for part in turn.parts if part.category == CALL}
+    turns = _split_turns([item for item in items if item.place.section == "messages"])
+    task_index = max((n for n, turn in enumerate(turns) if _user_text(turn)), default=-1)
+    calls = {part.id: part.reading for turn in turns for part in turn.parts if part.category == CALL}
     outcomes: list[ToolOutcome] = []
     earlier: list[tuple[str, str]] = []
-    for n, turn in enumerate(talk):
+    for n, turn in enumerate(turns):
         for part in turn.parts:
             if part.category == RESULT:
-                reading = names.get(part.id)
-                name, arguments = unwrap_script(reading.name, reading.arguments) if reading else (part.reading.name, "")
+                call = calls.get(part.id)
+                name, arguments = unwrap_script(call.name, call.arguments) if call else (part.reading.name, "")
                 output = _REPORTED.sub("", part.reading.text)
                 outcome = ToolOutcome(name or "a tool", arguments, output, part.reading.is_error)
                 # Results in the message of the task belong to earlier calls.
                 (outcomes.append(outcome) if n > task_index else earlier.append((outcome.name, outcome.text)))
             elif part.category == TEXT and n < task_index:
                 earlier.append((turn.role, strip_reminders(part.reading.text)))
-    call_count = sum(part.category == CALL for turn in talk[task_index + 1 :] for part in turn.parts)
+    call_count = sum(part.category == CALL for turn in turns[task_index + 1 :] for part in turn.parts)
     return ScriptTask(
-        tools, _user_text(talk[task_index]) if task_index >= 0 else "", tuple(outcomes), call_count, tuple(earlier)
+        tools, _user_text(turns[task_index]) if task_index >= 0 else "", tuple(outcomes), call_count, tuple(earlier)
     )
 
 
@@ -248,7 +245,7 @@ def _split_turns(items: Sequence[Item]) -> list[Turn]:
     plain: list[Item] = []
     agent_message: tuple[dict[str, Json], list[Item]] | None = None
     for item in items:
-        head = members(item.block.value()) if item.block.kind == HEADER else {}
+        head = as_dict(item.block.value()) if item.block.kind == HEADER else {}
         if agent_message is not None and item.block.kind in _AGENT_MESSAGE_PARTS:
             agent_message[1].append(item)
             continue
@@ -258,7 +255,7 @@ def _split_turns(items: Sequence[Item]) -> list[Turn]:
         if head.get("type") == "agent_message":
             agent_message = (head, [])
         elif item.block.kind == "compaction":
-            turns.append(_compaction_turn(members(item.block.value())))
+            turns.append(_compaction_turn(as_dict(item.block.value())))
         else:
             plain.append(item)
     return [*turns, *([_agent_message_turn(*agent_message)] if agent_message else to_turns(plain))]
@@ -269,7 +266,7 @@ def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
 
     Parts called encrypted are plain text here, as this provider never encrypts.
     """
-    values = [members(item.block.value()) for item in items]
+    values = [as_dict(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
     text = "".join(part for part in texts if isinstance(part, str))
     payload = _PAYLOAD.sub("", text)

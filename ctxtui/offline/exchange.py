@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 
-_LONE: Final = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """A surrogate without its other half."""
 
 
@@ -52,7 +52,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_surrogates(value: Json, text: str) -> None:
-    if _LONE.search(json.dumps(value, ensure_ascii=False)):
+    if _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
         position = max(text.find("\\ud"), text.find("\\uD"))
         raise NotJson(f"no low surrogate in string: line 1 column {position + 1} (char {position})")
 
@@ -60,7 +60,7 @@ def _refuse_surrogates(value: Json, text: str) -> None:
 class StoredResponse(Struct):
     """A response stored by the server.
 
-    All items including its answer, the response, and the request's size in bytes.
+    `items` are those of its input and its output; `size` is the request's bytes.
     """
 
     items: list[Json]
@@ -171,11 +171,15 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
 """A piece of an answer in a stream."""
+_MAX_PIECES: Final = 100
+"""Of a long answer: in recordings of Anthropic a delta of one has some 90 characters."""
 
 
 def pieces(text: str) -> list[str]:
-    """Split `text` into parts of a token or two."""
-    return _PIECE.findall(text)
+    """Split `text` into parts of a token or two, a long text into at most a hundred larger ones."""
+    parts = _PIECE.findall(text)
+    size = -(-len(parts) // _MAX_PIECES)
+    return ["".join(parts[n : n + size]) for n in range(0, len(parts), size)] if size > 1 else parts
 
 
 INVALID: Final = "invalid_request_error"

@@ -30,8 +30,7 @@ BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
 """Faults in the middle of an answer."""
 KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
 
-
-_MOST: Final = {"share": 1, "times": 1_000_000, "after": 1_000_000, "seconds": 3600}
+_MAX_VALUES: Final = {"share": 1, "times": 1_000_000, "after": 1_000_000, "seconds": 3600}
 """Maximum of each option."""
 MAX_ARMED: Final = 1000
 """Maximum number of armed faults."""
@@ -74,11 +73,11 @@ def parse(spelled: Json) -> Fault:
 
 
 def _parse_number(name: str, value: Json) -> float | int:
-    if name not in _MOST:
+    if name not in _MAX_VALUES:
         raise ValueError(f"no option {name!r}")
     number = float(value) if name in ("share", "seconds") else int(value)
-    if not 0 <= number <= _MOST[name]:
-        raise ValueError(f"{name} must be between 0 and {_MOST[name]:,}")
+    if not 0 <= number <= _MAX_VALUES[name]:
+        raise ValueError(f"{name} must be between 0 and {_MAX_VALUES[name]:,}")
     return number
 
 
@@ -91,19 +90,19 @@ class Faults:
         self._random = Random(seed)
 
     def arm(self, faults: Iterable[Fault], seed: int | None = None) -> None:
-        """Replace all faults."""
+        """Replace all faults, and restart the random numbers if `seed` is given."""
         self.armed = list(faults)
         if seed is not None:
             self._random = Random(seed)
 
-    def next_fault(self) -> Fault | None:
-        """The fault of the next request, if any."""
+    def take_fault(self) -> Fault | None:
+        """Take the fault of the next request, if any: it counts as having occurred."""
         for n, fault in enumerate(self.armed):
             if fault.share < 1 and self._random.random() >= fault.share:
                 continue
             if fault.times is not None:
                 self.armed[n : n + 1] = [replace(fault, times=fault.times - 1)] if fault.times > 1 else []
                 if fault.times < 1:
-                    return self.next_fault()
+                    return self.take_fault()
             return fault
         return None

@@ -83,7 +83,7 @@ def fields(spec: str) -> dict[str, ShapeField]:
     return shapes
 
 
-def faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
+def find_faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> Iterator[ShapeFault]:
     """All faults of the members of `value`, which is at `path`."""
     for key, field in fields.items():
         if key not in value:
@@ -129,11 +129,11 @@ def clamp(value: Json, default: int, least: int, most: int) -> int:
     return max(least, min(number, most))
 
 
-def rows(value: Json) -> list[Json]:
+def as_list(value: Json) -> list[Json]:
     """`value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
-def members(value: Json) -> dict[str, Json]:
+def as_dict(value: Json) -> dict[str, Json]:
     """`value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}

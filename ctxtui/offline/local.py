@@ -23,14 +23,14 @@ from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
-from ctxtui.offline.json_shape import clamp, members, rows
+from ctxtui.offline.json_shape import as_dict, as_list, clamp
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.chat_api import MAX_OUTPUT_TOKENS, chunks, complete
 from ctxtui.offline.openai.models import Gpt
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.usage_ledger import WeighedRequest, card, encoding, output_tokens, text_counter
 from ctxtui.wire import grammar
-from ctxtui.wire.ollama_chat import encode_request
+from ctxtui.wire.registry import encode
 
 OLLAMA: Final = "ollama"
 LM_STUDIO: Final = "lm studio"
@@ -53,7 +53,7 @@ class LocalModel(Struct, frozen=True):
     loaded: bool = True
 
 
-class Local(Struct, frozen=True):
+class LocalServer(Struct, frozen=True):
     """A local server of one `kind` with its models."""
 
     kind: str
@@ -70,7 +70,7 @@ class Local(Struct, frozen=True):
         return next((model for model in self.models if model.name in names), None)
 
 
-def find_refusals(local: Local, request: ApiRequest) -> list[Refusal]:
+def find_refusals(local: LocalServer, request: ApiRequest) -> list[Refusal]:
     """The reasons of a local server to refuse a request: it accepts nearly everything."""
     name = request.body.get("model")
     if local.kind == OLLAMA and not isinstance(name, str):
@@ -79,12 +79,12 @@ def find_refusals(local: Local, request: ApiRequest) -> list[Refusal]:
         message = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
         return [Refusal(message, 404, "NotFoundError", rule="unknown model")]
     messages = request.body.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(members(message).get("role"), str) for message in messages):
+    if not isinstance(messages, list) or not all(isinstance(as_dict(message).get("role"), str) for message in messages):
         return [Refusal("messages: a list of objects with a role is required", rule="messages")]
     return []
 
 
-def find_model(local: Local, request: ApiRequest) -> LocalModel:
+def find_model(local: LocalServer, request: ApiRequest) -> LocalModel:
     """The model that answers: the named one, else the first.
 
     Only llama.cpp and LM Studio accept an unknown name.
@@ -92,7 +92,7 @@ def find_model(local: Local, request: ApiRequest) -> LocalModel:
     return local.model(str(request.body.get("model"))) or local.models[0]
 
 
-def rules(model: LocalModel, window: int) -> Gpt:
+def chat_rules(model: LocalModel, window: int) -> Gpt:
     """A local model's rules, in the form of the Chat API."""
     return Gpt(
         model.name,
@@ -107,7 +107,7 @@ def rules(model: LocalModel, window: int) -> Gpt:
     )
 
 
-def error(local: Local, refusal: Refusal) -> Json:
+def format_error(local: LocalServer, refusal: Refusal) -> Json:
     """The error body in the server's own format."""
     if local.kind == OLLAMA:
         return {"error": refusal.message}
@@ -116,33 +116,30 @@ def error(local: Local, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a template of our own.
-
-    Tools first, every message between marks, the answer's mark at the end.
-    """
-    tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if rows(body.get("tools")) else ""
+    """Render `body` with a template of our own: tools first, every message between marks, the answer's mark last."""
+    tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if as_list(body.get("tools")) else ""
     messages = "".join(
         f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"
-        for message in map(members, rows(body.get("messages")))
+        for message in map(as_dict, as_list(body.get("messages")))
     )
     return f"{tools}{messages}<|assistant|>\n"
 
 
 def _message_text(message: Mapping[str, Json]) -> str:
     content = message.get("content")
-    texts = [str(members(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
-    calls = [f"\n<|call|>{dump_text(members(call).get('function'))}" for call in rows(message.get("tool_calls"))]
+    texts = [str(as_dict(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
+    calls = [f"\n<|call|>{dump_text(as_dict(call).get('function'))}" for call in as_list(message.get("tool_calls"))]
     return "".join([*texts, *calls])
 
 
 def fit_window(request: ApiRequest, window: int, weigh: Callable[[bytes], WeighedRequest]) -> WeighedRequest:
-    """The request as evaluated in `window` tokens: without the oldest messages.
+    """The request as evaluated in `window` tokens: without the oldest messages if it is longer.
 
     Every system message and the last message always stay, even if they do not fit.
     """
     weighed = weigh(request.raw)
-    messages = rows(request.body.get("messages"))
-    if weighed.tokens <= window or not messages:
+    messages = as_list(request.body.get("messages"))
+    if weighed.tokens <= window or len(messages) < 2:
         return weighed
     low, high = 1, len(messages) - 1
     while low < high:
@@ -153,15 +150,15 @@ def fit_window(request: ApiRequest, window: int, weigh: Callable[[bytes], Weighe
 
 def _without_oldest(request: ApiRequest, first: int) -> bytes:
     """The body without the messages before number `first`, except system messages."""
-    messages: list[Json] = rows(request.body.get("messages"))
+    messages: list[Json] = as_list(request.body.get("messages"))
     kept_messages = [message for n, message in enumerate(messages) if n >= first or message.get("role") == "system"]
     return canonical.dumps({**request.body, "messages": kept_messages})
 
 
-Listing = Callable[[Local, dict[str, Json]], Json]
+Listing = Callable[[LocalServer, dict[str, Json]], Json]
 """Returns a server's information on itself, or on the text in a body; None for an unknown model."""
 
-_WHEN: Final = "2026-11-01T00:00:00Z"
+_MODEL_TIME: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
@@ -178,14 +175,14 @@ def _openai_listing(owner: str, more: Callable[[LocalModel], dict[str, Json]] = 
 
 def _tag_row(model: LocalModel) -> dict[str, Json]:
     named = {"name": model.name, "model": model.name, "size": 4_000_000_000, "digest": "0" * 64}
-    return {**named, "details": _DETAILS, "modified_at": _WHEN}
+    return {**named, "details": _DETAILS, "modified_at": _MODEL_TIME}
 
 
 def _running_row(model: LocalModel) -> dict[str, Json]:
-    return {**_tag_row(model), "expires_at": _WHEN, "size_vram": 0, "context_length": model.window}
+    return {**_tag_row(model), "expires_at": _MODEL_TIME, "size_vram": 0, "context_length": model.window}
 
 
-def _show_model(local: Local, body: dict[str, Json]) -> Json:
+def _show_model(local: LocalServer, body: dict[str, Json]) -> Json:
     model = local.model(str(body.get("model") or body.get("name")))
     if model is None:
         return None
@@ -196,7 +193,7 @@ def _show_model(local: Local, body: dict[str, Json]) -> Json:
         "details": _DETAILS,
         "model_info": {"general.architecture": "offline", "offline.context_length": model.maximum},
         "capabilities": ["completion", "tools", "thinking"],
-        "modified_at": _WHEN,
+        "modified_at": _MODEL_TIME,
     }
 
 
@@ -212,7 +209,7 @@ def _studio_v1_row(model: LocalModel) -> dict[str, Json]:
     return row | {"loaded_instances": [instance] if model.loaded else []}
 
 
-def _server_properties(local: Local, _: dict[str, Json]) -> Json:
+def _server_properties(local: LocalServer, _: dict[str, Json]) -> Json:
     model = local.models[0]
     return {
         "default_generation_settings": {"id": 0, "n_ctx": model.window, "is_processing": False},
@@ -222,12 +219,12 @@ def _server_properties(local: Local, _: dict[str, Json]) -> Json:
     }
 
 
-def _tokenize(local: Local, text: str) -> list[int]:
+def _tokenize(local: LocalServer, text: str) -> list[int]:
     ids: list[int] = encoding(card(local.models[0].name).encoding).encode_ordinary(text)
     return ids
 
 
-def _vllm_tokenize(local: Local, body: dict[str, Json]) -> Json:
+def _vllm_tokenize(local: LocalServer, body: dict[str, Json]) -> Json:
     ids = _tokenize(local, str(body["prompt"]) if "prompt" in body else render_prompt(body))
     return {"count": len(ids), "max_model_len": local.models[0].window, "tokens": ids, "token_strs": None}
 
@@ -261,23 +258,23 @@ LISTINGS: Final[dict[str, dict[str, Listing]]] = {
 """Information endpoints by kind of server, method and path."""
 
 
-def add_listings(app: web.Application, local: Local) -> None:
+def add_listings(app: web.Application, local: LocalServer) -> None:
     """Add the information endpoints."""
     for place, listing in LISTINGS[local.kind].items():
         method, _, path = place.partition(" ")
         app.router.add_route(method, path, partial(_answer_listing, local, listing))
 
 
-async def _answer_listing(local: Local, listing: Listing, request: web.Request) -> web.StreamResponse:
+async def _answer_listing(local: LocalServer, listing: Listing, request: web.Request) -> web.StreamResponse:
     try:
-        body = members(await request.json()) if request.method == "POST" else {}
-    except ValueError as trouble:
-        return json_response({"error": f"invalid JSON: {trouble}"}, 400)
+        body = as_dict(await request.json()) if request.method == "POST" else {}
+    except ValueError as error:
+        return json_response({"error": f"invalid JSON: {error}"}, 400)
     information = listing(local, body)
     return json_response({"error": "model not found"}, 404) if information is None else json_response(information)
 
 
-def completions(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def serve_completions(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply of a local server to a Chat request."""
     model = find_model(local, request)
     # The model that answers, where the request names an unknown one.
@@ -289,20 +286,20 @@ def completions(local: Local, provider: Provider, request: ApiRequest) -> Reply 
     weighed = fit_window(request, model.window, weigh) if local.truncates else weigh(request.raw)
     if weighed.tokens > model.window and not local.truncates:
         return _refuse_too_long(local, weighed.tokens, model.window)
-    reply = complete(provider, request, weighed, rules(model, max(model.window, weighed.tokens)), local.kind)
+    reply = complete(provider, request, weighed, chat_rules(model, max(model.window, weighed.tokens)), local.kind)
     body = _with_own_usage(local, reply.body)
-    with_usage = members(request.body.get("stream_options")).get("include_usage") is True
+    with_usage = as_dict(request.body.get("stream_options")).get("include_usage") is True
     events = tuple(chunks(body, with_usage)) if request.streams else None
     return replace(reply, body=body, events=events, headers={})
 
 
-def input_tokens(local: Local, provider: Provider, request: ApiRequest) -> Reply:
-    """llama.cpp's exact count."""
+def serve_token_count(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply:
+    """The reply to llama.cpp's request for a token count."""
     weighed = provider.ledger.weigh(grammar.CHAT, request.raw, find_model(local, request).name)
     return Reply(body={"input_tokens": weighed.tokens})
 
 
-def _refuse_too_long(local: Local, tokens: int, window: int) -> Refusal:
+def _refuse_too_long(local: LocalServer, tokens: int, window: int) -> Refusal:
     if local.kind == LLAMA_CPP:
         message = "the request exceeds the available context size, try increasing it"
         return Refusal(message, 400, "exceed_context_size_error", rule="context window")
@@ -313,7 +310,7 @@ def _refuse_too_long(local: Local, tokens: int, window: int) -> Refusal:
     return Refusal(message, 400, "BadRequestError", rule="context window")
 
 
-def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json]:
+def _with_own_usage(local: LocalServer, completion: dict[str, Json]) -> dict[str, Json]:
     """The completion with the usage figures that this kind of server reports."""
     usage = completion["usage"]
     cached = usage["prompt_tokens_details"]["cached_tokens"]
@@ -336,15 +333,15 @@ def _with_own_usage(local: Local, completion: dict[str, Json]) -> dict[str, Json
     return result
 
 
-_LINES: Final = "application/x-ndjson"
-_NANOSECONDS: Final = 1_000_000
-"""A millisecond: an invented duration of each phase of an answer."""
+_NDJSON: Final = "application/x-ndjson"
+_PHASE_NANOSECONDS: Final = 1_000_000
+"""An invented duration of each phase of an answer: a millisecond."""
 
 
-def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply of Ollama's ``/api/chat``: a stream unless disabled."""
     model = find_model(local, request)
-    options = members(request.body.get("options"))
+    options = as_dict(request.body.get("options"))
     window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
@@ -354,7 +351,7 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
         return Refusal("input length exceeds the context length", 400, rule="context window")
     weighed = fit_window(request, window, weigh)
     if request.body.get("_debug_render_only") is True:
-        text = render_prompt(canonical.loads(encode_request(weighed.request)))
+        text = render_prompt(canonical.loads(encode(weighed.request)))
         return Reply(body=_reply_shell(provider, request) | {"_debug_info": {"rendered_template": text}})
     outcome = provider.ledger.predict(weighed, request.model, provider.now(), provider=local.kind)
     answer = _make_answer(provider, request, weighed, options)
@@ -364,13 +361,13 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
         "message": message,
         "done": True,
         "done_reason": "length" if answer.ended == LENGTH else "stop",
-        "total_duration": 3 * _NANOSECONDS,
-        "load_duration": _NANOSECONDS,
+        "total_duration": 3 * _PHASE_NANOSECONDS,
+        "load_duration": _PHASE_NANOSECONDS,
         # Includes cached tokens, which are not reported separately.
         "prompt_eval_count": weighed.tokens,
-        "prompt_eval_duration": _NANOSECONDS,
+        "prompt_eval_duration": _PHASE_NANOSECONDS,
         "eval_count": output,
-        "eval_duration": _NANOSECONDS,
+        "eval_duration": _PHASE_NANOSECONDS,
     }
     streams = request.body.get("stream") is not False
     return Reply(
@@ -378,7 +375,7 @@ def chat(local: Local, provider: Provider, request: ApiRequest) -> Reply | Refus
         events=tuple(_stream_lines(reply_body)) if streams else None,
         begin=lambda: provider.ledger.record(outcome, provider.now()),
         broken=compact({"error": "an error was encountered while running the model"}) + b"\n",
-        kind=_LINES,
+        kind=_NDJSON,
         output=output,
     )
 
@@ -397,10 +394,11 @@ def _make_answer(
         schema=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
     answer = provider.make_answer(weighed.request, read_task(weighed.request), answer_options)
-    most = options.get("num_predict")
-    stops = [stop for stop in rows(options.get("stop")) if isinstance(stop, str)]
-    room = most if isinstance(most, int) and 0 < most < MAX_OUTPUT_TOKENS else MAX_OUTPUT_TOKENS
-    return limit_answer(answer, stops, room, text_counter(request.model))
+    requested = options.get("num_predict")
+    stops = [stop for stop in as_list(options.get("stop")) if isinstance(stop, str)]
+    is_limited = isinstance(requested, int) and 0 < requested < MAX_OUTPUT_TOKENS
+    max_tokens = requested if is_limited else MAX_OUTPUT_TOKENS
+    return limit_answer(answer, stops, max_tokens, text_counter(request.model))
 
 
 def _make_message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:
@@ -439,21 +437,21 @@ def _stream_lines(whole: dict[str, Json]) -> Iterator[bytes]:
     yield compact({**whole, "message": {"role": "assistant", "content": ""}}) + b"\n"
 
 
-def local_routes(local: Local) -> dict[str, ServedRoute]:
+def local_routes(local: LocalServer) -> dict[str, ServedRoute]:
     """The routes of a local server, by path."""
-    routes = {"/v1/chat/completions": _make_route(local, partial(completions, local))}
+    routes = {"/v1/chat/completions": _make_route(local, partial(serve_completions, local))}
     if local.kind == OLLAMA:
-        routes["/api/chat"] = _make_route(local, partial(chat, local))
+        routes["/api/chat"] = _make_route(local, partial(serve_chat, local))
     if local.kind == LLAMA_CPP:
-        routes["/v1/chat/completions/input_tokens"] = _make_route(local, partial(input_tokens, local))
+        routes["/v1/chat/completions/input_tokens"] = _make_route(local, partial(serve_token_count, local))
     return routes
 
 
-def _make_route(local: Local, serve: Serve) -> ServedRoute:
+def _make_route(local: LocalServer, serve: Serve) -> ServedRoute:
     return ServedRoute(
         lambda _, request: find_refusals(local, request),
         serve,
-        lambda refusal, _: error(local, refusal),
+        lambda refusal, _: format_error(local, refusal),
         "x-request-id",
         lambda _: None,
     )

@@ -1,7 +1,7 @@
-"""Rules that answer in place of a model.
+"""Rules that answer in place of a model: `answer_task` finds intents and matching tools, and writes the text.
 
-The request's intents, the matching tools, the answer's text. `answer` is the entry. Arguments of calls are taken from
-the conversation; nothing else is known. An *intent* is one thing that the user's text asks for, such as reading a file.
+An *intent* is one thing that the user's text asks for, such as reading a file. Arguments of calls are taken from the
+conversation; nothing else is known.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, Thought, Words
+from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.wire.definitions import Definition
 
 SELF: Final = "This is ctxtui's offline provider; no model is running"
@@ -74,10 +74,7 @@ _VERB_WORDS: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in words.split()}
 _MAX_SENTENCE_CHARS: Final = 1000
-"""Maximum characters of a sentence, without quotations.
-
-The rest of a longer one is not parsed.
-"""
+"""Maximum characters of a sentence, without quotations; the rest of a longer one is not parsed."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
 """Words and punctuation that separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
@@ -101,7 +98,7 @@ _PRONOUN: Final = re.compile(
     r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
 )
 """A reference to an earlier subject or result."""
-_PARALLEL: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
+_MANNER: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
 """Words that say how to do something, not what."""
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
 """The name of a file in running text."""
@@ -110,6 +107,7 @@ _FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
 """A subject that names files rather than text."""
 _PLAIN_PATH: Final = re.compile(r"^[\w./*~\x00-]+$")
+"""One word, such as a path or a quotation: another subject of the same verb."""
 _INTRODUCTIONS: Final = {
     "remember": r"^that\s+",
     "run": r"^(?:the )?(?:command|tests?:)\s+",
@@ -142,9 +140,9 @@ def parse_intents(text: str) -> list[Intent]:
     intents: list[Intent] = []
     step = 0
     for sentence in _STEPS.split(_QUOTED.sub(stash, text)):
-        sentence_intents = list(_parse_sentence(_PARALLEL.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
+        sentence_intents = list(_parse_sentence(_MANNER.sub(" ", sentence.strip()[:_MAX_SENTENCE_CHARS]).strip()))
         for intent in sentence_intents:
-            step += intent.has_reference and any(w.step == step for w in intents)
+            step += intent.has_reference and any(earlier.step == step for earlier in intents)
             intents.append(replace(intent, step=step, subject=restore(intent.subject), place=restore(intent.place)))
         step += bool(sentence_intents)
     files = dict.fromkeys(_FILE.findall(text[:_MAX_SENTENCE_CHARS])) if "?" in text else ()
@@ -207,11 +205,11 @@ _TOOLS: Final = {
     "write": ("write create save", "content text file_text contents body"),
 }
 """By verb: words in the names of matching tools, the likeliest first; and the main argument."""
-_NAMES: Final = {verb: names.split() for verb, (names, _) in _TOOLS.items()}
-_MAIN: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items()}
-_EXPLANATIONS: Final = "description explanation reason title summary thought intent".split()
+_TOOL_WORDS: Final = {verb: names.split() for verb, (names, _) in _TOOLS.items()}
+_MAIN_ARGUMENTS: Final = {verb: arguments.split() for verb, (_, arguments) in _TOOLS.items()}
+_EXPLANATION_ARGUMENTS: Final = "description explanation reason title summary thought intent".split()
 """Arguments for an explanation, with any value."""
-_PLACE: Final = "path dir directory folder root file_path filename file".split()
+_PLACE_ARGUMENTS: Final = "path dir directory folder root file_path filename file".split()
 """Names of arguments for the folder or file to look in."""
 _MEMORY: Final = "/memories/notes.md"
 """The file for what is to be remembered, if the tool requires one."""
@@ -266,7 +264,7 @@ def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None
 
 
 def _score_tool(intent: Intent, tool: Definition) -> int:
-    names = _NAMES.get(intent.verb)
+    names = _TOOL_WORDS.get(intent.verb)
     if names is None or (isinstance(tool, ToolOffer) and tool.named_only):
         return 0
     words = [part.lower() for part in re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", tool.name) if part]
@@ -289,16 +287,18 @@ def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
         image and not _PICTURE.search(intent.subject)
     ):
         return True
-    known_names = {_normalize_name(name) for name in (*_MAIN[intent.verb], *_PLACE, *_EXPLANATIONS)}
+    known_names = {
+        _normalize_name(name) for name in (*_MAIN_ARGUMENTS[intent.verb], *_PLACE_ARGUMENTS, *_EXPLANATION_ARGUMENTS)
+    }
     unknown = [
         _properties(tool).get(name) for name in required(tool.schema) if _normalize_name(name) not in known_names
     ]
-    return any(type_name(members(schema)) in ("string", "integer", "number") for schema in unknown)
+    return any(type_name(as_dict(schema)) in ("string", "integer", "number") for schema in unknown)
 
 
 def _has_main_argument(intent: Intent, tool: Definition) -> bool:
     """Whether `tool` has an argument with the usual name for the subject, or takes text."""
-    return _takes_free_text(tool) or _find_name(_MAIN.get(intent.verb, ()), _properties(tool)) is not None
+    return _takes_free_text(tool) or _find_name(_MAIN_ARGUMENTS.get(intent.verb, ()), _properties(tool)) is not None
 
 
 def _takes_free_text(tool: Definition) -> bool:
@@ -306,7 +306,7 @@ def _takes_free_text(tool: Definition) -> bool:
 
 
 def _properties(tool: Definition) -> Mapping[str, Json]:
-    return members(members(tool.schema).get("properties"))
+    return as_dict(as_dict(tool.schema).get("properties"))
 
 
 def _find_name(names: Iterable[str], properties: Iterable[str]) -> str | None:
@@ -320,11 +320,11 @@ def _normalize_name(name: str) -> str:
 
 
 def _main_argument(verb: str, tool: Definition) -> str | None:
-    """The argument for the subject."""
+    """The argument for the subject: by its usual name, else the first text, if possible a required one."""
     properties = _properties(tool)
-    texts = [name for name, inner in properties.items() if type_name(members(inner)) in ("string", "array")]
+    texts = [name for name, inner in properties.items() if type_name(as_dict(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(tool.schema)]
-    return _find_name(_MAIN[verb], properties) or next(iter([*first, *texts]), None)
+    return _find_name(_MAIN_ARGUMENTS[verb], properties) or next(iter([*first, *texts]), None)
 
 
 def _ends_task(tool: Definition) -> bool:
@@ -341,8 +341,8 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
     main = _main_argument(intent.verb, tool)
     if main is not None:
         subject = intent.subject or ("." if intent.verb == "list" else "")
-        arguments[main] = [subject] if type_name(members(properties[main])) == "array" else subject
-    place = _find_name(_PLACE, [name for name in properties if name != main])
+        arguments[main] = [subject] if type_name(as_dict(properties[main])) == "array" else subject
+    place = _find_name(_PLACE_ARGUMENTS, [name for name in properties if name != main])
     if place is not None and (intent.place or place in required(tool.schema)):
         arguments[place] = intent.place or (_MEMORY if intent.verb == "remember" else ".")
     for name in required(tool.schema):
@@ -353,10 +353,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """Explicit arguments of the user.
+    """The arguments that the user wrote: JSON, ``name=value`` pairs, or the value of the first argument.
 
-    JSON, ``name=value`` pairs, or the value of the first argument. Other required arguments get minimal values. For a
-    tool that takes text, that text, also out of an object with one text.
+    Other required arguments get minimal values. A tool that takes free text gets the text, or the only text of an
+    object.
     """
     try:
         arguments: Any = json.loads(text)
@@ -372,7 +372,7 @@ def _explicit_arguments(text: str, tool: Definition) -> Json:
         arguments = dict.fromkeys([*required(tool.schema), *properties][:1], text)
     for name in required(tool.schema):
         arguments.setdefault(name, make_instance(properties.get(name, {}), text))
-    return {name: _convert_value(value, members(properties.get(name))) for name, value in arguments.items()}
+    return {name: _convert_value(value, as_dict(properties.get(name))) for name, value in arguments.items()}
 
 
 def _convert_value(value: Json, schema: Mapping[str, Json]) -> Json:
@@ -418,28 +418,27 @@ class _InstanceMaker:
         self._remaining_size = _MAX_INSTANCE_SIZE
 
     def make(self, schema: Json, depth: int) -> Json:
-        schema_members = members(schema)
+        schema_members = as_dict(schema)
         self._remaining_size -= 1
         if depth > _MAX_DEPTH or self._remaining_size < 0:
             return None
         if isinstance(schema_members.get("$ref"), str):
             return self.make(_resolve_reference(schema_members["$ref"], self._root), depth + 1)
-        for value in (
-            *(schema_members[key] for key in ("const", "default") if key in schema_members),
-            *rows(schema_members.get("enum")),
-        ):
-            return self._spend(value)
+        given = [schema_members[key] for key in ("const", "default") if key in schema_members]
+        given += as_list(schema_members.get("enum"))
+        if given:
+            return self._spend(given[0])
         for several in ("anyOf", "oneOf", "allOf"):
-            if rows(schema_members.get(several)):
+            if as_list(schema_members.get(several)):
                 return self.make(schema_members[several][0], depth + 1)
         kind = type_name(schema_members)
         if kind == "object":
-            inner = members(schema_members.get("properties"))
+            inner = as_dict(schema_members.get("properties"))
             return {name: self.make(inner.get(name, {}), depth + 1) for name in required(schema_members)}
         if kind == "array":
             first = [
                 self.make(item_schema, depth + 1)
-                for item_schema in rows(schema_members.get("prefixItems"))[:_MAX_ITEMS]
+                for item_schema in as_list(schema_members.get("prefixItems"))[:_MAX_ITEMS]
             ]
             count = _clamp_length(schema_members.get("minItems"), _MAX_ITEMS)
             return first + [self.make(schema_members.get("items", {}), depth + 1) for _ in range(count - len(first))]
@@ -455,20 +454,17 @@ class _InstanceMaker:
 def _resolve_reference(reference: str, root: Json) -> Json:
     value = root
     for step in reference.removeprefix("#").strip("/").split("/"):
-        value = members(value).get(step.replace("~1", "/").replace("~0", "~"), {}) if step else value
+        value = as_dict(value).get(step.replace("~1", "/").replace("~0", "~"), {}) if step else value
     return value
 
 
 def required(schema: Json) -> list[str]:
     """The required members of an object of `schema`."""
-    return [name for name in rows(members(schema).get("required")) if isinstance(name, str)]
+    return [name for name in as_list(as_dict(schema).get("required")) if isinstance(name, str)]
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema: of several, the first but null.
-
-    Of none, object if it has properties, else string.
-    """
+    """The type of a schema: of several, the first but null; of none, object if it has properties, else string."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), "null")
@@ -480,7 +476,7 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """The number closest to 0 that the bounds allow, without regard to ``exclusiveMaximum``."""
+    """A number near 0 that `schema` allows; ``exclusiveMaximum`` is ignored."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
@@ -500,7 +496,7 @@ def _make_string(schema: Mapping[str, Json], text: str) -> str:
     return value[: max(0, most)] if isinstance(most, int) else value
 
 
-_STOP: Final = frozenset(
+_STOP_WORDS: Final = frozenset(
     "a an the of in on at to for from with by and or not is are was were be been do does did what which who whom whose "
     "when where why how many much it its this that these those there here i you we they he she me my your our please "
     "can could would should will tell say says said show give read find list run file files then now have has had "
@@ -526,25 +522,25 @@ _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nob
 """Words that fill a text up to its required length."""
 
 
-def answer(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
+def answer_task(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
     """The answer to `task`."""
     intents = parse_intents(task.task)
     calls = _next_calls(task, options, intents)
     if calls:
         calls_text = ", ".join(" ".join(unwrap_script(call.name, call.arguments_text)) for call in calls)
-        parts: list[Part] = [Words(f"I call {calls_text}.")] if not options.forced_tool else []
+        parts: list[Part] = [PlainText(f"I call {calls_text}.")] if not options.forced_tool else []
         return ModelAnswer(
             (*_make_thought(f"To do: {shorten(task.task)!r}. {calls_text} fits.", options), *parts, *calls), CALLS
         )
     if _SUMMARY_ASKED.search(task.task):
-        text = f"{SELF}. So far:\n{summarize(task, task=False)}"
+        text = f"{SELF}. So far:\n{summarize(task, with_task=False)}"
         text = f"<summary>\n{text}\n</summary>" if "<summary>" in task.task else text
     elif options.schema is not None:
         text = dump_text(make_instance(options.schema, shorten(task.task) or "offline"))
     else:
         text = _answer_text(task, options, intents)
     return ModelAnswer(
-        (*_make_thought(f"Nothing left to call for {shorten(task.task)!r}; I quote.", options), Words(text))
+        (*_make_thought(f"Nothing left to call for {shorten(task.task)!r}; I quote.", options), PlainText(text))
     )
 
 
@@ -553,10 +549,7 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
 
 
 def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done.
-
-    After the last one, the tool that ends the task.
-    """
+    """The calls of the next step that is not done; after the last step, that of the tool that ends the task."""
     silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
     if not options.may_call or not task.tools or (silent and not options.forced_tool):
         return []
@@ -583,7 +576,7 @@ def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Inte
 
 
 def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
-    """The final tool: the one that takes the answer, once; else any if a call is required."""
+    """The tool that ends the task: one that takes the answer, once; if a call is required, the least called of all."""
     called = Counter(outcome.name for outcome in task.outcomes)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or options.forced_tool):
@@ -646,7 +639,7 @@ def _quote_lines(task: ScriptTask) -> list[str]:
     """
     sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in task.outcomes] or task.earlier_texts
     words = dict.fromkeys(_WORD.findall(task.task.lower()))
-    task_words = {*[word for word in words if word not in _STOP and len(word) > 1][:_MAX_WORDS]}
+    task_words = {*[word for word in words if word not in _STOP_WORDS and len(word) > 1][:_MAX_WORDS]}
     lines = [(source, line) for source, text in sources for line in text.splitlines()] if task_words else []
     shared_words = [_shared_words(line.lower(), task_words) for _, line in lines]
     common = Counter(word for shared in shared_words for word in shared)
@@ -667,16 +660,16 @@ def shorten(line: str) -> str:
     return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
-def summarize(talk: ScriptTask, *, task: bool) -> str:
+def summarize(task: ScriptTask, *, with_task: bool) -> str:
     """The first three lines of each text and result: the last `_MAX_SUMMARY_LINES` of all.
 
-    `task`: whether the task is included. System and developer messages are left out: clients send them again after a
-    compaction.
+    `with_task`: the text of the task is included. System and developer messages are left out: clients send them again
+    after a compaction.
     """
-    task_text = [("user", talk.task)] if task else []
-    results = [(results.name, results.text) for results in talk.outcomes]
+    task_text = [("user", task.task)] if with_task else []
+    results = [(outcome.name, outcome.text) for outcome in task.outcomes]
     lines: list[str] = []
-    for source, text in [*talk.earlier_texts, *task_text, *results]:
+    for source, text in [*task.earlier_texts, *task_text, *results]:
         if source not in ("developer", "system"):
             text_lines = [line.strip() for line in text.splitlines() if line.strip()]
             lines += [f"{source}: {shorten(line)}" for line in text_lines[:3]]

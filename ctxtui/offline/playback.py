@@ -7,17 +7,17 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.block_content import arguments_value, read
-from ctxtui.offline.answer import CALLS, END, LENGTH, AnsweredCall, ModelAnswer, Part, Thought, Words
+from ctxtui.offline.answer import CALLS, END, LENGTH, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, to_part
 
 _LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
 """Stop reasons of answers that were cut at their limit."""
 
-Recorded = tuple[Sequence[Item], Sequence[Item], str]
+RecordedCall = tuple[Sequence[Item], Sequence[Item], str]
 """A recorded call: the items of its context, the items of its answer, its stop reason."""
 MessageContents = tuple[tuple[str, str, str], ...]
-"""Content of messages: side, kind of part and text of each."""
+"""Content of messages: role, category and text of each part."""
 
 
 class Playback:
@@ -27,8 +27,8 @@ class Playback:
     gets the answer after the n-th. After the last recorded answer there is none.
     """
 
-    def __init__(self, calls: Sequence[Recorded]) -> None:
-        self._answers = [_make_answer(answered, stopped) for _, answered, stopped in calls]
+    def __init__(self, calls: Sequence[RecordedCall]) -> None:
+        self._answers = [_make_answer(answered, stop_reason) for _, answered, stop_reason in calls]
         self._by_context = {message_contents(context): n for n, (context, _, _) in enumerate(calls)}
 
     def answer(self, request: Request) -> ModelAnswer | None:
@@ -39,7 +39,7 @@ class Playback:
 
 
 def message_contents(items: Sequence[Item]) -> MessageContents:
-    """Content of messages without thinking, in no dialect: role, category and text of each."""
+    """Content of messages without thinking, the same in all dialects."""
     contents: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:
@@ -55,7 +55,7 @@ def _count_answers(items: Sequence[Item]) -> int:
     return sum(role == "assistant" and before != "assistant" for before, role in zip(["", *roles], roles, strict=False))
 
 
-def _make_answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
+def _make_answer(items: Sequence[Item], stop_reason: str) -> ModelAnswer:
     parts: list[Part] = []
     for block, _ in items:
         part = to_part(block)
@@ -66,6 +66,6 @@ def _make_answer(items: Sequence[Item], stopped: str) -> ModelAnswer:
         elif part.category == THINKING and part.reading.text:
             parts.append(Thought(part.reading.text))
         elif part.category == TEXT and part.reading.text:
-            parts.append(Words(read(block).text))
+            parts.append(PlainText(read(block).text))
     called = any(isinstance(part, AnsweredCall) for part in parts)
-    return ModelAnswer(tuple(parts), CALLS if called else LENGTH if stopped in _LENGTHS else END)
+    return ModelAnswer(tuple(parts), CALLS if called else LENGTH if stop_reason in _LENGTHS else END)

@@ -21,7 +21,7 @@ from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
 from ctxtui.offline.conversation import ScriptTask
 from ctxtui.offline.exchange import CachedContent, StoredResponse
-from ctxtui.offline.model import AnswerOptions, answer
+from ctxtui.offline.model import AnswerOptions, answer_task
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.script import Script
 from ctxtui.offline.usage_ledger import UsageLedger
@@ -43,11 +43,8 @@ class RateLimits(Struct):
     enforced: bool = False
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
-    def wait(self, now: float) -> float | None:
-        """Seconds until the oldest counted request expires, at least 1.
-
-        None if a request is accepted now.
-        """
+    def wait_seconds(self, now: float) -> float | None:
+        """Seconds until the oldest counted request expires, at least 1; None if a request is accepted now."""
         self._drop_old(now)
         if not self.enforced or not self._recent:
             return None
@@ -150,7 +147,8 @@ class Provider:
     - `ledger`: the simulated prompt cache.
     - `responses`, `items`: what the Responses API stores, by id.
     - `threads`: message threads of the Messages API.
-    - `names`: makes ids.
+    - `cached`: Google's cached contents by name (see `google.cached_contents`).
+    - `names`: makes ids; equal values of `seed` give equal ids.
     - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
       rules of ``offline``.
     """
@@ -165,7 +163,6 @@ class Provider:
     items: dict[str, dict[str, Json]] = field(default_factory=dict)
     threads: MessageThreads = field(default_factory=MessageThreads)
     cached: dict[str, CachedContent] = field(default_factory=dict)
-    """Google's cached contents by name (see `google.cached_contents`)."""
     clock_shift: float = 0.0
     names: IdMaker = field(init=False)
 
@@ -177,7 +174,7 @@ class Provider:
         return self.clock() + self.clock_shift
 
     def store_response(self, id_: str, response: StoredResponse) -> None:
-        """Store a response with its items; the oldest ones are deleted if there are too many."""
+        """Store a response with its items; the oldest ones are deleted if all are larger than `MAX_KEPT_BYTES`."""
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})
         free_bytes = MAX_KEPT_BYTES - sum(stored.size for stored in self.responses.values())
@@ -188,6 +185,6 @@ class Provider:
                 self.items.pop(item["id"], None)
 
     def make_answer(self, request: Request, task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-        """The answer to `task`: from a recording or script if it has one."""
+        """The answer to `task`: of the recording or script if that has one, else by the rules of `model`."""
         played = self.playback.answer(request) if self.playback is not None else None
-        return played or answer(task, options)
+        return played or answer_task(task, options)

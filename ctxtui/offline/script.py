@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, Thought, Words
+from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, read_task
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.wire.request import Request
 
 _MEMBERS: Final = ("text", "thinking", "calls", "when", "again")
@@ -44,12 +44,12 @@ class Script:
 
     def answer(self, request: Request) -> ModelAnswer | None:
         """The answer to `request`; None if no remaining one matches."""
-        talk = read_task(request)
+        task = read_task(request)
         for n, scripted in enumerate(self._remaining):
-            if scripted.when in talk.task:
+            if scripted.when in task.task:
                 if not scripted.again:
                     del self._remaining[n]
-                return _with_offered_names(scripted.answer, talk)
+                return _with_offered_names(scripted.answer, task)
         return None
 
 
@@ -62,9 +62,9 @@ def parse_script(text: str, place: str = "") -> Script:
                 answers.append(_parse_answer(json.loads(line)))
             except ValueError as error:
                 line_place = f"{place}:{number}" if place else f"line {number}"
-                raise BadConfig(f"no answer of a script: {error}", place=line_place, way_out=_WAY_OUT) from None
+                raise BadConfig(f"not a scripted answer: {error}", place=line_place, way_out=_WAY_OUT) from None
     if not answers:
-        raise BadConfig("a script without an answer", place=place, way_out=_WAY_OUT)
+        raise BadConfig("the script has no answer", place=place, way_out=_WAY_OUT)
     return Script(answers)
 
 
@@ -73,11 +73,11 @@ def _parse_answer(value: Json) -> ScriptedAnswer:
         raise ValueError("not an object")
     unknown = ", ".join(sorted(value.keys() - set(_MEMBERS)))
     if unknown:
-        raise ValueError(f"unknown {unknown}")
+        raise ValueError(f"unknown member {unknown}")
     text, thinking, when = (_read_text(value, name) for name in ("text", "thinking", "when"))
-    calls = rows(value.get("calls"))
+    calls = as_list(value.get("calls"))
     parts: list[Part] = [Thought(thinking)] if thinking else []
-    parts += [Words(text)] if text else []
+    parts += [PlainText(text)] if text else []
     parts += [_parse_call(call) for call in calls]
     if not text and not calls:
         raise ValueError("neither text nor calls")
@@ -92,7 +92,7 @@ def _read_text(value: dict[str, Json], name: str) -> str:
 
 
 def _parse_call(value: Json) -> AnsweredCall:
-    call_members = members(value)
+    call_members = as_dict(value)
     name = call_members.get("name")
     if not isinstance(name, str) or not name:
         raise ValueError("a call without the name of its tool")

@@ -173,7 +173,7 @@ def known_usd(call: Call, cost: Cost | None) -> float | None:
 
 
 def keep_priced_fields(call: Call) -> Call:
-    """Reduce `call` to the fields that its price depends on, small enough to be sent to another process."""
+    """Reduce `call` to the fields that its price depends on, to send it to another process."""
     extra: dict[str, Json] = {key: call.extra[key] for key in _PRICED_FIELDS if key in call.extra}
     return Call(
         call.id,

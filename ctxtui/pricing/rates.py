@@ -1,4 +1,4 @@
-"""Rates: price of one token of each kind, from overrides or the price library (facts §2, §4, §7).
+"""Rates: price of a token of each kind, from overrides or the price library (facts §2, §4, §7).
 
 The library is queried under every name that it may use for a model, because clients spell models in their own
 way.
@@ -125,9 +125,8 @@ def _rates_from_row(row: Override, version: str) -> Rates:
 def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
     """Apply the providers' published multiples to `standard`.
 
-    Terms without a multiple are named in `lacks`.
-    `is_library_rate`: the rates already include batch, tier and speed, so that only the region is applied. The factor
-    of fast mode for `model` is in `table`.
+    Terms without a multiple are named in `lacks`. With `is_library_rate` the rates already include batch, tier and
+    speed, so that only the region is applied. The factor of fast mode for `model` is in `table`.
     """
     if terms == STANDARD:
         return standard

@@ -1,4 +1,4 @@
-"""Terms: what decides the price of a call besides model, time and tokens, read from the call's record."""
+"""Terms of a call: what decides its price besides model, time and tokens."""
 
 from __future__ import annotations
 

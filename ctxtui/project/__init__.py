@@ -1,1 +1,1 @@
-"""A project's files: their sizes as context, their relevance to a task, and the selection that fits a window."""
+"""A project's files: sizes as context, relevance to a task, the selection that fits a window."""

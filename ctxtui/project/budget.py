@@ -1,7 +1,4 @@
-"""Budget of a model's window before a run.
-
-System prompt, tools, task, answer, files; and warnings.
-"""
+"""Budget of a model's window before a run: system prompt, tools, task, answer, files."""
 
 from __future__ import annotations
 

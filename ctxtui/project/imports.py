@@ -79,7 +79,7 @@ def _folder_of(path: str) -> str:
 
 
 def _python_imports(path: str, text: str, paths: Paths) -> Iterator[str]:
-    """Names imported from a module are files of their own, or if none is, the module is the file."""
+    """Yield the files that `text` imports: members of a module, or the module if none is a file."""
     for module, listed, line, plain in _PYTHON.findall(text):
         names = listed or line.partition("#")[0]
         if plain:

@@ -1,4 +1,4 @@
-"""Files that a message refers to.
+"""Finds the files that a message refers to.
 
 They are ``@`` mentions, files named by path, name or definition, and texts with common words.
 """

@@ -32,7 +32,7 @@ _MAX_CONSECUTIVE_MISFITS: Final = 40
 
 
 class ProjectFile(Struct, frozen=True):
-    """A text file: its `path` with ``/``, its `kind` (see `file_kinds`), its `tokens` when read whole."""
+    """A text file: its `path` with ``/``, its `kind` (see `file_kinds`), all its `tokens`."""
 
     path: str
     text: str
@@ -53,7 +53,7 @@ class Thresholds(Struct, frozen=True):
 
 
 class ChosenFile(Struct, frozen=True):
-    """A selected file: reason (one of `REASONS`), form, tokens including its tag, and the tagged text."""
+    """A selected file: reason (one of `REASONS`), form, tokens with its tag, and tagged text."""
 
     path: str
     why: str

@@ -1,6 +1,6 @@
-"""A file without bodies.
+"""A file without bodies: imports, types, constants and signatures.
 
-Imports, types, constants and signatures, for files too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
+It stands for a file that is too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
 Java and C are parsed with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
 """
 
@@ -133,7 +133,7 @@ def extract_signatures(path: str, text: str) -> str:
 
 
 def lacks_parser(path: str) -> bool:
-    """Whether the file at `path` is outlined only because its language's parser is not installed."""
+    """Whether the file at `path` is outlined only because no parser for it is installed."""
     grammar = _grammar_for(path)
     return grammar is not None and _parser(grammar) is None
 

@@ -101,7 +101,7 @@ def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str],
 
 
 def has_key(env: Mapping[str, str]) -> bool:
-    """Whether the environment has the key of a hosted provider."""
+    """Whether the environment has a key of any hosted provider."""
     return any(env.get(name, "").strip() for name in KEYS.values())
 
 

@@ -1,7 +1,4 @@
-"""Model servers on this machine.
-
-Running ones, their loaded models, and their windows (facts §5).
-"""
+"""Local model servers: which ones run, their models, and the models' windows (facts §5)."""
 
 from __future__ import annotations
 
@@ -23,9 +20,9 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 PORT_TIMEOUT_S: Final = 0.5
-"""Seconds that a port gets to answer."""
+"""Seconds that a server on a default port gets to answer a request."""
 _DEFAULT_WINDOW: Final = 4096
-"""Window in tokens with which Ollama loads a model if neither the model nor the server sets one."""
+"""Window in tokens of a model in Ollama if neither the model nor the server sets one: the smallest that it chooses."""
 
 
 class ServedModel(Struct, frozen=True):
@@ -66,7 +63,7 @@ def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
 
 async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | None = None) -> list[LocalServer]:
     """The running servers, in the order of `candidate_servers` (or of `places`)."""
-    # Imported here: nothing else of a chat needs an HTTP client of ours.
+    # Imported here, as a chat needs it for nothing else.
     from aiohttp import ClientSession, ClientTimeout
 
     async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S)) as http:
@@ -107,8 +104,8 @@ async def _query(http: ClientSession, kind: str, root: str, env: Mapping[str, st
     if models is None:
         return None
     dialect, base = (OLLAMA, f"{root}/api") if kind == "ollama" else (CHAT, f"{root}/v1")
-    first = sorted(models, key=lambda model: not model.loaded)
-    return LocalServer(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(first))
+    loaded_first = sorted(models, key=lambda model: not model.loaded)
+    return LocalServer(Endpoint(kind, dialect, base, kind=kind, local=True), tuple(loaded_first))
 
 
 async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
@@ -191,9 +188,9 @@ async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) ->
 
 
 async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    """Models of llama-cpp-python's own server, which reports no window (0.3.36).
+    """List the models of llama-cpp-python's own server; None if it is another server.
 
-    None if it is another server.
+    It reports no window (0.3.36).
     """
     if not await _is_llama_cpp_python(http, root):
         return None

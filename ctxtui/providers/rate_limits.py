@@ -20,10 +20,10 @@ _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 class Headroom(Struct, frozen=True):
-    """The rest of a limit.
+    """Remaining requests or tokens of a rate limit.
 
-    `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset` is when it is full again, in Unix
-    seconds (None: unknown). Tokens read from a cache do not count.
+    `what` is ``requests``, ``tokens``, ``input-tokens`` or ``output-tokens``. `reset` is when the whole limit is
+    available again, in Unix seconds (None: unknown).
     """
 
     what: str

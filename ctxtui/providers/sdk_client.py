@@ -53,11 +53,6 @@ class SdkClient:
         self._client: Any = None
         self._sdk: Any = None
 
-    @property
-    def name(self) -> str:
-        """The provider's name."""
-        return self.endpoint.name
-
     async def open(self) -> None:
         """Import the SDK and make its client; otherwise done by the first request."""
         if self._client is None:
@@ -85,7 +80,7 @@ class SdkClient:
     def _unwanted_headers(self) -> list[str]:
         """Names of headers that the SDK would add from the environment to requests to any server."""
         maker = _sdk_of(self.endpoint)
-        account = _ACCOUNT_HEADERS if maker == "openai" != self.endpoint.name else ()
+        account = _ACCOUNT_HEADERS if maker == "openai" and self.endpoint.name != "openai" else ()
         return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
@@ -119,7 +114,7 @@ class SdkClient:
         except sdk.APIError as error:
             raise self._translate_error(error) from error
         except Exception as error:
-            # The stream's own transport errors are the HTTP library's, which both SDKs hide.
+            # While an answer streams, the SDKs do not translate the errors of their HTTP library.
             if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
                 raise
             raise ProviderError(
@@ -193,12 +188,12 @@ class SdkClient:
             status=status,
             retry=can_retry,
             after=retry_after(headers),
-            way_out=_way_out(status, self),
+            way_out=_way_out(status, self.endpoint),
         )
 
 
 def _error_message(error: Any, response: Any) -> str:
-    """The provider's error message, as one line."""
+    """The provider's error message; a body that is no JSON object as one line of at most 500 characters."""
     body = error.body
     if isinstance(body, dict):
         return error_text(body)
@@ -213,9 +208,9 @@ def _without_streaming(body: bytes) -> bytes:
     return canonical.dumps({**request, limit: 1})
 
 
-def _way_out(status: int, line: SdkClient) -> str:
-    if status in (401, 403) and not line.endpoint.local:
-        return f"check {KEYS.get(line.endpoint.name, 'the key')}"
+def _way_out(status: int, endpoint: Endpoint) -> str:
+    if status in (401, 403) and not endpoint.local:
+        return f"check {KEYS.get(endpoint.name, 'the key')}"
     return ""
 
 

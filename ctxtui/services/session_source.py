@@ -78,8 +78,9 @@ class SessionSource:
         return self._cached_location
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """Open the recording, with its first reading still to be taken. Raises what `open_by_name.locate` and
-        `open_named_unread` raise.
+        """Open the recording, with its first reading still to be taken.
+
+        Raises what `open_by_name.locate` and `open_named_unread` raise.
         """
         from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread

@@ -21,7 +21,7 @@ _HOST: Final = "ctxtui.services.worker:host"
 
 
 class _Request(NamedTuple):
-    """A call of `method` on the object, which the first request creates as `make(*given)`.
+    """A call of `method` on the object, which the first request creates as `make(*constructor_arguments)`.
 
     With `steps` (a run's number) the method returns an iterator; a `method` of None asks for its next item.
     """

@@ -56,7 +56,7 @@ class Packer:
 
     def __init__(self, conn: sqlite3.Connection) -> None:
         self._codec = _find_codec(conn, shipped_dictionary())
-        # The row names the dictionary and SQLite guards its pages: saves 4 bytes per frame, twice.
+        # The row names the dictionary, and a block's digest is checked on reading: saves 4 bytes per frame, twice.
         parameter = zstd.CompressionParameter
         self._compressor = zstd.ZstdCompressor(
             options={parameter.compression_level: LEVEL, parameter.checksum_flag: 0, parameter.dict_id_flag: 0},

@@ -1,8 +1,8 @@
 """The full-text index: which recordings may contain a text, without the text.
 
-Recordings are indexed in pieces of some 64 KB by their sequences of three characters. So any part of a word, an
-identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the caller must
-check. With smaller pieces the index would be larger, with larger ones less selective.
+Recordings are indexed in pieces of some 65,000 characters by their sequences of three characters. So any part of a
+word, an identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the
+caller must check. With smaller pieces the index would be larger, with larger ones less selective.
 """
 
 from __future__ import annotations
@@ -22,8 +22,6 @@ from ctxtui.store.schema.damage import check_rows
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.schema.tables import TEXTS
 
-MIN_QUERY_CHARS: Final = 3
-"""Minimum characters of a text that the index can find."""
 MAX_QUERY_CHARS: Final = 256
 """Maximum characters of a text that are looked up: the pieces of a long text overlap by as many."""
 PIECE_CHARS: Final = 1 << 16
@@ -193,8 +191,8 @@ class FullTextIndex:
 
         Texts that are too short for the index are ignored; None if all of them are.
         """
-        questions = [question for text in texts if (question := _to_query(text)) is not None]
-        if not questions:
+        queries = [query for text in texts if (query := _to_query(text)) is not None]
+        if not queries:
             return None
         check_rows(self._conn, "indexed", "1")
         rows = self._conn.execute(
@@ -203,9 +201,9 @@ class FullTextIndex:
         ).fetchall()
         firsts = [row[0] for row in rows]
         matches: list[set[str]] = []
-        for question in questions:
+        for query in queries:
             names = set()
-            for (row,) in self._conn.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (question,)):
+            for (row,) in self._conn.execute("SELECT rowid FROM texts WHERE texts MATCH ?", (query,)):
                 at = bisect_right(firsts, row) - 1
                 if at >= 0 and row <= rows[at][1]:
                     names.add(py_text(rows[at][2] or rows[at][3]))

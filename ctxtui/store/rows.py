@@ -31,6 +31,11 @@ Price = Callable[[Call], Priced | None]
 """Gives the cost of a call, None if unknown."""
 
 
+def unpriced(call: Call) -> None:
+    """The `Price` without any prices."""
+    return None
+
+
 class SourceInfo(Struct, frozen=True):
     """The file that a session was read from.
 

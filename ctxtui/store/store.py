@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError, InUse
@@ -22,7 +21,7 @@ from ctxtui.store.errors import explain_errors, explains_errors
 from ctxtui.store.fulltext import FullTextIndex
 from ctxtui.store.leases import all_living_hosts, in_use_error
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals
+from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals, unpriced
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 from ctxtui.store.sessions import changes, edits, listing, read, write
@@ -104,10 +103,6 @@ def vacuum(conn: sqlite3.Connection) -> None:
     conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _unpriced(call: Call) -> None:
-    return None
-
-
 class Store:
     """ctxtui's own database, open.
 
@@ -153,7 +148,7 @@ class Store:
         session: Session,
         source: SourceInfo,
         *,
-        price: Price = _unpriced,
+        price: Price = unpriced,
         progress: Progress | None = None,
         now: float | None = None,
     ) -> str:

@@ -2,7 +2,7 @@
 
 `put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
 the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
-tries again: nothing is dropped while the program runs. Source: design §10.
+tries again: nothing is dropped while the program runs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ctxtui.store import leases
 from ctxtui.store.block_codec import Packer
 from ctxtui.store.errors import explain_errors
 from ctxtui.store.host_process import HostProcess, begin_hosting, end_hosting
-from ctxtui.store.rows import Price, SourceInfo
+from ctxtui.store.rows import Price, SourceInfo, unpriced
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import writing
 from ctxtui.store.sessions.listing import find
@@ -89,10 +89,6 @@ Work = SessionBegun | SessionResumed | InFlight | StoredCall | TakenOver | Descr
 Connect = Callable[[Path], sqlite3.Connection]
 
 
-def _unpriced(call: Call) -> None:
-    return None
-
-
 class Writer:
     """Writes one live session, with contexts in `tree`, to the database `path`.
 
@@ -105,7 +101,7 @@ class Writer:
         path: Path,
         tree: Tree,
         *,
-        price: Price = _unpriced,
+        price: Price = unpriced,
         changed: Callable[[], object] = lambda: None,
         open_: Connect = connect,
         host: HostProcess | None = None,

@@ -1,1 +1,1 @@
-"""Counts the tokens of a block: vocabularies, raw features, weights learnt from reports, model cards."""
+"""Counts tokens of blocks: vocabularies, features, weights learnt from reports, model cards."""

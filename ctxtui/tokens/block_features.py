@@ -1,4 +1,4 @@
-"""Raw features of one block: counts of its texts, media and tool definitions (design §2)."""
+"""Raw features of one block: counts of its texts, media and tool definitions."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ of the uncertain weights.
 
 
 def _averaging_factor(size: float) -> float:
-    """Share of the variance of a block's error that is left when the errors of its pieces even out.
+    """Share of the variance of a block's error that is left if its pieces' errors even out.
 
     `size` in tokens.
     """
@@ -154,7 +154,7 @@ class Calibration:
         return float(sum(map(mul, _regression_input(features, answers), self._means)))
 
     def deviation(self, features: Sequence[float], answers: int = 0) -> float:
-        """Standard deviation of `tokens`, in tokens: of the weights, the blocks, and unexplained noise."""
+        """Standard deviation of `tokens`, in tokens: from weights, blocks, and unexplained noise."""
         return self.expect(features, answers)[1]
 
     def expect(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:

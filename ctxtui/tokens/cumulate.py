@@ -1,7 +1,4 @@
-"""Cumulates features along the tree, so that the composition of any context is O(1).
-
-Source: design §2.
-"""
+"""Cumulates features along the tree, so that the composition of any context is O(1)."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ PIECE_CHARACTERS: Final = 256 * 1024
 """Characters passed to the tokenizer at once.
 
 A run of more than 1,000,000 white-space characters overflows its regex stack. The list of tokens of a very long text is
-built under the GIL (design §10).
+built under the GIL.
 """
 
 _SEARCH_WINDOWS: Final = (4096, 32 * 1024)

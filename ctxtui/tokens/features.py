@@ -1,4 +1,4 @@
-"""Raw features of blocks, counted before any weight is applied (design §2).
+"""Raw features of blocks, counted before any weight is applied.
 
 They are linear: sums of features are features of sums.
 """

@@ -1,4 +1,4 @@
-"""Predicts periodic client text that is billed but not recorded (Claude Code's todo reminder).
+"""Predicts periodic client text that is billed, not recorded (Claude Code's todo reminder).
 
 Only the reports show it: now and then a call has about the same number of tokens more than its blocks explain. The
 interval between two such calls, in answers or parts, is learnt, and the next one predicted.
@@ -78,7 +78,7 @@ class ReminderPredictor:
             self._since[clock] = 0 if came else steps_since
 
     def _reminder_rate(self, clock: int, steps: int) -> float:
-        """Number of times that a reminder came after so many steps, else after the nearest number up to two below.
+        """How often a reminder came after so many steps, else after the nearest number up to two below.
 
         A quarter without observations.
         """

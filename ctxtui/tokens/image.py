@@ -83,10 +83,7 @@ def _count_patches(width: int, height: int, edge: int) -> int:
 
 
 def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
-    """Size at which Anthropic reads an image.
-
-    The largest of the same shape within the rule's limits.
-    """
+    """Size at which Anthropic reads an image: the largest of its shape within the rule's limits."""
 
     def fits(w: int, h: int) -> bool:
         edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS
@@ -113,7 +110,7 @@ def _count_tiles(width: int, height: int) -> int:
 
 
 def parse_image_rule(text: str) -> ImageRule:
-    """Parse a rule written as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000`` or ``flat 258``.
+    """Parse a rule such as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000``, ``flat 258``.
 
     Raises `ValueError` for anything else.
     """

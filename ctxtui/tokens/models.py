@@ -1,4 +1,4 @@
-"""Model cards: facts about a model, merged from the rules of a data file with sources and dates."""
+"""Model cards: facts about a model, merged from rules with sources and dates."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Limits of the model's requests: 100 media up to a window of 200,000 tokens, else 600 (facts §1)."""
+        """Limits of the model's requests: 100 media up to a window of 200k tokens, else 600 (facts §1)."""
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
         )
@@ -195,9 +195,9 @@ class ModelTable:
         return ModelTable((*self._rules, *further))
 
     def card(self, model_id: str) -> ModelCard:
-        """Card of `model_id` as a recording spells it.
+        """Card of `model_id` as a recording spells it: with date, provider, region or version.
 
-        Dated, with a provider's prefix, a region or a version. A model without a rule has the card of ``*``: counted
+        A model without a rule has the card of ``*``: counted
         with o200k_base, marked as an estimate.
         """
         card = self._cards.get(model_id)
@@ -239,9 +239,9 @@ _TAIL: Final = re.compile(
 
 
 def plain_id(model_id: str) -> str:
-    """Strip `model_id` of everything that does not name the model.
+    """Strip `model_id` of what does not name the model: provider, region, date, version, case.
 
-    Provider, region, date, version, case. ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and
+    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and
     ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an Ollama tag (``qwen2.5-coder:7b``) stays.
     """
     plain = model_id.strip().lower().partition("[")[0].rpartition("/")[2]

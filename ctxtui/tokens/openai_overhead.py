@@ -1,24 +1,17 @@
-"""OpenAI's published formulas for the overhead of messages and tool definitions.
+"""OpenAI's published formula for the tokens of a tool definition.
 
-Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). They are published for flat parameters and
-models up to gpt-4o. For nested schemas and newer models the result is an estimate.
+Source: OpenAI cookbook, "How to count tokens with tiktoken" (facts §6). It is published for flat parameters and models
+up to gpt-4o. For nested schemas and newer models the result is an estimate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ctxtui.core.block_content import unwrap_tool
 
 Count = Callable[[str], int]
-
-PER_MESSAGE: Final = 3
-"""Tokens for each message."""
-PER_NAME: Final = 1
-"""Tokens for a message's name, beyond those of its text."""
-REPLY_PRIMING: Final = 3
-"""Tokens for the opening of the answer, once per request."""
 
 PER_FUNCTION: Final = {"cl100k_base": 10}
 """Tokens for each function, by encoding; `_PER_FUNCTION_DEFAULT` for others."""
@@ -29,33 +22,13 @@ _PER_PROPERTY: Final = 3
 _ENUM: Final = -3
 """Correction for each property with choices, which the formula subtracts."""
 _PER_ENUM_ITEM: Final = 3
-FUNCTIONS_END: Final = 12
-"""Tokens once per request that has any tools."""
-
-
-def message_tokens(messages: Iterable[Mapping[str, object]], count: Count) -> int:
-    """Count the tokens of a Chat request's messages (string fields only), with the priming of the reply."""
-    total = REPLY_PRIMING
-    for message in messages:
-        total += PER_MESSAGE + (PER_NAME if "name" in message else 0)
-        total += sum(count(value) for value in message.values() if isinstance(value, str))
-    return total
-
-
-def tool_list_tokens(tools: Iterable[Mapping[str, Any]], count: Count, encoding: str) -> int:
-    """Count the tokens of a request's tool definitions.
-
-    A definition that is not a function counts as nothing.
-    """
-    each = [tool_tokens(tool, count, encoding) or 0 for tool in tools]
-    return sum(each) + (FUNCTIONS_END if each else 0)
 
 
 def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
-    """Count the tokens of one function definition, without its share of `FUNCTIONS_END`.
+    """Count the tokens of one function definition.
 
-    None if it defines no function. `tool` is spelled as in Chat (``function`` inside) or as in Responses;
-    `encoding` names the counter's encoding.
+    The 12 tokens that a request with tools has once are not included. None if it defines no function. `tool` is spelled
+    as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's encoding.
     """
     tool = unwrap_tool(tool)
     inner = tool.get("function", tool)

@@ -87,7 +87,7 @@ _WORDS_PER_SLICE: Final = 8192
 
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:
-    """Raise `VocabularyError` unless `raw` (uncompressed) is the published vocabulary of that name."""
+    """Raise `VocabularyError` unless `raw` (uncompressed) is the vocabulary of that name."""
     digest = hashlib.sha256(raw).hexdigest()
     if digest != SHA256[vocabulary]:
         raise VocabularyError(

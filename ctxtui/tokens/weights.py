@@ -52,7 +52,7 @@ def half_interval(features: Features, weights: Weights) -> float:
 
 
 def is_exact(features: Features, weights: Weights) -> bool:
-    """Whether a block with these features is counted by the model's own tokenizer, without an estimate.
+    """Whether a block with these features is counted by the model's own tokenizer.
 
     True for plain text, also in results, and for reported tokens: the rendering of calls, definitions, thinking and
     images is not published.

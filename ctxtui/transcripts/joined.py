@@ -90,10 +90,7 @@ def _is_failed(call: Call) -> bool:
 
 
 class CallPairs(Struct):
-    """Calls in both records.
-
-    Exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`).
-    """
+    """Calls in both records: exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`)."""
 
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)

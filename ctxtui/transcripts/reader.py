@@ -22,10 +22,7 @@ class Reader(Protocol):
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far (a cut last line).
-
-        None if there is none.
-        """
+        """The incomplete record at the end of the bytes so far (a cut last line); None if there is none."""
         return None
 
     def feed(self, data: bytes) -> list[Event]:

@@ -138,6 +138,13 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _make_format("qwen code", "qwen_code", bare="a Qwen Code session without any message"),
     _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _make_format(
+        "cline",
+        "cline",
+        ("*.compaction.json", "*.messages.json", "[0-9]*.json"),
+        "a Cline session without any message of a model",
+        has_kin=True,
+    ),
     _make_format("continue cli", "continue_cli", bare="a Continue session without any message"),
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
     _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),

@@ -27,7 +27,7 @@ from ctxtui.tui.commands.everywhere import OpenPalette
 from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.dialogs.hover import Hover
-from ctxtui.tui.messages import GoHome, Open, Opened, Refused, TalkFrom, TerminalGone, Wish
+from ctxtui.tui.messages import GoHome, Open, Opened, OpenRequest, Refused, TalkFrom, TerminalGone
 from ctxtui.tui.shown_cells import ShownCells
 from ctxtui.tui.terminal import TerminalDriver
 from ctxtui.tui.theme.theme import apply_theme, native_colours
@@ -189,10 +189,10 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             paused.resume_background()
 
     async def _run_binding(self, key: str) -> bool:
-        """Run the binding of `key` at once; return whether there was one.
+        """Run the binding of `key` at once; return whether its action ran.
 
-        False also if the focused widget or a container of it handles keys itself, the terminal has no focus, or a
-        widget is maximized. Textual sends a key to the focused widget by a message, so a key typed ahead goes to the
+        Not if the focused widget or a container of it handles keys itself, the terminal has no focus, or a widget is
+        maximized. Textual sends a key to the focused widget by a message, so a key typed ahead goes to the
         previous focus: ``y`` to the transcript instead of the question that the key before it opened.
         """
         screen = self.screen
@@ -256,14 +256,14 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             screen.aim, screen.note = message.aim, message.note
         self.push_screen(screen)
 
-    def _is_still_wanted(self, request: Wish) -> bool:
-        """Whether only dialogs were opened over the screen that sent `request`, or it is closed."""
+    def _is_still_wanted(self, request: OpenRequest) -> bool:
+        """True if only dialogs are over the screen that sent `request`, or if that screen is closed."""
         stack = self.screen_stack
-        above = stack[stack.index(request.made_on) + 1 :] if request.made_on in stack else ()
+        above = stack[stack.index(request.sender_screen) + 1 :] if request.sender_screen in stack else ()
         return all(isinstance(each, Dialog) for each in above)
 
     def on_opened(self, message: Opened) -> None:
-        """Show tips when a user opens a first session ever and it is still in view."""
+        """Show tips over the user's first session, if it is still in view."""
         if message.screen is self.screen and self._first_look is not None and self._first_look():
             self.action_tips()
 
@@ -274,7 +274,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.push_screen(TipsScreen(self.screen))
 
     def on_talk_from(self, message: TalkFrom) -> None:
-        """Continue from a recorded call."""
+        """Continue from a recorded call in a new chat."""
         if self._make_chat is not None and self._is_still_wanted(message):
             screen = self._make_chat(message.target, message.thread, message.number)
             if message.edits and isinstance(screen, Commanded):
@@ -282,7 +282,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.push_screen(screen)
 
     async def action_quit(self) -> None:
-        """Leave, unless a screen has something to ask first."""
+        """Quit, unless a screen has something to ask first."""
         for index, screen in reversed(list(enumerate(self.screen_stack))):
             if isinstance(screen, Commanded) and not screen.may_quit(self.exit):
                 # Close what covers the question.
@@ -361,8 +361,10 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Give the terminal to another program. Meanwhile ctrl+c interrupts that program only, not ctxtui as well."""
-        # A handler of Python is not inherited: the program itself is interrupted as usual.
+        """Give the terminal to another program.
+
+        Meanwhile ctrl+c interrupts only that program: it does not inherit this handler, which ignores the signal.
+        """
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             with super().suspend():
@@ -397,16 +399,16 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             if command.output == "pager" and output:
                 show_in_pager(safe_text.lines(output), self._pager)
         except CtxtuiError as error:
-            words = failed(str(error))
+            message = failed(str(error))
         else:
             first = next(iter(output.strip().splitlines()), "") if command.output == "message" or code else ""
             end = f"{command.name} ended with exit code {code}" if code else command.name
             text = safe_text.one_line(": ".join(filter(None, (end, first))))
-            words = failed(text) if code else [Span("✓ ", "ok"), Span(text, "dim")]
+            message = failed(text) if code else [Span("✓ ", "ok"), Span(text, "dim")]
         if command.output == "message":
-            self.call_from_thread(screen.show_message, words)
+            self.call_from_thread(screen.show_message, message)
         else:
-            screen.show_message(words)
+            screen.show_message(message)
 
     async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
         """Run the action of a key that was clicked in the key line."""
@@ -435,11 +437,11 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         """Explain the words, signs and figures of the screen."""
         from ctxtui.tui.dialogs.explain import ExplainScreen
 
-        def then(word: str | None) -> None:
+        def show_help(word: str | None) -> None:
             if word:
                 self._help(word)
 
-        self.push_screen(ExplainScreen(self.screen), then)
+        self.push_screen(ExplainScreen(self.screen), show_help)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
         """Explain what the mouse rests on."""

@@ -16,7 +16,7 @@ Screens = Mapping[str, Sequence[type[Command]]]
 
 _TYPED: Final = [*string.ascii_lowercase, *string.ascii_uppercase, *string.digits, *string.punctuation]
 _CONTROL: Final = [f"^{letter}" for letter in string.ascii_lowercase if letter not in "chijmz"]
-"""Without those that a terminal sends as another key or uses itself."""
+"""Control keys, without those that a terminal sends as another key or uses itself."""
 
 
 def page(older: Mapping[str, Sequence[str]]) -> str:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class Aim(Struct, frozen=True):
-    """Cursor position in a session that is opened.
+    """Cursor position in a session that is opened: a block that a search found.
 
-    The cursor goes to the block `digest` at the first call of `thread` that has it: `call`, from 1, None if no call
-    yet. Hits of `words` are marked.
+    The cursor goes to the block `digest` at call number `call` (from 1) of `thread`, the first that has it; None: no
+    call has it yet. Hits of `words`, a regular expression if `regex`, are marked.
     """
 
     thread: str
@@ -29,21 +29,21 @@ class Aim(Struct, frozen=True):
     regex: bool = False
 
 
-class Wish(Message):
-    """Request to open another screen over `made_on`.
+class OpenRequest(Message):
+    """Request to open another screen over `sender_screen`.
 
-    It is void once such a screen is open: of a burst of keys only the first one opens a screen.
+    It is ignored once such a screen is open: of a burst of keys only the first one opens a screen.
     """
 
-    made_on: Screen[Any] | None = None
+    sender_screen: Screen[Any] | None = None
 
-    def on(self, screen: Screen[Any]) -> Self:
+    def sent_from(self, screen: Screen[Any]) -> Self:
         """Set the screen that sends the request; return the request."""
-        self.made_on = screen
+        self.sender_screen = screen
         return self
 
 
-class Open(Wish):
+class Open(OpenRequest):
     """Open a session: `target` is a path or the id of a stored session. `note` is shown once it is open."""
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
@@ -53,7 +53,7 @@ class Open(Wish):
         super().__init__()
 
 
-class TalkFrom(Wish):
+class TalkFrom(OpenRequest):
     """Continue in a new chat from call `number` (0: the end) of `thread` in the session `target`.
 
     `target` is a path or a stored id. The new chat has `edits` from its first request on.

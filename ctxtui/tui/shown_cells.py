@@ -1,7 +1,7 @@
 """The cells on the terminal, so that a frame only writes those that changed.
 
 A key that changes one block makes Textual repaint a whole pane, although most of its lines are unchanged. A terminal
-takes 4,096 bytes at a time, and the program waits for each of them.
+takes 4,096 bytes at a time, and the program waits for each such write.
 """
 
 from __future__ import annotations
@@ -17,9 +17,7 @@ from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate
 from textual.strip import Strip
 
 _NARROW: Final = re.compile("[ -~\u00a1-\u02ff\u2010-\u22ff\u2500-\u25fc\u23ce\u2713\u2717]*")
-"""Characters one cell wide in every terminal: Latin letters, arrows, lines, blocks and our own signs."""
-
-
+"""Characters one cell wide in every terminal: Latin letters, punctuation, arrows, lines, blocks and our own signs."""
 _OFF: Final = "\x1b[0m"
 """Resets every style."""
 
@@ -42,7 +40,7 @@ class ShownCells:
         self._lines.clear()
 
     def limit_to_changes(self, update: CompositorUpdate) -> CompositorUpdate:
-        """Wrap a frame so that only its changes are written.
+        """Wrap a frame so that only its changes are written; after a new layout, all of it.
 
         The changes are computed when the frame is rendered, since Textual drops frames before that.
         """
@@ -85,10 +83,7 @@ class ShownCells:
 
 
 class _Pen:
-    """Writes pieces in sequence.
-
-    A style is only sent if it differs from that of the piece before.
-    """
+    """Writes pieces in sequence; a style is only sent if it differs from that of the text before."""
 
     def __init__(self, console: Console) -> None:
         self._output: list[str] = []
@@ -124,9 +119,9 @@ class _Pen:
 
 
 def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:
-    """Write the middle of `piece` where it differs from `shown`, at column `x` of line `y`.
+    """Write the middle of `piece` that differs from `shown`, or all of it if its length changed.
 
-    Each character of both is one cell wide.
+    Both begin at column `x` of line `y`, and each of their characters is one cell wide.
     """
     old, new = list(shown), list(piece)
     prefix, suffix, shorter = 0, 0, min(len(old), len(new))
@@ -147,7 +142,7 @@ def _clear(line: dict[int, WrittenPiece], first: int, behind: int) -> None:
 
 
 class ChangedCells(CompositorUpdate):
-    """The changed part of the frame `update`, given the terminal's `cells`."""
+    """A frame, `update`, that writes only what differs from the terminal's `cells`; all of a layout update."""
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate, cells: ShownCells) -> None:
         self.update = update

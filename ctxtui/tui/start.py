@@ -1,4 +1,4 @@
-"""Build the app and its screens: the one module where screens and services meet."""
+"""Build the app: its first screen, and functions that make the others when they are opened."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _app(
 
         return InspectorScreen(SessionSource(target, settings), pager=settings.pager, follow=settings.follow)
 
-    def filler() -> BackgroundIndexer:
+    def indexer() -> BackgroundIndexer:
         from ctxtui.services.workers.index_worker import BackgroundIndexer
 
         return BackgroundIndexer(settings, cwd)
@@ -88,7 +88,7 @@ def _app(
         config = Config(settings, {})
         return _chat(Host(ModelChoice(name=target, thread=thread, call=number), config, cwd), config)
 
-    def look() -> bool:
+    def is_first_session() -> bool:
         from ctxtui.services.library.session_actions import mark_first_session
 
         return mark_first_session(settings)
@@ -117,10 +117,10 @@ def _app(
         name,
         theme=settings.theme,
         glyphs=settings.glyphs,
-        background=filler,
+        background=indexer,
         chat=chat,
         first=first,
-        first_look=look if tips else None,
+        first_look=is_first_session if tips else None,
         other_commands=screen_commands,
         own=own_commands,
         themes=settings.themes,
@@ -136,7 +136,7 @@ def screen_commands() -> dict[str, tuple[type[Command], ...]]:
 
     from ctxtui.tui import lists
     from ctxtui.tui.chat.commands import CHAT
-    from ctxtui.tui.home.commands import HOME
+    from ctxtui.tui.home.screen import HOME
     from ctxtui.tui.inspector.screen import RECORDED
     from ctxtui.tui.lists.list_screen import PageScreen
 

@@ -35,7 +35,7 @@ _TERMINAL_GONE_ERRNOS: Final = frozenset({errno.EIO, errno.ENXIO, errno.EBADF, e
 
 
 class PasteParser(XTermParser):
-    """Textual's parser, which examines every character, but with pastes taken whole."""
+    """Textual's parser, but with pastes taken whole: Textual examines every character of them."""
 
     def __init__(self, debug: bool = False) -> None:
         super().__init__(debug)
@@ -53,7 +53,7 @@ class PasteParser(XTermParser):
     def feed(self, data: str) -> Iterable[Message]:
         """Parse `data` ("" is the end) into messages.
 
-        A paste marker that is split between two reads is handled by Textual's parser.
+        A paste whose begin marker is split between two reads is handled by Textual's parser.
         """
         if not data:
             yield from super().feed(data)
@@ -71,10 +71,7 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text.
-
-        Return the data after its end and the paste event once it is complete.
-        """
+        """Consume pasted text; return the data after its end, and the paste event (None if it continues)."""
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""

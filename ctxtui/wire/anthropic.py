@@ -8,14 +8,11 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.codec import codec
-from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import ANTHROPIC as NAME
-from ctxtui.wire.grammar import GRAMMARS, PLAIN_SHAPE
+from ctxtui.wire.grammar import PLAIN_SHAPE
 from ctxtui.wire.message import split_message
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_dict, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import anthropic_passes, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
@@ -24,16 +21,6 @@ _BILLING_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_u
 """Members of a report about the call's billing terms."""
 _DELTA_TEXT_KEYS: Final = ("text", "thinking", "partial_json", "content")
 """Members of a delta that may hold new text."""
-
-
-def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
-    return codec.decode(body, GRAMMARS[NAME], memo)
-
-
-def encode_request(request: Request) -> bytes:
-    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
-    return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
@@ -58,16 +45,12 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=tuple(part.item for part in parts),
         usage=usage,
-        id=_string_or_empty(value.get("id")),
-        model=_string_or_empty(value.get("model")),
-        stop_reason=_string_or_empty(value.get("stop_reason")),
+        id=as_str(value.get("id")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(value.get("stop_reason")),
         passes=passes,
         extra=extra,
     )
-
-
-def _string_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class StreamReader:
@@ -96,18 +79,18 @@ class StreamReader:
         match value.get("type"):
             # The most frequent event first.
             case "content_block_delta":
-                return self._handle_delta(_read_index(value), _as_object(value.get("delta")))
+                return self._handle_delta(_read_index(value), as_dict(value.get("delta")))
             case "message_start" if isinstance(value.get("message"), dict):
                 self._message |= value["message"]
-                merge_delta(self._usage, _as_object(value["message"].get("usage")))
+                merge_delta(self._usage, as_dict(value["message"].get("usage")))
             case "content_block_start":
-                self._blocks[_read_index(value)] = dict(_as_object(value.get("content_block")))
+                self._blocks[_read_index(value)] = dict(as_dict(value.get("content_block")))
             case "message_delta":
-                self._message |= {k: v for k, v in _as_object(value.get("delta")).items() if v is not None}
+                self._message |= {k: v for k, v in as_dict(value.get("delta")).items() if v is not None}
                 other_members = {k: v for k, v in value.items() if k not in ("type", "delta", "usage")}
                 self._message |= other_members
                 # Cumulative figures; only the first report splits cache writes.
-                self._usage |= {k: v for k, v in _as_object(value.get("usage")).items() if v is not None}
+                self._usage |= {k: v for k, v in as_dict(value.get("usage")).items() if v is not None}
             case "message_stop":
                 self._stopped = True
             case "error":
@@ -137,7 +120,7 @@ class StreamReader:
         content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         # A fallback block names the model that continued the answer.
-        served = [_as_object(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
+        served = [as_dict(block.get("to")).get("model") for block in content if block.get("type") == "fallback"]
         if served and isinstance(served[-1], str):
             message["model"] = served[-1]
         response = decode_response(message)
@@ -152,10 +135,6 @@ class StreamReader:
             return {**block, "input": canonical.loads(text)}
         except (ValueError, RecursionError):
             return {**block, "input": text}
-
-
-def _as_object(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 def _read_index(value: dict[str, Json]) -> int:

@@ -1,4 +1,4 @@
-"""Google's generateContent: requests, answers, streams (facts §12)."""
+"""Google's generateContent: requests, answers, streams."""
 
 from __future__ import annotations
 
@@ -10,30 +10,17 @@ from ctxtui.core.call import TOOL_USE_INPUT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire import usage
-from ctxtui.wire.codec import codec
-from ctxtui.wire.codec.memo import Memo
 from ctxtui.wire.google_parts import SIGNATURES, part_kind
-from ctxtui.wire.grammar import GOOGLE as NAME
-from ctxtui.wire.grammar import GOOGLE_SHAPE, GRAMMARS
+from ctxtui.wire.grammar import GOOGLE_SHAPE
 from ctxtui.wire.message import split_message
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_text
+from ctxtui.wire.stream import Delta, as_dict, as_list, as_str, error_text
 
 _ANSWER_KEYS: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
 """Members of which an answer, or a chunk of one, has at least one."""
 _MAPPED_KEYS: Final = frozenset({"candidates", "usageMetadata", "modelVersion", "responseId", "error"})
 """Members of an answer that become fields of `Response`."""
-
-
-def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
-    return codec.decode(body, GRAMMARS[NAME], memo)
-
-
-def encode_request(request: Request) -> bytes:
-    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
-    return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
@@ -57,18 +44,6 @@ def decode_response(body: bytes | Json) -> Response:
     for chunk in chunks:
         list(reader.add(chunk))
     return reader.response()
-
-
-def _string_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _as_object(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
-
-
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 class StreamReader:
@@ -102,20 +77,20 @@ class StreamReader:
         self._top |= {key: item for key, item in chunk.items() if item is not None}
         if chunk.get("error"):
             self._error = error_text(chunk)
-        self._blocked = _string_or_empty(_as_object(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
-        for n, candidate in enumerate(_as_list(chunk.get("candidates"))):
-            candidate_object = _as_object(candidate)
+        self._blocked = as_str(as_dict(chunk.get("promptFeedback")).get("blockReason")) or self._blocked
+        for n, candidate in enumerate(as_list(chunk.get("candidates"))):
+            candidate_object = as_dict(candidate)
             if candidate_object.get("index", n):
                 self._others[str(candidate_object.get("index", n))] = candidate
                 continue
-            self._reason = _string_or_empty(candidate_object.get("finishReason")) or self._reason
-            content = _as_object(candidate_object.get("content"))
+            self._reason = as_str(candidate_object.get("finishReason")) or self._reason
+            content = as_dict(candidate_object.get("content"))
             self._content |= content
-            for part in _as_list(content.get("parts")):
+            for part in as_list(content.get("parts")):
                 yield self._add_part(part)
 
     def _add_part(self, part: Json) -> Delta:
-        last, news = _as_object(self._parts[-1]) if self._parts else {}, _as_object(part)
+        last, news = as_dict(self._parts[-1]) if self._parts else {}, as_dict(part)
         # Streamed words go on where the last chunk's stopped; a signature ends a part.
         joins = isinstance(last.get("text"), str) and isinstance(news.get("text"), str)
         joins = joins and last.get("thought") == news.get("thought") and not any(key in last for key in SIGNATURES)
@@ -123,8 +98,8 @@ class StreamReader:
             self._parts[-1] = {**last, **news, "text": last["text"] + news["text"]}
         else:
             self._parts.append(part)
-        call = _as_object(news.get("functionCall"))
-        words = canonical.dump_text(call.get("args", {})) if call else _string_or_empty(news.get("text"))
+        call = as_dict(news.get("functionCall"))
+        words = canonical.dump_text(call.get("args", {})) if call else as_str(news.get("text"))
         return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
 
     def response(self) -> Response:
@@ -140,8 +115,8 @@ class StreamReader:
             if self._parts
             else (),
             usage=usage.google_usage(report),
-            id=_string_or_empty(self._top.get("responseId")),
-            model=_string_or_empty(self._top.get("modelVersion")),
+            id=as_str(self._top.get("responseId")),
+            model=as_str(self._top.get("modelVersion")),
             stop_reason=self._reason,
             error=self._blocked,
             extra={

@@ -144,7 +144,7 @@ MESSAGE_PARTS: Final = frozenset(
     "text input_text output_text refusal input_image input_file input_audio summary_text reasoning_text "
     "computer_screenshot image image_url document file output_audio encrypted_content tool".split()
 )
-"""Kinds that stand inside a Responses message or item; every other kind is an item of its own."""
+"""Kinds of blocks inside a Responses message or item; every other kind is an item of its own."""
 
 
 def _split_message(shape_: Shape, value: Json, path: str) -> list[WirePart]:

@@ -11,30 +11,17 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.codec import codec
-from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import GRAMMARS, OLLAMA_SHAPE
-from ctxtui.wire.grammar import OLLAMA as NAME
+from ctxtui.wire.grammar import OLLAMA_SHAPE
 from ctxtui.wire.message import split_message
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage
 
 _MAPPED_KEYS: Final = frozenset({"model", "message", "done", "done_reason", "error"})
 """Members of an answer that become fields of `Response`."""
 _RESENT_KEYS: Final = ("role", "content", "thinking", "tool_calls")
 """Members of a message that a client sends again."""
-
-
-def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
-    return codec.decode(body, GRAMMARS[NAME], memo)
-
-
-def encode_request(request: Request) -> bytes:
-    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
-    return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
@@ -58,16 +45,12 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=tuple(part.item for part in split_message(resent_message, "$.message", OLLAMA_SHAPE)),
         usage=chat_usage(None, value),
-        model=_string_or_empty(value.get("model")),
-        stop_reason=_string_or_empty(value.get("done_reason")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(value.get("done_reason")),
         error=error_text(value) if value.get("error") else "",
         complete=value.get("done") is not False,
         extra={**extra, **({"message": other_members} if other_members else {})},
     )
-
-
-def _string_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 class StreamReader:

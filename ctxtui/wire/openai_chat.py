@@ -12,14 +12,11 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.codec import codec
-from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import CHAT as NAME
-from ctxtui.wire.grammar import CHAT_SHAPE, GRAMMARS
+from ctxtui.wire.grammar import CHAT_SHAPE
 from ctxtui.wire.message import split_message
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
@@ -29,16 +26,6 @@ _RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",
 )  # fmt: skip
 """Members of a message that a client sends again."""
-
-
-def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
-    return codec.decode(body, GRAMMARS[NAME], memo)
-
-
-def encode_request(request: Request) -> bytes:
-    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
-    return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
@@ -61,9 +48,9 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=items,
         usage=chat_usage(value.get("usage"), value),
-        id=_string_or_empty(value.get("id")),
-        model=_string_or_empty(value.get("model")),
-        stop_reason=_string_or_empty(first.get("finish_reason")),
+        id=as_str(value.get("id")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(first.get("finish_reason")),
         error=error_text(value) if value.get("error") else "",
         extra={
             **extra,
@@ -101,10 +88,6 @@ def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str,
 def _without_index(call: Json) -> Json:
     # Only a stream's calls are numbered; gateways leave the number in non-streamed answers.
     return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
-
-
-def _string_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
 
 
 DONE: Final = "[DONE]"
@@ -192,7 +175,7 @@ class StreamReader:
 
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}
-        self._find_choices: dict[int, _StreamedChoice] = {}
+        self._choices: dict[int, _StreamedChoice] = {}
         self._shown: dict[str, int] = {}
         self._error = ""
         self._done = False
@@ -224,7 +207,7 @@ class StreamReader:
     def _handle_choice(self, choice: dict[str, Json]) -> Iterator[Delta]:
         index = choice.get("index")
         number = index if isinstance(index, int) else 0
-        state = self._find_choices.setdefault(number, _StreamedChoice())
+        state = self._choices.setdefault(number, _StreamedChoice())
         state.finish = choice.get("finish_reason") or state.finish
         delta = choice.get("delta")
         if not isinstance(delta, dict):
@@ -238,7 +221,7 @@ class StreamReader:
 
         It is complete once a choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
         """
-        choices = [self._find_choices[n].to_answer() for n in sorted(self._find_choices)]
+        choices = [self._choices[n].to_answer() for n in sorted(self._choices)]
         response = decode_response({**self._top, "choices": choices})
-        ended = self._done or any(choice.finish for choice in self._find_choices.values())
+        ended = self._done or any(choice.finish for choice in self._choices.values())
         return response if ended and not self._error else response.as_interrupted(self._error)

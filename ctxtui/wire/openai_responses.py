@@ -7,13 +7,10 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.wire.codec import codec
-from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import GRAMMARS, split_item
-from ctxtui.wire.grammar import RESPONSES as NAME
-from ctxtui.wire.request import Request, Response
+from ctxtui.wire.grammar import split_item
+from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import extra_usage, responses_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})
@@ -22,16 +19,6 @@ _ECHOED_KEYS: Final = frozenset({"instructions", "tools", "input", "text", "reas
 """Members of an answer that repeat the request."""
 _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response.failed", "response.cancelled"})
 """Events that end a stream."""
-
-
-def decode_request(body: bytes, memo: Memo | None = None) -> Request:
-    """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
-    return codec.decode(body, GRAMMARS[NAME], memo)
-
-
-def encode_request(request: Request) -> bytes:
-    """Encode `request` as a body, byte for byte the decoded one if nothing changed (law 1)."""
-    return codec.encode(request, GRAMMARS[NAME])
 
 
 def decode_response(body: bytes | Json) -> Response:
@@ -52,9 +39,9 @@ def decode_response(body: bytes | Json) -> Response:
     return Response(
         items=tuple(part.item for part in parts),
         usage=responses_usage(value.get("usage")),
-        id=_string_or_empty(value.get("id")),
-        model=_string_or_empty(value.get("model")),
-        stop_reason=_string_or_empty(reason) or _string_or_empty(value.get("status")),
+        id=as_str(value.get("id")),
+        model=as_str(value.get("model")),
+        stop_reason=as_str(reason) or as_str(value.get("status")),
         error=error_text(value["error"]) if value.get("error") else "",
         complete=value.get("status") not in ("in_progress", "queued"),
         extra={k: v for k, v in value.items() if k not in _MAPPED_KEYS | _ECHOED_KEYS and v is not None}
@@ -62,11 +49,7 @@ def decode_response(body: bytes | Json) -> Response:
     )
 
 
-def _string_or_empty(value: Json) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _as_list(value: Json) -> list[Json]:
+def _to_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else [value] if value else []
 
 
@@ -120,7 +103,7 @@ class StreamReader:
             merge_delta(item, {_STRING_DELTAS[delta_kind]: text})
         elif delta_kind in _LIST_DELTAS:
             field, position, kind, text_key = _LIST_DELTAS[delta_kind]
-            parts = self._parts.setdefault(item_index, {}).setdefault(field, dict(enumerate(_as_list(item.get(field)))))
+            parts = self._parts.setdefault(item_index, {}).setdefault(field, dict(enumerate(_to_list(item.get(field)))))
             index = value.get(position)
             number = index if isinstance(index, int) else 0
             part = parts.get(number, {"type": kind, text_key: ""})

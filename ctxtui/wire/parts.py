@@ -47,34 +47,34 @@ _OURS: Final = frozenset({HEADER, NOT_RECORDED, TOOL, UNREADABLE})
 """Kinds of blocks that only ctxtui makes."""
 
 
-def make_part(kind: str, value: Json, place: Place, spot: Position | None) -> WirePart:
+def make_part(kind: str, value: Json, place: Place, position: Position | None) -> WirePart:
     """Make a part of `kind` from `value`, which may carry cache breakpoints."""
     value, marks = strip_markers(value)
-    return WirePart(Item(blocks.make(kind, value), place), spot, value, marks)
+    return WirePart(Item(blocks.make(kind, value), place), position, value, marks)
 
 
-def text_part(text: str, place: Place, spot: Position) -> WirePart:
+def text_part(text: str, place: Place, position: Position) -> WirePart:
     """Make a text part from a plain string."""
     block = blocks.text(text)
-    return WirePart(Item(block, place), spot, {"type": "text", "text": text})
+    return WirePart(Item(block, place), position, {"type": "text", "text": text})
 
 
-def unreadable_part(path: str, reason: str, place: Place, spot: Position) -> WirePart:
+def unreadable_part(path: str, reason: str, place: Place, position: Position) -> WirePart:
     """Make a part for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
     block = blocks.unreadable(path, reason)
-    return WirePart(Item(block, place), spot, block.value())
+    return WirePart(Item(block, place), position, block.value())
 
 
-def content_part(value: Json, path: str, place: Place, spot: Position) -> WirePart:
+def content_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
     """Make a part from one entry of a content list.
 
     An object with a type, a plain string, or an unreadable value.
     """
     if isinstance(value, str):
-        return text_part(value, place, spot)
+        return text_part(value, place, position)
     if not isinstance(value, dict):
-        return unreadable_part(path, f"a content part is {json_type_name(value)}, not an object", place, spot)
-    return make_part(kind_of(value, "text"), value, place, spot)
+        return unreadable_part(path, f"a content part is {json_type_name(value)}, not an object", place, position)
+    return make_part(kind_of(value, "text"), value, place, position)
 
 
 def value_of(piece: Piece) -> Json:

@@ -9,7 +9,9 @@ from msgspec import Struct
 
 from ctxtui.core.canonical import Json
 from ctxtui.wire import anthropic, google, ollama_chat, openai_chat, openai_responses
+from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, GRAMMARS, OLLAMA, RESPONSES
 from ctxtui.wire.request import Request, Response
 from ctxtui.wire.stream import StreamReader
 
@@ -19,32 +21,27 @@ class Dialect(Struct, frozen=True):
 
     name: str
     label: str
-    decode_request: Callable[[bytes, Memo | None], Request]
-    encode_request: Callable[[Request], bytes]
     decode_response: Callable[[bytes | Json], Response]
     stream_reader: Callable[[], StreamReader]
 
+    def decode_request(self, body: bytes, memo: Memo | None = None) -> Request:
+        """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
+        return codec.decode(body, GRAMMARS[self.name], memo)
+
 
 DIALECTS: Final[dict[str, Dialect]] = {
-    module.NAME: Dialect(
-        module.NAME,
-        module.NAME.replace("_", " "),
-        module.decode_request,
-        module.encode_request,
-        module.decode_response,
-        reader,
-    )
-    for module, reader in (
-        (anthropic, anthropic.StreamReader),
-        (openai_chat, openai_chat.StreamReader),
-        (openai_responses, openai_responses.StreamReader),
-        (ollama_chat, ollama_chat.StreamReader),
-        (google, google.StreamReader),
+    name: Dialect(name, name.replace("_", " "), decode_response, reader)
+    for name, decode_response, reader in (
+        (ANTHROPIC, anthropic.decode_response, anthropic.StreamReader),
+        (CHAT, openai_chat.decode_response, openai_chat.StreamReader),
+        (RESPONSES, openai_responses.decode_response, openai_responses.StreamReader),
+        (OLLAMA, ollama_chat.decode_response, ollama_chat.StreamReader),
+        (GOOGLE, google.decode_response, google.StreamReader),
     )
 }
 """Every dialect, by the name that skeletons carry."""
 
 
 def encode(request: Request) -> bytes:
-    """Encode `request` as a body in its own dialect."""
-    return DIALECTS[request.skeleton.dialect].encode_request(request)
+    """Encode `request` as a body in its own dialect, byte for byte the decoded one if nothing changed (law 1)."""
+    return codec.encode(request, GRAMMARS[request.skeleton.dialect])

@@ -1,12 +1,15 @@
-"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5, §12)."""
+"""Convert each dialect's usage report to a `Usage` (facts §1, §4, §5)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.usage import Usage
+from ctxtui.wire.stream import as_dict, as_list
 
 _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
@@ -19,10 +22,6 @@ def _as_count(value: Json) -> int:
         return 0
     number = float(value)
     return max(0, int(number)) if abs(number) < 1e18 else 0
-
-
-def _as_dict(value: Json) -> dict[str, Json]:
-    return value if isinstance(value, dict) else {}
 
 
 def _reported_cost(report: dict[str, Json]) -> float | None:
@@ -63,7 +62,7 @@ def anthropic_usage(report: Json) -> Usage | None:
     """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
-    split = _as_dict(report.get("cache_creation"))
+    split = as_dict(report.get("cache_creation"))
     hour = _as_count(split.get("ephemeral_1h_input_tokens"))
     minutes = _as_count(split.get("ephemeral_5m_input_tokens"))
     read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
@@ -75,7 +74,7 @@ def anthropic_usage(report: Json) -> Usage | None:
         write_5m=minutes,
         write_1h=hour,
         output=_as_count(report.get("output_tokens")),
-        reasoning=_as_count(_as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning=_as_count(as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
         has_cache=read is not None or written is not None or bool(split),
         cost=_reported_cost(report),
     )
@@ -83,19 +82,7 @@ def anthropic_usage(report: Json) -> Usage | None:
 
 def with_final_output(usage: Usage, final: bool) -> Usage:
     """Copy `usage` as the report of a complete answer (`final`) or of its beginning."""
-    return Usage(
-        usage.fresh,
-        usage.cache_read,
-        write_5m=usage.write_5m,
-        write_1h=usage.write_1h,
-        write_30m=usage.write_30m,
-        write_12h=usage.write_12h,
-        output=usage.output,
-        reasoning=usage.reasoning,
-        output_final=final,
-        has_cache=usage.has_cache,
-        cost=usage.cost,
-    )
+    return replace(usage, output_final=final)
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
@@ -106,7 +93,7 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
     """
     total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
-    passes = [(str(_as_dict(i).get("type")), u) for i in _as_list(listed) if (u := anthropic_usage(i)) is not None]
+    passes = [(str(as_dict(i).get("type")), u) for i in as_list(listed) if (u := anthropic_usage(i)) is not None]
     if total is None or not passes or (len(passes) == 1 and passes[0][0] == "message"):
         return total, ()
     last = next((u for kind, u in reversed(passes) if kind in _ANSWER_PASSES), passes[-1][1])
@@ -131,20 +118,16 @@ def pass_id(call: str, number: int) -> str:
 
 def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
     """List the passes of an answer, from `Call.extra`, except the one that answered."""
-    listed = extra.get("iterations") or _as_dict(extra.get("usage")).get("iterations")
+    listed = extra.get("iterations") or as_dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
     passes = [
         Pass(str(entry.get("type")), model if isinstance(model := entry.get("model"), str) else "", usage)
-        for entry in map(_as_dict, _as_list(listed))
+        for entry in map(as_dict, as_list(listed))
         if (usage := anthropic_usage(entry)) is not None
     ]
     answered = max((n for n, entry in enumerate(passes) if entry.kind in _ANSWER_PASSES), default=len(passes) - 1)
     return [entry for n, entry in enumerate(passes) if n != answered]
-
-
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def chat_usage(report: Json, body: Json = None) -> Usage | None:
@@ -152,12 +135,12 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
 
     `body` is the whole answer, for servers that report outside ``usage``.
     """
-    around = _as_dict(body)
+    around = as_dict(body)
     if not isinstance(report, dict) or not report.keys() & {"prompt_tokens", "completion_tokens"}:
         if isinstance(report, dict) and "input_tokens" in report:
             return responses_usage(report)
         return _native_usage(around)
-    read, minutes, hour, half_hour, has_cache = _chat_cache(report, _as_dict(around.get("timings")))
+    read, minutes, hour, half_hour, has_cache = _chat_cache(report, as_dict(around.get("timings")))
     prompt = _as_count(report.get("prompt_tokens"))
     output, reasoning = _output_tokens(report, "completion", prompt)
     return Usage(
@@ -174,11 +157,11 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Tokens read from the cache, written for 5 minutes, an hour, 30 minutes.
+    """Return the tokens read from the cache and those written for 5 minutes, an hour and 30 minutes.
 
-    Whether the report mentions a cache.
+    The last value says whether the report mentions a cache.
     """
-    details = _as_dict(report.get("prompt_tokens_details"))
+    details = as_dict(report.get("prompt_tokens_details"))
     reads = (
         details.get("cached_tokens"),
         report.get("prompt_cache_hit_tokens"),  # DeepSeek
@@ -188,7 +171,7 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
     )
     gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
     reported_writes = details.get("cache_write_tokens")
-    split = _as_dict(details.get("cache_creation_token_details")) or _as_dict(report.get("cache_creation"))
+    split = as_dict(details.get("cache_creation_token_details")) or as_dict(report.get("cache_creation"))
     hour = _as_count(split.get("ephemeral_1h_input_tokens"))
     written = max(hour + _as_count(split.get("ephemeral_5m_input_tokens")), *(_as_count(value) for value in gateway))
     half_hour = 0 if written else _as_count(reported_writes)
@@ -202,11 +185,11 @@ def _uncached_tokens(total: int, cached: int) -> int:
 
 
 def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
-    """Output tokens with reasoning, and reasoning.
+    """Return the output tokens, with reasoning, and the reasoning tokens.
 
     Some servers count reasoning only in the total (xAI, Gemini).
     """
-    reasoning = _as_count(_as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
+    reasoning = _as_count(as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
     output = _as_count(report.get(f"{prefix}_tokens"))
     is_separate = reasoning > 0 and _as_count(report.get("total_tokens")) == prompt + output + reasoning
     return output + (reasoning if is_separate or reasoning > output else 0), reasoning
@@ -214,7 +197,7 @@ def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[i
 
 def _native_usage(body: dict[str, Json]) -> Usage | None:
     """Usage that a local server reports outside ``usage``: llama.cpp's timings, Ollama's counts."""
-    timings = _as_dict(body.get("timings"))
+    timings = as_dict(body.get("timings"))
     if "prompt_n" in timings:
         return Usage(
             fresh=_as_count(timings["prompt_n"]),
@@ -232,8 +215,8 @@ def responses_usage(report: Json) -> Usage | None:
     """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
-    details = _as_dict(report.get("input_tokens_details"))
-    split = _as_dict(details.get("cache_write_tokens_details"))
+    details = as_dict(report.get("input_tokens_details"))
+    split = as_dict(details.get("cache_write_tokens_details"))
     half_day = _as_count(split.get("ttl_12h_tokens"))
     written = max(_as_count(details.get("cache_write_tokens")), half_day + _as_count(split.get("ttl_30m_tokens")))
     read = _as_count(details.get("cached_tokens"))
@@ -254,8 +237,8 @@ def responses_usage(report: Json) -> Usage | None:
 def google_usage(report: Json) -> Usage | None:
     """Convert a Google report, whose prompt includes what was read from the cache.
 
-    Its candidates exclude the thinking (facts §12). The provider leaves out zeros, so that a missing figure is a zero;
-    without the prompt's, there is no report (None).
+    Its candidates exclude the thinking. The provider leaves out zeros, so that a missing figure is a zero; without the
+    prompt's, there is no report (None).
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None
@@ -271,4 +254,4 @@ def google_usage(report: Json) -> Usage | None:
 
 def google_tool_input(report: Json) -> int:
     """Input tokens that Google's own tools added, which the report gives separately."""
-    return _as_count(_as_dict(report).get("toolUsePromptTokenCount"))
+    return _as_count(as_dict(report).get("toolUsePromptTokenCount"))

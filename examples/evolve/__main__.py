@@ -67,7 +67,10 @@ def compare(given: argparse.Namespace) -> None:
             "nothing on this machine confines the programs that are run: install bubblewrap, or give --unconfined"
         ) from None
     evaluator = Evaluator(unconfined=given.unconfined)
-    made = side_by_side(lambda name: run(given, folder / name, name, evaluator), given.under)
+    try:
+        made = side_by_side(lambda name: run(given, folder / name, name, evaluator), given.under)
+    except CtxtuiError as error:
+        raise Failed(str(error)) from None
     printed(figures(made, folder), {name: one.session for name, one in made.items()}, folder, given.json)
 
 
@@ -79,7 +82,7 @@ def run(given: argparse.Namespace, folder: Path, name: str, evaluator: Evaluator
     sent: list[Sent] = []
     if is_offline(given):
         # Where children begin all at once, no answer has begun when the last of them is sent.
-        slow = ("--fault", "slow;seconds=1") if name == "at_once" else ()
+        slow = ("--fault", "slow;seconds=10") if name == "at_once" else ()
         with offline(folder, script.lines(generations, given.children), *slow) as at:
             session, search = asyncio.run(searched(given, folder, name, generations, evaluator, at["url"], sent))
     else:

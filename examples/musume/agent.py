@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from anthropic import Anthropic
+from anthropic import Anthropic, APIError
 
 from ctxtui.api import curator
+from examples.kit import Failed
 from examples.musume.game import Game
 from examples.musume.prompts import SUMMARIZE, SYSTEM, TOOLS
 from examples.musume.screens import metadata, screen, screenshot, spelled, turn_id
@@ -86,7 +87,10 @@ class Agent:
         return request
 
     def _ask(self, request: Json) -> Json:
-        answer: Json = self.client.messages.create(**request).model_dump(mode="json", exclude_none=True)
+        try:
+            answer: Json = self.client.messages.create(**request).model_dump(mode="json", exclude_none=True)
+        except APIError as error:
+            raise Failed(f"{self.client.base_url} did not answer: {error}") from None
         with self.session.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"request": request, "response": answer}) + "\n")
         return answer

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -223,6 +224,36 @@ def test_continue_by_a_copy_of_its_file_with_other_addresses(tmp_path: Path) -> 
     assert not Path(copy).exists() and file.read_text() == CONTINUE
     # A file that the user names stays in force.
     assert program.start_routed(urls, ["--config", "mine.yaml"], env, "/").arguments == ["--config", "mine.yaml"]
+
+
+def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
+    program, env = program_of(["cline"]), {"HOME": str(tmp_path)}
+    assert program.start_routed({}, ["x"], env, "/")[:2] == (["x"], {})
+    file = tmp_path / ".cline" / "data" / "settings" / "providers.json"
+    file.parent.mkdir(parents=True)
+    own: dict[str, Any] = {
+        "anthropic": {"settings": {"apiKey": "k"}},
+        "house": {"settings": {"baseUrl": "http://127.0.0.1:1/v1"}},
+        "cline": {"settings": {}},
+    }
+    file.write_text(json.dumps({"version": 1, "providers": own}))
+    urls = program.upstreams(env, "/")
+    assert urls["anthropic"] == "https://api.anthropic.com/v1" and urls["house"] == "http://127.0.0.1:1/v1"
+    assert "cline" not in urls
+    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["x"], env, "/")
+    copy = Path(led.env.pop("CLINE_PROVIDER_SETTINGS_PATH"))
+    assert led[:2] == (["x"], {"CLINE_SESSION_BACKEND_MODE": "local"}) and copy.stat().st_mode & 0o77 == 0
+    changed = json.loads(copy.read_text())
+    routed = {name: entry["settings"].get("baseUrl") for name, entry in changed["providers"].items()}
+    assert routed == {"anthropic": "http://127.0.0.1:9/anthropic", "house": "http://127.0.0.1:9/house", "cline": None}
+    # What it wrote stays, with the user's own addresses.
+    changed["providers"]["anthropic"]["settings"]["apiKey"] = "new"
+    copy.write_text(json.dumps(changed))
+    led.end()
+    own["anthropic"]["settings"]["apiKey"] = "new"
+    assert not copy.exists() and json.loads(file.read_text()) == {"version": 1, "providers": own}
+    file.write_text("{")
+    assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})
 
 
 def test_the_next_run_removes_the_copy_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,16 +19,10 @@ from ctxtui.core.block import HEADER, Block
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules
-from ctxtui.wire import anthropic as anthropic_wire
-from ctxtui.wire import openai_chat, openai_responses
+from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Request
 
 OPUS = "claude-opus-5"
-DECODE = {
-    "anthropic": anthropic_wire.decode_request,
-    "openai_chat": openai_chat.decode_request,
-    "openai_responses": openai_responses.decode_request,
-}
 
 
 def count(block: Block) -> int:
@@ -80,7 +74,7 @@ class Desk:
         betas = members.pop("betas", ())
         key = "input" if self.dialect == "openai_responses" else "messages"
         body = {"model": self.model, **members, key: list(messages)}
-        return self.of(DECODE[self.dialect](json.dumps(body).encode(), None), betas)
+        return self.of(DIALECTS[self.dialect].decode_request(json.dumps(body).encode(), None), betas)
 
     def of(self, request: Request, betas: Sequence[str] = ()) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
         rules = replace(rules_of(request.model, self.provider), **self.figures)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.wire import anthropic as wire
+from ctxtui.wire.registry import DIALECTS, encode
 from tests.cache.bodies import Desk, figures
 
 Block = tuple[str, str, int]
@@ -199,14 +199,14 @@ def test_forecast_of_a_path_is_the_simulation_of_its_bytes(asks: list[Ask], data
     desk, now = Desk(), 0
     for ask in asks:
         now += ask.after
-        request = wire.decode_request(json.dumps({"model": desk.model, **ask.body()}).encode())
+        request = DIALECTS["anthropic"].decode_request(json.dumps({"model": desk.model, **ask.body()}).encode())
         texts = [n for n, item in enumerate(request.items) if item.block.kind == "text"]
         gone = set(data.draw(st.lists(st.sampled_from(texts), max_size=2))) if len(texts) > 3 else set()
         staged = request.with_items([item for n, item in enumerate(request.items) if n not in gone])
         forecast = desk.simulator.predict(desk.of(staged)[0], now)
         # A tree of its own, which knows nothing but these bytes.
         alone = Desk()
-        made, refused = alone.of(wire.decode_request(wire.encode_request(staged)))
+        made, refused = alone.of(DIALECTS["anthropic"].decode_request(encode(staged)))
         assert not refused
         assert figures(desk.simulator.send(made, now, now + ask.wait)) == figures(forecast)
 

@@ -23,7 +23,7 @@ UUIDS: Final = {
     )
 }
 CLIENTS: Final = (
-    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "kimi-code", "continue", "goose",
+    "claude-code", "codex", "opencode", "pi", "gemini-cli", "qwen-code", "kimi-code", "continue", "cline", "goose",
     "copilot-cli",
     "llm", "aider", "mini-swe-agent", "attached",
 )  # fmt: skip
@@ -32,7 +32,8 @@ AT: Final = 1_790_000_000
 MOVERS: Final = (
     "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "OPENCODE_DB",
     "PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR", "GEMINI_CLI_HOME", "QWEN_HOME",
-    "QWEN_RUNTIME_DIR", "KIMI_CODE_HOME", "CONTINUE_GLOBAL_DIR", "GOOSE_PATH_ROOT", "COPILOT_HOME", "LLM_USER_PATH",
+    "QWEN_RUNTIME_DIR", "KIMI_CODE_HOME", "CONTINUE_GLOBAL_DIR", "CLINE_DIR", "CLINE_DATA_DIR",
+    "CLINE_SESSION_DATA_DIR", "GOOSE_PATH_ROOT", "COPILOT_HOME", "LLM_USER_PATH",
     "AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE", "MSWEA_GLOBAL_CONFIG_DIR", "CTXTUI_HOME",
 )  # fmt: skip
 """Variables of an environment that move a client's home."""
@@ -254,6 +255,37 @@ def aider() -> bytes:
     )
 
 
+CLINE_ID: Final = "1790000000000_abcde"
+
+
+def cline(id_: str = CLINE_ID) -> bytes:
+    """A session of Cline: its messages."""
+    asked = {
+        "id": "u1",
+        "role": "user",
+        "content": [{"type": "text", "text": '<user_input mode="act">cline asks</user_input>'}],
+    }
+    said = {"id": "msg_c", "role": "assistant", "content": [{"type": "text", "text": "yes"}], "ts": AT * 1000,
+            "modelInfo": {"id": "claude-sonnet-4-5", "provider": "anthropic"},
+            "metrics": {"inputTokens": 70, "outputTokens": 5, "cacheReadTokens": 0, "cacheWriteTokens": 0}}  # fmt: skip
+    origin = {"source": "cli", "mode": "user", "sessionId": id_, "version": "3.0.65"}
+    session = {"version": 1, "agent": "lead", "sessionId": id_, "origin": origin, "messages": [asked, said],
+               "system_prompt": "You are Cline."}  # fmt: skip
+    return json.dumps(session, indent=2).encode()
+
+
+def cline_details(cwd: Path, id_: str = CLINE_ID) -> bytes:
+    """What Cline keeps beside a session's messages."""
+    value = {
+        "version": 1,
+        "session_id": id_,
+        "cwd": str(cwd),
+        "metadata": {"title": "cline asks"},
+        "messages_path": "m",
+    }
+    return json.dumps(value, indent=2).encode()
+
+
 def mini_swe_agent() -> bytes:
     """A trajectory of mini-SWE-agent."""
     usage = {"prompt_tokens": 80, "completion_tokens": 5, "total_tokens": 85}
@@ -291,8 +323,9 @@ def attached(cwd: Path) -> bytes:
 def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, list[Path]]:
     """One session of every client in `home`, two in databases, all run in `cwd`; the files by client, oldest first.
     `own` is ctxtui's own folder."""
-    at = iter(range(AT, AT + 13 * 60, 60))
+    at = iter(range(AT, AT + 14 * 60, 60))
     slug = "shop"
+    write(home / f".cline/data/sessions/{CLINE_ID}/{CLINE_ID}.json", cline_details(cwd))
     write(home / ".gemini/tmp" / slug / ".project_root", str(cwd).encode())
     pi_folder = f"--{str(cwd).lstrip('/').replace('/', '-')}--"
     found = {
@@ -317,6 +350,7 @@ def home_of_all(home: Path, cwd: Path, own: Path | None = None) -> dict[str, lis
             home / f".kimi-code/sessions/wd_{slug}/{UUIDS['kimi-code']}/agents/main/wire.jsonl", kimi_code(), next(at)
         ),
         "continue": write(home / f".continue/sessions/{UUIDS['continue']}.json", continue_cli(cwd), next(at)),
+        "cline": write(home / f".cline/data/sessions/{CLINE_ID}/{CLINE_ID}.messages.json", cline(), next(at)),
         "goose": tables(home / ".local/share/goose/sessions/sessions.db", goose(cwd, next(at))),
         "copilot-cli": write(
             home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl", copilot_cli(cwd), next(at)

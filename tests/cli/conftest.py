@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from ctxtui.cli.run import run
+from ctxtui.services.config import plugins
 from tests.cases.client_homes import MOVERS
 from tests.warm import warm_ctxtui
 
@@ -49,6 +50,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.setenv("PWD", str(desk))
     monkeypatch.setenv("CTXTUI_HOME", str(tmp_path / "ctxtui"))
+    # A process reports a faulty plug-in once, whichever test it was of.
+    monkeypatch.setattr(plugins, "_reported", {})
     monkeypatch.chdir(desk)
     return folder
 

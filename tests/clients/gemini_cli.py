@@ -13,7 +13,7 @@ _SETTINGS = {
     "general": {"disableAutoUpdate": True, "disableUpdateNag": True},
     "privacy": {"usageStatisticsEnabled": False},
 }
-_NOT_WRITTEN = "ctxtui does not write its files"
+_RESUMES_WRONG = "it sends each tool result of a session that it resumes twice, which Google refuses"
 
 
 def _asked(lab: Lab, *args: str) -> Command:
@@ -43,10 +43,10 @@ GEMINI_CLI = Client(
     },
     files={"home/.gemini/settings.json": json.dumps(_SETTINGS)},
     ask=lambda lab, prompt: _asked(lab, "-p", prompt),
-    # A resumed session sends each result twice, which Google refuses ("the number of function response parts").
+    # "Please ensure that the number of function response parts is equal to the number of function call parts".
     again=None,
     recordings="home/.gemini/tmp/*/chats/session-*.jsonl",
     spoken=_said,
     aside=_checks_for_loops,
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    lacks={CURATED: _RESUMES_WRONG, RESUMED: _RESUMES_WRONG},
 )

@@ -22,7 +22,7 @@ from tests.clients.client import Client, Command
 from tests.clients.lab import OUT, Lab, soon
 from tests.clients.wire import Exchange
 
-SIGHT = 30.0
+SIGHT = 60.0
 """Seconds within which something that a client wrote must be seen."""
 
 

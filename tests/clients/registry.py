@@ -7,6 +7,7 @@ import os
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import Client
+from tests.clients.cline import CLINE
 from tests.clients.codex import CODEX
 from tests.clients.continue_cli import CONTINUE_CLI
 from tests.clients.copilot_cli import COPILOT_CLI
@@ -33,6 +34,7 @@ CLIENTS: tuple[Client, ...] = (
     KIMI_CODE,
     GOOSE,
     CONTINUE_CLI,
+    CLINE,
     LLM,
     AIDER,
     MINI_SWE_AGENT,

@@ -21,6 +21,7 @@ from ctxtui.services.recordings.open import load
 from tests.clients.aider import AIDER
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import RECORDED, ROOT, Client
+from tests.clients.cline import CLINE
 from tests.clients.codex import CODEX, OWN_PROVIDER
 from tests.clients.continue_cli import CONTINUE_CLI
 from tests.clients.copilot_cli import COPILOT_CLI
@@ -82,6 +83,7 @@ ATTACHED = (
     KIMI_CODE,
     GOOSE,
     CONTINUE_CLI,
+    CLINE,
     # Its own file of models may not name an address, which counts more than the variable.
     dataclasses.replace(
         LLM,
@@ -242,7 +244,7 @@ PROXY = 4011
 """The port of the network's own proxy, through which the providers' hosts are found."""
 
 
-_URL_LINE = re.compile(r"^ *(?:openai_base_url|base_url|apiBase)\b.*\{url\}.*\n", re.MULTILINE)
+_URL_LINE = re.compile(r"^ *\"?(?:openai_base_url|base_url|apiBase|baseUrl)\b.*\{url\}.*\n", re.MULTILINE)
 
 
 def _at_its_provider(one: Client) -> Client:
@@ -279,6 +281,7 @@ FORWARDED = (
     KIMI_CODE,
     GOOSE,
     CONTINUE_CLI,
+    CLINE,
     VERCEL_GOOGLE,
 )
 

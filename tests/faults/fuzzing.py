@@ -125,6 +125,7 @@ def seedlings() -> list[Seedling]:
         "events.json": as_bytes(agents.openhands_v0_events()),
         "session-gemini.json": client_homes.gemini_cli(),
         "wire.jsonl": client_homes.kimi_code(),
+        "cline.messages.json": client_homes.cline(),
         "continue.json": client_homes.continue_cli(Path("/tmp/shop")),
         "qwen.jsonl": client_homes.qwen_code(Path("/tmp/shop")),
         "copilot.jsonl": client_homes.copilot_cli(cwd),

@@ -37,7 +37,7 @@ from ctxtui.services.config.config import Config, load
 from ctxtui.store.sessions.in_flight import SLOTS, pending_events
 from ctxtui.store.store import Store
 from ctxtui.store.writer import InFlight, StoredCall, Work
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.services.chatting import answer, text, use
 
@@ -240,7 +240,7 @@ def _unreadable(session: Session, call: Call) -> list[str]:
     if call.thread == MAIN or call.skeleton is None:
         return []
     items = tuple(session.tree.items(call.sent_head))
-    body = DIALECTS[call.skeleton.dialect].encode_request(Request(items, call.skeleton))
+    body = encode(Request(items, call.skeleton))
     return [f"{call.thread}: {one}" for one in check("anthropic", body)]
 
 

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
-from ctxtui.offline.model import AnswerOptions, Intent, answer, find_call, make_instance, parse_intents
+from ctxtui.offline.exchange import pieces
+from ctxtui.offline.model import AnswerOptions, Intent, answer_task, find_call, make_instance, parse_intents
 from ctxtui.wire.definitions import Definition
 
 
@@ -152,15 +153,15 @@ def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) 
 
 def test_steps_one_after_the_other() -> None:
     task = "find port then read it and run `ls`"
-    first = answer(talk(task), AnswerOptions())
+    first = answer_task(talk(task), AnswerOptions())
     assert [c.name for c in first.calls] == ["grep"]
     found = ToolOutcome("grep", "{}", "src/conf.py:3: port = 8080")
-    second = answer(talk(task, found), AnswerOptions())
+    second = answer_task(talk(task, found), AnswerOptions())
     assert [(c.name, c.arguments) for c in second.calls] == [
         ("read_file", {"path": "src/conf.py"}),
         ("bash", {"command": "ls", "timeout": 0}),
     ]
-    done = answer(
+    done = answer_task(
         talk(task, found, ToolOutcome("read_file", "{}", "x"), ToolOutcome("bash", "{}", "no such file", True)),
         AnswerOptions(),
     )
@@ -184,19 +185,19 @@ FINAL = Definition(
 def test_output_by_a_tool_comes_last_and_once(forced: str, first: bool) -> None:
     tools = [FINAL, *TOOLS] if first else [*TOOLS, FINAL]
     manner = AnswerOptions(forced_tool=forced)
-    begun = answer(talk("read a.txt", tools=tools), manner)
+    begun = answer_task(talk("read a.txt", tools=tools), manner)
     assert [c.name for c in begun.calls] == ["read_file"]
     read = ToolOutcome("read_file", "{}", "x")
-    done = answer(talk("read a.txt", read, tools=tools), manner)
+    done = answer_task(talk("read a.txt", read, tools=tools), manner)
     assert [(c.name, c.arguments) for c in done.calls] == [("final_result", {"city": "read a.txt", "days": 3})]
-    rest = answer(talk("read a.txt", read, ToolOutcome("final_result", "{}", "ok"), tools=tools), AnswerOptions())
+    rest = answer_task(talk("read a.txt", read, ToolOutcome("final_result", "{}", "ok"), tools=tools), AnswerOptions())
     assert not rest.calls
 
 
 def test_an_answer_is_submitted_in_words() -> None:
     submit = tool("submit", "Submit an answer for evaluation.", answer=TEXT)
     read = ToolOutcome("read_file", "{}", "the port is 8080")
-    done = answer(talk("read a.txt", read, tools=[*TOOLS, submit]), AnswerOptions())
+    done = answer_task(talk("read a.txt", read, tools=[*TOOLS, submit]), AnswerOptions())
     assert done.calls[0].name == "submit"
     assert "the port is 8080" in str(done.calls[0].arguments)
 
@@ -206,7 +207,7 @@ def test_a_forced_call_without_end_goes_round() -> None:
     tools = [tool("one"), tool("two")]
     heard: list[ToolOutcome] = []
     for _ in range(4):
-        made = answer(talk("hello", *heard, tools=tools), AnswerOptions(forced_tool="*")).calls[0]
+        made = answer_task(talk("hello", *heard, tools=tools), AnswerOptions(forced_tool="*")).calls[0]
         heard.append(ToolOutcome(made.name, "{}", "x"))
     assert [one.name for one in heard] == ["one", "two", "one", "two"]
 
@@ -226,7 +227,7 @@ def test_rules_of_the_client_are_no_task() -> None:
 def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
     """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
     earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
-    said = answer(ScriptTask(tuple(TOOLS), task, (), 0, earlier), AnswerOptions())
+    said = answer_task(ScriptTask(tuple(TOOLS), task, (), 0, earlier), AnswerOptions())
     assert not said.calls
     assert said.text.startswith(begins) and said.text.endswith(ends)
     assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
@@ -234,7 +235,7 @@ def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
 
 
 def test_no_tool_where_none_may_be_called() -> None:
-    assert not answer(talk("Respond with TEXT ONLY: read a.txt"), AnswerOptions()).calls
+    assert not answer_task(talk("Respond with TEXT ONLY: read a.txt"), AnswerOptions()).calls
 
 
 def test_what_the_client_notes_is_no_task() -> None:
@@ -246,35 +247,35 @@ def test_what_the_client_notes_is_no_task() -> None:
 
 def test_looking_in_it() -> None:
     read = ToolOutcome("read_file", '{"path":"a.txt"}', "port = 8080 in src/conf.py")
-    found = answer(talk("read a.txt then find port in it", read), AnswerOptions())
+    found = answer_task(talk("read a.txt then find port in it", read), AnswerOptions())
     assert [(c.name, c.arguments) for c in found.calls] == [("grep", {"pattern": "port", "path": "a.txt"})]
 
 
 def test_only_the_context_is_known() -> None:
     conversation = ScriptTask((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
-    assert "user: `the port is 8080`" in answer(conversation, AnswerOptions()).text
+    assert "user: `the port is 8080`" in answer_task(conversation, AnswerOptions()).text
     forgotten = ScriptTask((), "which port was it?", (), 0, (("user", "hello"),))
-    assert "8080" not in answer(forgotten, AnswerOptions()).text
+    assert "8080" not in answer_task(forgotten, AnswerOptions()).text
 
 
 def test_says_that_it_is_no_model() -> None:
     for task in ("hello", "read a.txt", "remember x"):
-        said = answer(talk(task, tools=[]), AnswerOptions(thinks=True, simulated_model="gpt-5"))
+        said = answer_task(talk(task, tools=[]), AnswerOptions(thinks=True, simulated_model="gpt-5"))
         assert "no model" in said.text and "rules of gpt-5" in said.text
         assert isinstance(said.parts[0], Thought)
 
 
 def test_cut_to_length_and_at_stops() -> None:
-    said = ModelAnswer((Thought("a b"), Words("one two three"), AnsweredCall("x", {"a": 1})), CALLS)
+    said = ModelAnswer((Thought("a b"), PlainText("one two three"), AnsweredCall("x", {"a": 1})), CALLS)
 
     def words(text: str) -> int:
         return len(text.split())
 
     assert limit_answer(said, [], None, words) == said
-    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), Words("one ")), STOP, "two")
+    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), PlainText("one ")), STOP, "two")
     cut = limit_answer(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
-    assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), Words("one two three")), LENGTH)
+    assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), PlainText("one two three")), LENGTH)
 
 
 NAMES = st.text("ab", min_size=1, max_size=2)
@@ -336,3 +337,11 @@ def fits(value: Any, schema: Any) -> bool:
         and value > over
         and not value % schema.get("multipleOf", 1)
     )
+
+
+@pytest.mark.parametrize("words", [0, 1, 60, 101, 5_000])
+def test_an_answer_streams_in_tokens_and_a_long_one_in_at_most_a_hundred_parts(words: int) -> None:
+    text = "word " * words
+    parts = pieces(text)
+    assert "".join(parts) == text
+    assert len(parts) <= 100 and (words > 60 or len(parts) >= words)

@@ -138,7 +138,7 @@ def test_limits_that_are_enforced(claude: anthropic.Anthropic, running: RunningP
 def test_chance_is_seeded() -> None:
     def drawn(seed: int) -> list[str]:
         faults = Faults([Fault("429", share=0.2), Fault("500", share=0.1)], seed)
-        return [fault.kind if (fault := faults.next_fault()) else "" for _ in range(1000)]
+        return [fault.kind if (fault := faults.take_fault()) else "" for _ in range(1000)]
 
     assert drawn(1) == drawn(1) != drawn(2)
     counted = Counter(drawn(1))

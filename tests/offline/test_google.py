@@ -107,6 +107,7 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
     assert status == 400 and b"CachedContent can not be used" in raw
     assert [one["name"] for one in json.loads(call(running, "/v1beta/cachedContents")[1])["cachedContents"]] == [name]
     assert call(running, f"/v1beta/{name}", {"ttl": "600s"}, "PATCH")[0] == 200
+    assert call(running, f"/v1beta/{name}", ["no object"], "PATCH")[0] == 400
     running.server.provider.clock.advance(400)  # type: ignore[attr-defined]
     assert call(running, f"/v1beta/{name}")[0] == 200
     running.server.provider.clock.advance(400)  # type: ignore[attr-defined]

@@ -15,16 +15,16 @@ import openai
 import pytest
 
 from ctxtui.offline import Provider, Server, offline
-from ctxtui.offline.playback import Playback, Recorded
+from ctxtui.offline.playback import Playback, RecordedCall
 from ctxtui.wire.registry import DIALECTS
 from tests.offline.loop import CHAT_TOOLS, READ, anthropic_loop
 from tests.pty_app import environment, plant
 from tests.warm import warm_ctxtui
 
 
-def recorded(task: str) -> tuple[list[Recorded], list[str]]:
+def recorded(task: str) -> tuple[list[RecordedCall], list[str]]:
     """The calls of a session with the offline model, and what it said in each."""
-    calls: list[Recorded] = []
+    calls: list[RecordedCall] = []
     with offline() as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
         _, answers = anthropic_loop(client, task)
         for seen, answer in zip(running.server.seen, answers, strict=True):
@@ -63,6 +63,23 @@ def test_by_context_then_by_number() -> None:
         assert calls_ and [json.loads(c.function.arguments) for c in calls_ if c.type == "function"] == [
             {"path": "a.txt"}
         ]
+
+
+def test_an_answer_that_thinks_twice_can_be_sent_again() -> None:
+    content = [
+        {"type": "thinking", "thinking": "A first thought.", "signature": "c2lnbmF0dXJl"},
+        {"type": "text", "text": "One."},
+        {"type": "thinking", "thinking": "A second thought.", "signature": "c2lnbmF0dXJl"},
+        {"type": "text", "text": "Two."},
+    ]
+    response = DIALECTS["anthropic"].decode_response({"role": "assistant", "content": content, "usage": {}})
+    server = Server(Provider(playback=Playback([((), response.items, "end_turn")])))
+    asked: Any = [{"role": "user", "content": "think twice"}]
+    with offline(server) as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
+        said = client.messages.create(model="offline", max_tokens=900, messages=asked)
+        assert [block.type for block in said.content] == ["thinking", "text", "thinking", "text"]
+        asked += [{"role": "assistant", "content": said.to_dict()["content"]}, {"role": "user", "content": "go on"}]
+        assert client.messages.create(model="offline", max_tokens=900, messages=asked).stop_reason == "end_turn"
 
 
 @contextmanager

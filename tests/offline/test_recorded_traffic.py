@@ -77,4 +77,4 @@ def test_cassette(path: Path) -> None:
         if not told["message"].startswith(ELSEWHERE):
             assert (found[0].status, found[0].message) == (code, told["message"])
             if "code" in told:
-                assert chat_api.error(found[0], "")["error"] == told
+                assert chat_api.format_error(found[0], "")["error"] == told

@@ -73,7 +73,7 @@ def test_by_what_was_said_last() -> None:
     [
         ("{", "Expecting"),
         ("[1]", "not an object"),
-        ('{"say": "x"}', "unknown say"),
+        ('{"say": "x"}', "unknown member say"),
         ('{"when": "x"}', "neither text nor calls"),
         ('{"text": 3}', "text is not text"),
         ('{"calls": [{"input": {}}]}', "without the name"),
@@ -86,7 +86,7 @@ def test_what_is_no_script(line: str, why: str) -> None:
 
 
 def test_nothing_is_no_script() -> None:
-    with pytest.raises(BadConfig, match="without an answer"):
+    with pytest.raises(BadConfig, match="has no answer"):
         parse_script("\n \n")
 
 

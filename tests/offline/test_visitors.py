@@ -25,7 +25,7 @@ from ctxtui.offline import Provider, RunningProvider, Server, SetClock, serving
 from ctxtui.offline.exchange import Refusal, Reply
 from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.http.server import is_loopback
-from ctxtui.offline.local import OLLAMA, Local, local_routes
+from ctxtui.offline.local import OLLAMA, LocalServer, local_routes
 from ctxtui.offline.model import make_instance
 from tests.offline.talks import anthropic, chat, responses
 from tests.warm import warm_ctxtui
@@ -174,7 +174,7 @@ def test_a_model_says_no_more_than_it_can() -> None:
     ids=str,
 )
 def test_options_of_a_local_server_are_bounded(options: dict[str, Any]) -> None:
-    desk = local_routes(Local(OLLAMA))["/api/chat"]
+    desk = local_routes(LocalServer(OLLAMA))["/api/chat"]
     body = {"model": "offline", "messages": [{"role": "user", "content": "say 50 words"}], "options": options}
     got = serve(desk, Provider(clock=SetClock()), json.dumps(body).replace("Infinity", "1e999").encode(), {})
     assert isinstance(got, Reply) and got.body["eval_count"] <= 300

@@ -99,25 +99,25 @@ async def agrees(path: Path, kind: str, number: int = 0) -> tuple[int, int]:
             screen.state.to_call("main", number)
         await until(pilot, lambda: screen.edits.is_editable() and panels.scene is not None and panels.scene.counted)
         scene, desk = panels.scene, screen.edits.staging_area
-        assert scene is not None and desk is not None and panels.header.what is not None
-        assert panels.header.what.used == scene.figures.context_tokens == scene.call.usage.input  # type: ignore[union-attr]
+        assert scene is not None and desk is not None and panels.header.content is not None
+        assert panels.header.content.used == scene.figures.context_tokens == scene.call.usage.input  # type: ignore[union-attr]
         context = screen.edits.context_of(scene)
         results = [n for n, item in enumerate(context.items) if item.block.kind == "tool_result"]
         largest = max(results, key=lambda at: len(context.items[at].block.body))
         given = {"head": 200, "tail": 0} if kind == TRUNCATE else {}
         screen.edits.stage([make(kind, context.targets([largest]), given)])
-        await until(pilot, lambda: bool(panels.staged.what and panels.staged.what.moments))
-        staging, pane = panels.staging, panels.staged.what
+        await until(pilot, lambda: bool(panels.staged.content and panels.staged.content.moments))
+        staging, pane = panels.staging, panels.staged.content
         assert staging is not None and pane is not None
         without, after = staging.without, staging.after
-        header, what = panels.header.what, panels.context.what
+        header, what = panels.header.content, panels.context.content
         assert header is not None and what is not None
         assert (header.used, header.after) == (what.total, what.after) == (without, after)
         assert without - after == staging.freed == -sum(staging.by_category.values()) > 1_000
         assert sum(part.after or 0 for part in what.parts) + what.residual == pytest.approx(after, abs=2)
         frees = next(plain(line) for line in staged_pane.lines(pane, 60, 20) if "frees" in plain(line))
         assert f"next call {numbers.tokens(after)}, {100 * after / pane.usable:.0f} %" in frees
-        assert panels.why.what is not None and panels.why.what.composition.total == without
+        assert panels.why.content is not None and panels.why.content.composition.total == without
         assert panels.next_call is not None and panels.next_call.input == pytest.approx(after, rel=0.02)
         advice = await listed(screen, pilot, "exclamation_mark", AdviceScreen)
         await until(pilot, lambda: advice.is_complete)

@@ -13,7 +13,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.lab.experiment import bench_of_session, session_in_lab
+from ctxtui.services.lab.experiment import lab_inputs_of_session, session_in_lab
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.recordings.open import load
 from tests.analysis.lab.test_as_recorded import MADE
@@ -26,7 +26,7 @@ TRIED = [Variant(), Variant(cache="5m")]
 def unlike(session: Session) -> list[str]:
     """Figures of the lab's first row, and of markers as recorded, that are not those of the bill and the reports."""
     counter, settings = Counter(), Settings()
-    lab = session_in_lab(bench_of_session(session, counter, settings), TRIED, "it")
+    lab = session_in_lab(lab_inputs_of_session(session, counter, settings), TRIED, "it")
     found: list[str] = []
     if lab.rows:
         bill = make_account(session, counter, settings).statement().bill

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxtui.tokens.encode import count_text
-from ctxtui.tokens.openai_overhead import message_tokens, tool_list_tokens, tool_tokens
+from ctxtui.tokens.openai_overhead import tool_tokens
 from tests.tokens.conftest import encoding
 
 Count = Callable[[str], int]
@@ -34,21 +34,17 @@ ASKING = [
 ]
 
 
+def request_tokens(count: Count, name: str) -> int:
+    """The whole request by the cookbook: 3 per message, 3 for the reply, 12 for having tools."""
+    messages = 3 + sum(3 + count(message["role"]) + count(message["content"]) for message in ASKING)
+    return messages + 12 + (tool_tokens(WEATHER, count, name) or 0)
+
+
 def test_the_cookbooks_example(count: Count) -> None:
     # OpenAI cookbook: 101 tokens for gpt-4o, 105 for gpt-4, as the API reports them.
-    assert message_tokens(ASKING, count) + tool_list_tokens([WEATHER], count, "o200k_base") == 101
+    assert request_tokens(count, "o200k_base") == 101
     old = encoding("cl100k_base")
-
-    def count_old(text: str) -> int:
-        return count_text(old, text)
-
-    assert message_tokens(ASKING, count_old) + tool_list_tokens([WEATHER], count_old, "cl100k_base") == 105
-
-
-def test_a_name_costs_one_more(count: Count) -> None:
-    plain = message_tokens([{"role": "user", "content": "hi"}], count)
-    named = message_tokens([{"role": "user", "content": "hi", "name": "ann"}], count)
-    assert named == plain + 1 + count("ann")
+    assert request_tokens(lambda text: count_text(old, text), "cl100k_base") == 105
 
 
 def test_spellings_of_one_function_count_the_same(count: Count) -> None:
@@ -58,7 +54,6 @@ def test_spellings_of_one_function_count_the_same(count: Count) -> None:
 
 def test_what_is_no_function(count: Count) -> None:
     assert tool_tokens({"type": "web_search"}, count, "o200k_base") is None
-    assert tool_list_tokens([], count, "o200k_base") == 0
 
 
 def test_odd_schemas_do_not_raise(count: Count) -> None:

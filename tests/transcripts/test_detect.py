@@ -14,6 +14,7 @@ from tests.cases import agents, wire_traffic
 from tests.corpus import CORPUS
 from tests.transcripts.formats import (
     test_aider,
+    test_cline,
     test_continue_cli,
     test_copilot_cli,
     test_event_stream,
@@ -71,6 +72,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "gemini cli", "a.json", as_bytes(test_gemini_cli.chat(), indent=2)
     yield "qwen code", "a.jsonl", as_lines(test_qwen_code.chat())
     yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
+    yield "cline", "1_a.messages.json", as_bytes(test_cline.session(), indent=2)
     yield "continue cli", "a.json", as_bytes(test_continue_cli.session(), indent=2)
     yield "goose request log", "a.jsonl", test_goose.log(test_goose.BODY)
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))

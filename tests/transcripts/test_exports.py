@@ -12,6 +12,7 @@ import pytest
 from ctxtui.core.session import Session
 from ctxtui.curation.legality.legality import check
 from ctxtui.transcripts.registry import detect
+from ctxtui.wire import registry
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.translate import encode
 from tests.cases import claude_code, codex
@@ -43,7 +44,7 @@ def exported_everywhere(session: Session) -> None:
         for name, dialect in DIALECTS.items():
             body, _ = encode.build_body(name, items, model="m")
             again = dialect.decode_request(body, None)
-            assert dialect.encode_request(again) == body
+            assert registry.encode(again) == body
             refused = [v for v in check(name, body) if not v.message.startswith("at least one")]
             assert refused == [], f"{name} at node {head}"
 
@@ -96,7 +97,7 @@ def test_recorded_traffic_comes_back_byte_for_byte(path: Path) -> None:
         if not name:
             continue
         request = DIALECTS[name].decode_request(text.encode(), None)
-        assert DIALECTS[name].encode_request(request) == text.encode()
+        assert registry.encode(request) == text.encode()
         odd = [
             kind for section in request.skeleton.parts.get("sections", {}).values() for kind in section.get("odd", ())
         ]

@@ -20,7 +20,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.joined import SessionJoin
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.cases import claude_code_requests as cases
 from tests.cases.claude_code_script import EPOCH, Record, dump, text, thinking, tool_use, usage
@@ -180,7 +180,7 @@ WAYS: dict[str, Callable[[cases.Client], Session]] = {
 def body_of(session: Session, call: Call) -> Any:
     assert call.skeleton is not None
     request = Request(tuple(session.tree.items(call.sent_head)), call.skeleton)
-    return json.loads(DIALECTS[call.skeleton.dialect].encode_request(request))
+    return json.loads(encode(request))
 
 
 def said(session: Session, head: int, after: int) -> list[tuple[str, str]]:

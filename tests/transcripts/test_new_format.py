@@ -51,6 +51,7 @@ NAMED = {
         "aider",
         "attached",
         "claude code",
+        "cline",
         "codex",
         "continue cli",
         "copilot cli",
@@ -78,7 +79,7 @@ NAMED = {
     "transcripts/kit/http_exchange/compaction.py": {"claude code", "codex"},
     "services/attach/own_answer.py": {"codex"},
     "services/attach/programs/opencode.py": {"opencode"},
-    "services/attach/registry.py": {"codex", "opencode", "pi"},
+    "services/attach/registry.py": {"cline", "codex", "opencode", "pi"},
     # What a program is told again that forks, and recordings that stand beside the client's own of the same session.
     "services/attach/forking/recorded_answers.py": {"attached"},
     "services/recordings/discover.py": {"attached"},

@@ -189,6 +189,17 @@ async def test_later_and_back_again(tmp_path: Path) -> None:
         assert not (tmp_path / "work" / "a.txt").exists(), "esc outside of the question ends the turn"
 
 
+async def test_the_wheel_scrolls_by_three_lines_and_the_rule_follows(tmp_path: Path) -> None:
+    content = "".join(f"line {n}\n" for n in range(200))
+    script = [answer("m1", use("t1", "write_file", path="a.txt", content=content)), answer("m2", text("done"))]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "write", wait=False)
+        await asked_for_leave(screen, pilot)
+        await pilot._post_mouse_events([events.MouseScrollDown], screen.approval, offset=(5, 5))
+        await until(pilot, lambda: screen.approval.viewport.top > 0)
+        assert screen.approval.viewport.top == 3 and plain(list(screen.approval.notes())).startswith("4–")
+
+
 def lines(before: bytes | None, after: bytes, room: int = 60) -> list[str]:
     return [plain(line) for line in live_text.render_file_change(before, after, room)]
 

@@ -110,7 +110,7 @@ class Opened:
         if isinstance(chat := self.screen, ChatScreen) and not chat.state.is_running:
             chat.state.host.feed(HoldNext())
             chat.talk.send("hello")
-            await until(self.pilot, lambda: chat.state.status == "held")
+            await until(self.pilot, lambda: chat.state.is_held)
             chat.line.cancel()
         await handled(self.pilot)
 

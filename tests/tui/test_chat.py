@@ -17,6 +17,8 @@ from msgspec.structs import replace
 from textual.events import Paste
 from textual.pilot import Pilot
 
+from ctxtui.core.edit import make
+from ctxtui.core.edit_kinds import SUMMARIZE
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import SeenRequest
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -216,6 +218,31 @@ async def test_what_is_held_is_sent_or_taken_back_with_a_key(tmp_path: Path) -> 
             await until(pilot, lambda: not screen.state.is_running)
             assert len(server.bodies) == (status == "sent"), status
             assert screen.talk.is_talking, "the prompt takes what is said next"
+
+
+async def test_a_held_request_waits_until_a_staged_summary_is_read(tmp_path: Path) -> None:
+    script = [answer(f"m{n}", text(f"answer {n}")) for n in (1, 2)]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "one")
+        await until(
+            pilot, lambda: screen.edits.is_editable() and bool(screen.panels.scene and screen.panels.scene.counted)
+        )
+        assert screen.panels.scene is not None and screen.edits.overlay is not None
+        context = screen.edits.context_of(screen.panels.scene)
+        places = [n for n, item in enumerate(context.items) if item.place.section == "messages"]
+        summary = make(SUMMARIZE, context.targets(range(places[0], places[-1] + 1)), {"text": "a summary"})
+        screen.edits.overlay.stage_all([summary])
+        screen.edits.changed()
+        await pilot.press("ctrl+o")
+        await say(screen, pilot, "two", wait=False)
+        await until(pilot, lambda: "apply 1 edit and send" in shown(screen) and screen.prompt.is_ready)
+        await pilot.press("a")
+        await until(pilot, lambda: "Read the summary before you apply it" in shown(screen))
+        await pilot.press("escape", "a")
+        await until(pilot, lambda: not screen.edits.overlay.staged)  # type: ignore[union-attr]
+        await pilot.press("ctrl+o")
+        await until(pilot, lambda: not screen.state.is_running and len(server.bodies) == 2)
+        assert "a summary" in str(server.bodies[1])
 
 
 async def test_before_the_first_word_it_says_who_answers_and_what_leaves_the_machine(tmp_path: Path) -> None:

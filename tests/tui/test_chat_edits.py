@@ -299,7 +299,7 @@ async def wait_for_expiry(chat: EditedChat) -> None:
     staged = chat.screen.panels.staged
     chat.go(chat.rows(CALL)[-1])
     await chat.pilot.press("d")
-    await chat.wait(lambda: staged.what is not None and len(staged.what.moments) > 1)
+    await chat.wait(lambda: staged.content is not None and len(staged.content.moments) > 1)
     await chat.pilot.press("w")
 
 
@@ -343,8 +343,8 @@ async def edit_and_say(chat: EditedChat, turn: Turn, clock: SetClock) -> None:
         # A summary is shown once before it is applied.
         await chat.pilot.press("a")
     if chat.overlay.waiting:
-        assert staged.what is not None and staged.what.waits[0].left
-        clock.advance(staged.what.waits[0].left + 1)
+        assert staged.content is not None and staged.content.waits[0].left
+        clock.advance(staged.content.waits[0].left + 1)
         chat.screen._tick()
     await chat.settle()
     words, sealed = spelled(chat.said_to_leave())

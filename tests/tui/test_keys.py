@@ -21,8 +21,7 @@ from ctxtui.tui.commands.command import Act, CommandContext, Commanded, key_text
 from ctxtui.tui.commands.moved import MOVED, describe_moved_key
 from ctxtui.tui.dialogs.command_palette import MatchingCommands
 from ctxtui.tui.dialogs.help import Help, rows
-from ctxtui.tui.home.commands import HOME
-from ctxtui.tui.home.screen import home_screen
+from ctxtui.tui.home.screen import HOME, home_screen
 from ctxtui.tui.inspector.screen import RECORDED, InspectorScreen
 from ctxtui.tui.start import screen_commands
 from ctxtui.views.text.span import plain

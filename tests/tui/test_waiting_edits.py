@@ -65,7 +65,9 @@ async def drop_large(screen: ChatScreen, pilot: Pilot[None]) -> None:
     rows = [n for n in range(data.count) if data.entry(n) > 0 and LARGE in tree[data.entry(n)].block.body]
     pane.move_to(rows[0])
     await pilot.press("d")
-    await until(pilot, lambda: screen.panels.staged.what is not None and len(screen.panels.staged.what.moments) == 3)
+    await until(
+        pilot, lambda: screen.panels.staged.content is not None and len(screen.panels.staged.content.moments) == 3
+    )
 
 
 def last(running: RunningProvider) -> bytes:
@@ -109,7 +111,9 @@ async def test_what_waits_for_expiry_is_seen_to_wait_and_leaves_with_the_first_r
         assert not overlay.waiting and len(overlay.applied) == 1
         noted = [one.text for one in screen.state.host.session.happenings if one.kind == "edits"]
         assert noted == ["1 waiting edit is sent with this request: the cache has expired"]
-        await until(pilot, lambda: "wait" not in str(screen.panels.staged.what and screen.panels.staged.what.waits))
+        await until(
+            pilot, lambda: "wait" not in str(screen.panels.staged.content and screen.panels.staged.content.waits)
+        )
 
 
 async def test_w_goes_round_the_moments_and_a_applies_what_leaves_now(tmp_path: Path) -> None:

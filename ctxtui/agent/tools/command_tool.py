@@ -50,7 +50,9 @@ def split_command(command: str, *, shell: bool = False) -> list[str]:
         raise BadInput(f"not a command: {error}", place=NAME) from None
     if not words:
         raise BadInput("the command is empty", place=NAME)
-    odd = next((word for word in words if word in _SHELL), "")
-    if odd:
-        raise BadInput(f"there is no shell that understands {odd}", place=NAME, way_out="run one program at a time")
+    shell_word = next((word for word in words if word in _SHELL), "")
+    if shell_word:
+        raise BadInput(
+            f"there is no shell that understands {shell_word}", place=NAME, way_out="run one program at a time"
+        )
     return words

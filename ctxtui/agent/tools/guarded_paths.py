@@ -3,7 +3,7 @@
 The user is asked each time before one is written, and confined commands cannot write them. There are three kinds:
 - Names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``): read by tools, shells and
   continuous integration.
-- Names from which build, test, package and CI tools run code.
+- Names from which git and build, test, package and CI tools run code.
 - Instructions of agents.
 
 The list is a minimum, not a protection: any source file may be run.
@@ -59,7 +59,7 @@ _GENERATED: Final = frozenset(
     "node_modules .next .nuxt .svelte-kit .turbo .parcel-cache .vite .astro .output .angular .docusaurus .swc .nx "
     ".nyc_output .eslintcache .stylelintcache .tsbuildinfo .expo .wrangler .pnpm-store "
     # Others
-    "target build dist out _build .gradle .kotlin .dart_tool .build .stack-work .zig-cache .bloop .metals .terraform "
+    "target build dist out _build .gradle .kotlin .dart_tool .stack-work .zig-cache .bloop .metals .terraform "
     ".cxx .ccls-cache .cache .ds_store".split()
 )
 """Folders and files that tools generate: their contents are not guarded, except repositories."""

@@ -19,7 +19,7 @@ NAMES: Final = frozenset({VIEW, CREATE, EDIT, DELETE})
 """Names of the memory tools."""
 _PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
 _MAX_SUGGESTED: Final = 3
-"""Number of files that the error about full memory suggests to shorten."""
+"""Maximum number of files that the error about full memory suggests to shorten."""
 
 
 class MemoryFull(CtxtuiError):

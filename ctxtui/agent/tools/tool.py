@@ -1,7 +1,4 @@
-"""A tool of the agent.
-
-Its description for the model, whether it asks first, and its function.
-"""
+"""A tool of the agent: its description for the model, whether it asks first, and its function."""
 
 from __future__ import annotations
 
@@ -36,8 +33,8 @@ class PlannedCall(Struct, frozen=True):
     """A call that runs outside of the workspace's rules.
 
     - `command`: what is run.
-    - `description`: describes how and with what access.
-    - `input`: its input.
+    - `description`: how it is run, and with which access.
+    - `input`: the call's input.
     - `guard`: the reason to ask each time ("": none).
     """
 
@@ -62,7 +59,8 @@ class Tool(Struct, frozen=True):
     """A tool of the agent.
 
     `properties` are the JSON schemas of its inputs by name; `required` names the mandatory ones. A tool that needs no
-    permission has `run`, which returns the result. One that asks the user first has `plan`.
+    permission has `run`, which returns the result. One that asks the user before it writes a file has `plan`. A tool
+    that other code runs has neither.
     """
 
     name: str
@@ -92,7 +90,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 def check_input(tool: Tool, call_input: Json) -> dict[str, Json]:
-    """Validate the input of a call against the tool's schema. Raises `BadInput` with the fault."""
+    """Return the input of a call if it fits the tool's schema. Raises `BadInput` with the fault."""
     if not isinstance(call_input, Mapping):
         raise BadInput("the input is no JSON object", place=tool.name)
     for name in tool.required:

@@ -95,8 +95,10 @@ class Workspace:
             os.close(file)
 
     def check_writable(self, path: str) -> None:
-        """Check that `path` may be written. Raises `OutsideWorkspace`, and `CtxtuiError` if it is there and no regular
-        file."""
+        """Check that `path` may be written.
+
+        Raises `OutsideWorkspace`, and `CtxtuiError` if it exists and is no regular file.
+        """
         place = self.resolve(path)
         real = self.root / place
         if not place.name or real.is_dir():

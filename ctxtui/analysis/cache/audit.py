@@ -122,7 +122,7 @@ class MissEvidence:
         if same is not None:
             thread_note = "" if same.thread == call.thread else " of another thread"
             return f"only {read:,} tokens were read, as at call {self._numbers[same.id]}{thread_note}"
-        return f"{read:,} tokens were read; no recorded request has a part of that length"
+        return f"{read:,} tokens were read; no earlier call explains this length"
 
 
 def _near_expiry(forecast: CacheForecast) -> str:
@@ -141,7 +141,7 @@ def _near_expiry(forecast: CacheForecast) -> str:
 def diagnosis(call: Call) -> str:
     """The provider's own reason for a cache miss, as in its answer.
 
-    "" if it gave none (facts §3, §4).
+    "" if it gave none, or reported a hit (facts §3, §4).
     """
     diagnostics = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
@@ -186,10 +186,10 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
     - `predicted`, `floor`, `ceiling`: the forecast and its band; `reported`: the report.
     - `lost`: cached tokens that it did not read (see `cached_input.CachedInput`); `forecast_loss`: the forecast of
       them.
-    - `cause`: the cause of the predicted loss. For a loss whose cause was not predicted, the cause in the recording;
-      ``not in the record`` if there is none; "" without a loss.
+    - `cause`: the cause of the predicted loss. For a loss without a predicted cause it is the one in the recording, or
+      ``not in the record``. "" without any loss.
     - `what`: the tool, parameter or model that changed.
-    - `evidence`: describes a miss from the recording.
+    - `evidence`: describes the loss from the recording; "" without one.
     - `inferred`: the client's markers are not recorded.
     """
 
@@ -211,7 +211,7 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether the forecast was right, within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE`, whichever is more."""
+        """Whether the forecast was right within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE` (the larger)."""
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property
@@ -232,8 +232,7 @@ class CacheAuditor:
     """Audits a session call by call.
 
     Each is forecast from earlier calls, then its report is learned. `rules` gives the cache rules of a call. Everything
-    in `book` must be counted up to the current call. `card` gives other facts about a model than the book's (None: the
-    book's).
+    in `book` must be counted up to the current call. `card` is that of `CallForecaster`.
     """
 
     def __init__(
@@ -250,17 +249,17 @@ class CacheAuditor:
         self._numbers: dict[str, int] = {}
         self._past = MissEvidence(session, self._numbers)
 
-    def audit_call(self, call: Call, demand: CachedInput) -> AuditedRead | None:
-        """Audit the next call of the session, whose readable input is `demand`.
+    def audit_call(self, call: Call, cached: CachedInput) -> AuditedRead | None:
+        """Audit the next call of the session; `cached` is its cached input.
 
-        None if no forecast is possible, its provider reports no reads, or its rules are unknown.
+        None if no forecast is possible, its report has no cache counts, or its cache rules are unknown.
         """
         number = self._number(call)
         rules = self._rules(call)
         forecasts = self.forecasts.forecast(call)
         row = None
         if forecasts.read is not None and call.usage is not None and call.usage.has_cache and rules.is_known:
-            row = self._make_row(forecasts.read, demand, number)
+            row = self._make_row(forecasts.read, cached, number)
         self.forecasts.learn(call, forecasts)
         self._past.add(call, rules)
         return row
@@ -270,14 +269,14 @@ class CacheAuditor:
             self._numbers.update((id_, n) for n, id_ in enumerate(self._book.session.order[call.thread], 1))
         return self._numbers[call.id]
 
-    def _make_row(self, forecast: CacheForecast, demand: CachedInput, number: int) -> AuditedRead:
+    def _make_row(self, forecast: CacheForecast, cached: CachedInput, number: int) -> AuditedRead:
         call = forecast.call
         usage = call.usage
         assert usage is not None
-        lost, predicted_loss = demand.lost_tokens(usage.cache_read), demand.lost_tokens(forecast.read)
+        lost, predicted_loss = cached.lost_tokens(usage.cache_read), cached.lost_tokens(forecast.read)
         cause = forecast.cause
         if not cause.name and lost:
-            cause = demand.cause if demand.cause.name or not forecast.alarm else MissCause(BEHIND)
+            cause = cached.cause if cached.cause.name or not forecast.alarm else MissCause(BEHIND)
         return AuditedRead(
             thread=call.thread,
             call=number,
@@ -302,14 +301,13 @@ def audit_reads(
     rules: Callable[[Call], CacheRules],
     card: Callable[[str], ModelCard] | None = None,
 ) -> list[AuditedRead]:
-    """Audit the reads of every call that extends one with a report.
+    """Audit all calls of a session; `MissFinder` does it while it finds the misses.
 
-    Its provider must report cache reads, and its rules must be known. Everything in `book` must be counted.
-    `card` gives other facts about a model than the book's, counted in the same way.
+    Everything in `book` must be counted. `card` is that of `CallForecaster`.
     """
-    demands = CachedInputs(book, rules, running_totals(book))
+    cached_inputs = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
-    rows = (auditor.audit_call(call, demands.add_call(call)) for call in list(book.session.calls.values()))
+    rows = (auditor.audit_call(call, cached_inputs.add_call(call)) for call in list(book.session.calls.values()))
     return [row for row in rows if row is not None]
 
 

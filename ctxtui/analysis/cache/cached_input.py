@@ -64,10 +64,11 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     """Input of one call that the cache held before it.
 
     - `resent`: the part of the previous context that was sent again.
-    - `before`: the last call of its thread with a report; None: none.
+    - `before`: the last call of its thread with a report. None: there is none, or nothing says what this call read;
+      then only `resent` is set.
     - `cached`: tokens that `before` left in the cache.
     - `expected`: those of them that were sent again, and should have been read.
-    - `promised`: the client writes its cache entries itself, so that each must be there.
+    - `promised`: the client had the entries written, so that each must be there.
     - `cause`: the recorded cause of a loss.
     - `pause`: seconds since the previous call began; None: not recorded.
     - `life`: the lifetime of the thread's cache, in seconds.
@@ -103,8 +104,8 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 class CachedInputs:
     """Cached input of a session's calls, in order.
 
-    `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the
-    calls.
+    `rules` gives the cache rules of a call, `running` the running totals of a model. The totals must include the
+    calls that are added.
     """
 
     def __init__(
@@ -118,7 +119,7 @@ class CachedInputs:
         self._reported: dict[str, Call] = {}
         self._life: dict[str, float] = {}
         self._kept_warm: dict[int, float] = {}
-        """When a request of ctxtui last kept the cache of a sent context warm, by its end (Unix seconds)."""
+        """By last node of a context: the time of ctxtui's last request that kept its cache warm (Unix seconds)."""
         self._reads: set[str] = set()
         self._writes = WriteReports()
 
@@ -145,21 +146,18 @@ class CachedInputs:
         return cached
 
     def _make_input(self, call: Call, resent: Resent, last: Call, before: Call, life: float) -> CachedInput:
-        rules, was = self._rules(call), before.usage
-        assert was is not None
+        rules, usage_before = self._rules(call), before.usage
+        assert usage_before is not None
         pause = call.started - last.started if call.started is not None and last.started is not None else None
         inferred = resent.prefix_tokens if call.usage is not None and not call.usage.has_cache else None
-        cached = (
-            was.input
-            if inferred is not None
-            else self._cached_tokens(before, was, call, resent, rules)
-            if was.has_cache
-            else 0
-        )
-        expected, lives = min(cached, resent.tokens), cache_lifetime(rules, life)
+        if inferred is not None:
+            cached = usage_before.input
+        else:
+            cached = self._cached_tokens(before, usage_before, call, resent, rules) if usage_before.has_cache else 0
+        expected, lifetime = min(cached, resent.tokens), cache_lifetime(rules, life)
         if rules.mechanism.keeps_every_prefix:
             expected = rules.reported_read(expected, call.usage.input if call.usage else expected)
-        late = pause - lives if pause is not None else None
+        late = pause - lifetime if pause is not None else None
         if late is not None and last.started is not None:
             late -= max(0.0, self._kept_warm.get(last.sent_head, 0.0) - last.started)
         late = late if late is not None and late > 0 else None
@@ -168,21 +166,22 @@ class CachedInputs:
             before=before,
             cached=cached,
             expected=expected,
-            promised=bool(was.cache_write) or call.provider == "anthropic",
+            promised=bool(usage_before.cache_write) or call.provider == "anthropic",
             cause=cause_in_record(self._book.session.tree, before, call, resent, late, rules),
             pause=pause,
-            life=lives,
+            life=lifetime,
             inferred=inferred,
         )
 
-    def _cached_tokens(self, before: Call, was: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
-        """Tokens that the call `before`, with the usage `was`, left in the cache.
+    def _cached_tokens(self, before: Call, usage_before: Usage, call: Call, resent: Resent, rules: CacheRules) -> int:
+        """Tokens that the call `before`, with the usage `usage_before`, left in the cache.
 
-        If the provider reports writes, they are its reads and writes. Otherwise all of its input counts, once anything
-        was read. It also counts if resent input had changed and the provider's cache rules are known. Else 0.
+        If the provider caches at markers or reports writes, see `WriteReports.cached_after`. Otherwise all of its input
+        counts once this model has read anything from the cache, or if resent input has changed and the provider's cache
+        rules are known. Else 0.
         """
-        if was.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
+        if usage_before.cache_write or call.provider == "anthropic" or rules.mechanism.writes_at_markers:
             return self._writes.cached_after(before, rules)
         assert call.usage is not None
-        proven = was.cache_read or call.usage.cache_read or call.model in self._reads
-        return was.input if proven or (rules.is_known and resent.changed) else 0
+        proven = usage_before.cache_read or call.usage.cache_read or call.model in self._reads
+        return usage_before.input if proven or (rules.is_known and resent.changed) else 0

@@ -1,7 +1,4 @@
-"""Forecasts the calls of a session in order.
-
-Each from the earlier ones, and learns from its report.
-"""
+"""Forecasts the calls of a session in order: each from the reports of the calls before it."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ class CallForecast(NamedTuple):
 class CallForecaster:
     """Forecasters of inputs and cache reads, and the calls they have learnt.
 
-    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card`
-    gives other facts about a model than the book's, counted in the same way.
+    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card` gives
+    other facts about a model than the book's, for benchmarks; it must count in the same way.
     """
 
     def __init__(
@@ -44,9 +41,8 @@ class CallForecaster:
     def forecast(self, call: Call) -> CallForecast:
         """Forecast `call`, the next one, from the learnt calls; nothing for a call without a report."""
         input_forecast = self.inputs.forecast(call) if call.usage is not None else None
-        return CallForecast(
-            input_forecast, self.reads.forecast(call, input_forecast) if input_forecast is not None else None
-        )
+        read = self.reads.forecast(call, input_forecast) if input_forecast is not None else None
+        return CallForecast(input_forecast, read)
 
     def learn(self, call: Call, forecast: CallForecast) -> None:
         """Learn from the report of `call` and its forecast."""

@@ -53,7 +53,7 @@ class Clock(Struct):
     call: str = ""
 
     def has_time(self, call: Call) -> bool:
-        """Whether the start time of `call`, the next one, is known at all."""
+        """Whether there are bounds on the start time of `call`, the next one."""
         return self.last is not None or sent_at(call) is not None
 
     def earliest(self, call: Call) -> float:
@@ -67,7 +67,10 @@ class Clock(Struct):
         return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
     def use(self, call: Call) -> None:
-        """Count the cache as used again by `call`, which belongs to another thread."""
+        """Count the cache as used again by `call`, which belongs to another thread.
+
+        Nothing without known times.
+        """
         if self.last is not None and call.started is not None:
             self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
 

@@ -30,7 +30,6 @@ from ctxtui.analysis.cache.miss_cause import (
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecast, Forecaster
 from ctxtui.cache.outcome import CacheOutcome
-from ctxtui.cache.prefix_key import RequestEnds
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules
 from ctxtui.cache.simulate import Simulator
@@ -38,11 +37,10 @@ from ctxtui.core.call import UNATTENDED, Call, EpochStart
 from ctxtui.core.session import ASIDE, Session
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import Features
 
 COVERAGE: Final = 0.95
 """Share of reports that the band should contain."""
-TYPICAL: Final = (0.1, 0.6, 0.8, 0.9)
+_TYPICAL_SHARES: Final = (0.1, 0.6, 0.8, 0.9)
 """Reads in other sessions as shares of the expected one, where less was read ..."""
 _FULL_READS: Final = 60
 """... and the number of calls there that read all of it."""
@@ -55,7 +53,7 @@ class Shortfalls:
     """
 
     def __init__(self) -> None:
-        self._shares: list[float] = [*TYPICAL, *([1.0] * _FULL_READS)]
+        self._shares: list[float] = [*_TYPICAL_SHARES, *([1.0] * _FULL_READS)]
 
     def learn(self, tokens: int, expected: int) -> None:
         """Learn that a call read `tokens` where `expected` were predicted."""
@@ -81,7 +79,7 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
       equal `read`.
     - `base`: the call whose context it extends.
     - `input`: the predicted input.
-    - `cause`: explains a loss of part of the base's cache (see `miss_cause.MissCause`); "" if nothing is lost.
+    - `cause`: explains a loss of part of the base's cache; without a name if nothing is lost.
     - `inferred`: the markers are not recorded, so that the client's behaviour is used.
     - `outcome`: the simulator's result.
     """
@@ -154,7 +152,7 @@ class CacheForecaster:
         self._rules = rules
         self._inputs = inputs
         self._simulator = Simulator()
-        self._prompts = CachePrompts(session.tree, rules, counts, inputs)
+        self.prompts = CachePrompts(session.tree, rules, counts, inputs)
         self._behaviours: dict[tuple[str, str], ClientBehaviour] = {}
         self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
         self._clocks: dict[str, Clock] = {}
@@ -162,12 +160,12 @@ class CacheForecaster:
         self._requests: dict[str, list[float]] = {}
         self._happenings_read = 0
         self._threads_sent: dict[int, str] = {}
-        """The thread of the last call that sent a context, by its end."""
+        """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
         """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
-        prompt = self._prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
-        outcome = self._simulator.predict(prompt, self._time_of(call, input_forecast.step.person_wrote))
+        prompt = self.prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
+        outcome = self._simulator.predict(prompt, self.time_of(call, input_forecast.step.person_wrote))
         cause = self._find_cause(input_forecast, outcome)
         whole = min(max(self._predict_read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
         behaviour, rules = self._behaviour_of(call), prompt.rules
@@ -178,7 +176,7 @@ class CacheForecaster:
         if rules.mechanism.keeps_every_prefix:
             floor = min(read, self._shortfalls[call.model].floor(whole))
             ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
-        is_inferred = rules.mechanism.writes_at_markers and not self._prompts.has_recorded_markers(call)
+        is_inferred = rules.mechanism.writes_at_markers and self.prompts.markers(call) is None
         return CacheForecast(
             call=call,
             base=input_forecast.step.base,
@@ -192,43 +190,22 @@ class CacheForecaster:
         )
 
     def start_what_if(self, call: Call, total: int) -> tuple[Simulator, CachedPrompt, float]:
-        """Start of a what-if.
+        """Return what a what-if starts from: caches, `call` as a prompt of `total` tokens, its time.
 
-        The caches (not to be changed), `call` as a prompt of `total` tokens, and its time. The time is the earliest
-        possible start (Unix seconds; 0 if unknown).
+        The caches must not be changed. The time is the earliest possible start (Unix seconds; 0 if unknown).
         """
         return (
             self._simulator,
-            self._prompts.prompt(call, total, self._behaviour_of(call).life),
+            self.prompts.prompt(call, total, self._behaviour_of(call).life),
             self._clock_of(call).earliest(call),
         )
-
-    def time_of(self, call: Call, person_wrote: bool) -> float:
-        """Time of `call` for the cache (Unix seconds); `person_wrote`: a person wrote before it."""
-        return self._time_of(call, person_wrote)
 
     def life(self, call: Call) -> str:
         """Lifetime that the client of `call` writes, by its earlier calls ("": the default)."""
         return self._behaviour_of(call).life
 
-    def tokens(self, call: Call) -> Callable[[Features], float]:
-        """Return a function from features to tokens of the call's model, as learnt so far."""
-        return self._prompts.weigher(call)
-
-    def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """Last node at or above `node` whose length was reported before `call`, with that length in tokens."""
-        return self._prompts.reported_length(call, node)
-
-    def request_ends(self, call: Call) -> RequestEnds:
-        """End positions of requests like `call` with other contexts."""
-        return self._prompts.request_ends(call)
-
-    def assume_markers(self, next_call: Call, after: Call) -> None:
-        """Assume that `next_call`, which is not made yet, sets its markers like `after`."""
-        self._prompts.assume_markers(next_call, after)
-
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case, by earlier calls of a client whose markers are not recorded.
+        """Tokens that `call` reads in any case, after earlier calls without recorded markers.
 
         Both are 0 if its markers are recorded or taken from an earlier request, because then every entry is simulated;
         also for other kinds of caches, and if nothing was cached so far.
@@ -236,18 +213,17 @@ class CacheForecaster:
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers
-            or self._prompts.has_recorded_markers(call)
+            or self.prompts.markers(call) is not None
             or not behaviour.caches
+            or self.prompts.has_assumed_markers(call)
         ):
             return ReadFloors()
-        if self._prompts.has_assumed_markers(call):
-            return ReadFloors()
-        warm = (
+        unexpired_prefix = (
             behaviour.unexpired_prefix
             if behaviour.unexpired_prefix is not None
-            else max(self._prompts.front(call), behaviour.shared_prefix)
+            else max(self.prompts.front(call), behaviour.shared_prefix)
         )
-        return ReadFloors(warm, behaviour.shared_prefix)
+        return ReadFloors(unexpired_prefix, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
         """Learn from the report of `call` and its forecasts; without a report only from its time."""
@@ -257,16 +233,16 @@ class CacheForecaster:
             if forecast is not None and input_forecast is not None:
                 self._learn_report(forecast, input_forecast, behaviour, usage.cache_read)
             behaviour.learn_writes(usage)
-            cached = self._prompts.learn_report(call, first=forecast is None)
+            cached = self.prompts.learn_report(call, first=forecast is None)
             if forecast is None:
                 # A thread may begin in the middle of a conversation (resumed or copied): its messages are not shared.
-                behaviour.shared_prefix = min(usage.cache_read, self._prompts.before_messages(call))
+                behaviour.shared_prefix = min(usage.cache_read, self.prompts.before_messages(call))
             if cached:
-                prompt = self._prompts.prompt(
+                prompt = self.prompts.prompt(
                     call, usage.input, behaviour.life, has_time=clock.has_time(call), answered=True
                 )
                 sent = self._simulator.send(prompt, clock.latest(call), began=clock.earliest(call))
-                if self._prompts.has_recorded_markers(call):
+                if self.prompts.markers(call) is not None:
                     self._left[call.id] = sent
         clock.tick(call)
         if not call.keeps_warm:
@@ -274,11 +250,11 @@ class CacheForecaster:
         elif call.sent_head in self._threads_sent and usage is not None and usage.cache_read:
             self._clocks[self._threads_sent[call.sent_head]].use(call)
 
-    def _time_of(self, call: Call, person_wrote: bool) -> float:
-        """Time of `call` for the cache (Unix seconds), corrected for unrecorded requests.
+    def time_of(self, call: Call, person_wrote: bool) -> float:
+        """Time of `call` in the simulation (Unix seconds). `person_wrote`: the user wrote before it.
 
-        Lifetimes count from the last use, recorded or not: requests that are not calls of the record are treated
-        as if they were made at the time of the previous call.
+        An entry expires some time after its last use, but the simulator knows only the uses that are calls. So the
+        time since the last request of any kind, recorded or inferred, is added to the time of the previous call.
         """
         clock = self._clock_of(call)
         time = clock.earliest(call)
@@ -291,8 +267,8 @@ class CacheForecaster:
     def _used_between(self, call_id: str, until: float) -> float:
         """Time of the last recorded request after `call_id` that is no call.
 
-        Unix seconds, at most `until`. Such a request is an aside of the client, or an interrupted one. 0 if there was
-        none.
+        Unix seconds, at most `until`. Such a request is an aside of the client, or was interrupted or not answered.
+        0 if there was none.
         """
         events = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(events)
@@ -322,20 +298,18 @@ class CacheForecaster:
             if not cause:
                 self._shortfalls[forecast.call.model].learn(read, expected)
         elif input_forecast.step.person_wrote and not missed and cause in IRRELEVANT_AFTER_ASIDE:
-            answer = forecast.input - expected - self._prompts.weigher(forecast.call)(input_forecast.step.added)
+            answer = forecast.input - expected - self.prompts.weigher(forecast.call)(input_forecast.step.added)
             behaviour.learn_aside(read - expected > max(answer / 2, 0))
 
     def _find_cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
         """Cause of a loss of part of the base's cache."""
         call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour_of(input_forecast.call)
         left = self._left.get(step.base.id)
-        if left is None or not self._prompts.has_recorded_markers(call):
+        if left is None or self.prompts.markers(call) is None:
             cause = infer_cause(self._tree, call, step, outcome, self._clock_of(call), behaviour)
         else:
-            before, now = (
-                self._prompts.sent_request(step.base, left.prompt),
-                self._prompts.sent_request(call, outcome.prompt),
-            )
+            before = self.prompts.sent_request(step.base, left.prompt)
+            now = self.prompts.sent_request(call, outcome.prompt)
             cause = cause_from_requests(self._tree, before, now, left, outcome)
         return attribute_to_edits(self._tree, step.base, call, cause)
 
@@ -348,7 +322,7 @@ class CacheForecaster:
             and behaviour.asks_aside
             and cause in IRRELEVANT_AFTER_ASIDE
         )
-        if self._prompts.has_recorded_markers(input_forecast.call) and not aside:
+        if self.prompts.markers(input_forecast.call) is not None and not aside:
             return outcome.read
         if cause in SHARED_PREFIX_CAUSES:
             return (
@@ -357,7 +331,7 @@ class CacheForecaster:
                 else max(outcome.read, 0 if cause == MODEL else behaviour.shared_prefix)
             )
         if aside:
-            new = round(self._prompts.weigher(input_forecast.call)(step.added))
+            new = round(self.prompts.weigher(input_forecast.call)(step.added))
             return max(outcome.read, input_forecast.predicted - new)
         if outcome.hit is not None and outcome.read >= (behaviour.unexpired_prefix or 0):
             return outcome.read
@@ -368,7 +342,7 @@ class CacheForecaster:
         if rules.mechanism.takes_breakpoints:
             # Entries end at breakpoints, which the simulator knows: no prefix before them is read.
             return max(outcome.read, behaviour.shared_prefix)
-        front = self._prompts.front(input_forecast.call)
+        front = self.prompts.front(input_forecast.call)
         if rules.mechanism.keeps_every_prefix:
             return rules.reported_read(front, input_forecast.predicted)
         return max(front, behaviour.shared_prefix)
@@ -379,7 +353,7 @@ class CacheForecaster:
         if behaviour is None:
             rules = self._rules(call)
             # Its suggestions need a person at the screen, and with recorded requests they are recorded too.
-            unseen = not self._prompts.has_recorded_markers(call) and not call.extra.get(UNATTENDED)
+            unseen = self.prompts.markers(call) is None and not call.extra.get(UNATTENDED)
             aside = int(rules.asks_aside and unseen)
             behaviour = self._behaviours[key] = ClientBehaviour(
                 stayed_behind=int(rules.settles),

@@ -1,9 +1,9 @@
-"""Decides whether a cached prefix is refreshed before it expires, while a conversation pauses.
+"""Decides during a pause whether a cached prefix is refreshed before it expires.
 
 The last request, sent again, reads its prefix from the cache, which renews the lifetime of the prefix (facts §2). How
-long a pause will be is not known. So the refreshes of one pause together cost at most as much as the rewrite that they
-avoid: however long it is, the pause costs at most twice what the better choice, known only afterwards, would have cost
-(or one refresh, if it ends in the seconds between that and the expiry).
+long a pause will be is not known, so the refreshes of one pause together may cost at most as much as the rewrite that
+they avoid. However long the pause is, it then costs at most twice what the best decision would have cost. The only
+exception: a pause that ends between the first refresh and the expiry costs one refresh, which was not needed.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class RefreshRequest(NamedTuple):
 
 
 def refresh_request(sent: Request) -> RefreshRequest:
-    """The request `sent`, limited to the shortest answer that its API allows, and otherwise the same to the byte.
+    """The request `sent` with the shortest answer that its API allows, else the same to the byte.
 
     A limit on the answer is no part of the prompt. The thinking is, so a thinking budget stays, and the limit must
     exceed it (facts §1). Raises `Malformed` for an API other than Anthropic's.

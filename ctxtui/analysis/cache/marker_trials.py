@@ -38,7 +38,7 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one breakpoint strategy, and the share (0..1) read from the cache.
+    """A thread's input cost under one breakpoint strategy, and the cached share (0..1).
 
     The cost is in the unit of `MarkerTrials`.
     """
@@ -53,8 +53,8 @@ class StrategyTrial:
 class MarkerTrials:
     """One thread's calls under other markers.
 
-    Costs are of input alone, in USD; if `relative`, no price is known and they are multiples of the price of one fresh
-    token.
+    Costs are of input alone, in USD. If `relative`, the price of a call is not known, and they are multiples of the
+    price of one fresh token.
     - `calls`: the calls that are compared (see `comparable_calls`).
     - `paid`: the cost of their recorded usage.
     - `own`: the simulated cost with the client's own markers, to be compared with the others.
@@ -116,7 +116,7 @@ def try_markers(
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
         markers=tuple(evaluate_markers(outcomes, prices)),
-        inferred=not any(prompts.has_recorded_markers(call) for call in calls),
+        inferred=all(prompts.markers(call) is None for call in calls),
         static=static,
     )
 
@@ -127,16 +127,16 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):
         if call.usage is not None:
-            foretold = inputs.forecast(call)
-            prompts.learn_report(call, first=foretold is None)
-            inputs.learn(call, foretold)
+            forecast = inputs.forecast(call)
+            prompts.learn_report(call, first=forecast is None)
+            inputs.learn(call, forecast)
     return prompts
 
 
 def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
     """Calls of a thread that other markers can be tried on.
 
-    Empty if their times are not in order. They have a report and a time of their own, and their provider caches at
+    Empty if their times are not in order. The calls have a report and a time of their own, and their provider caches at
     markers.
     """
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
@@ -170,7 +170,7 @@ def _make_trial(strategy: Strategy, cost: float, outcomes: Sequence[CacheOutcome
 
 
 def _assumed_life(call: Call) -> str:
-    """Lifetime that the client is assumed to request if its markers are not recorded ("": the default)."""
+    """Lifetime that a client without recorded markers is assumed to request ("": the default)."""
     return "1h" if call.usage is not None and call.usage.write_1h > call.usage.write_5m else ""
 
 

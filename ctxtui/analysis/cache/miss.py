@@ -33,7 +33,7 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     - `tokens`: tokens that were written again or paid in full; `paid`: their cost at this call; `usd`: the extra cost
       over reading them (None: no price is known).
     - `read`: tokens that were read.
-    - `shared`: tokens of the common prefix of both requests, as reported.
+    - `shared`: tokens of the common prefix of both requests, as counted.
     - `sizes`: the inputs of both calls.
     - `cause`: a displayed name; `what`: details of it; `by`: for `TTL` the seconds since expiry, else 0; `life`: the
       lifetime in force.

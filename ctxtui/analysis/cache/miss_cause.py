@@ -45,8 +45,8 @@ _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 class MissCause(NamedTuple):
     """Cause of a miss.
 
-    `name` is one of this module's or of `cache.explain`; "" if nothing is lost. `by` is its amount: seconds too late,
-    positions too far, or tokens too few. `what` names the tool, parameter or model.
+    `name` is one of this module's or of `cache.explain`; "" if nothing is lost, or no cause was found. `by` is its
+    amount: seconds too late, positions too far, or tokens too few. `what` names the tool, parameter or model.
     """
 
     name: str = ""
@@ -67,12 +67,12 @@ def cause_from_requests(
     """
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
-        return MissCause()
+        return NO_CAUSE
     return MissCause(explanation.cause, explanation.by, explanation.what)
 
 
 def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -> MissCause:
-    """Replace the cause between two calls by `EDITS` if edits alone changed the context that was sent."""
+    """Replace the cause between two calls by `EDITS` if edits alone changed the sent context."""
     if cause.name not in _CONTEXT_CAUSES or ROOT in (before.raw_head, call.raw_head):
         return cause
     differs = not tree.holds(call.sent_head, before.sent_head)
@@ -112,9 +112,9 @@ def infer_cause(
             return MissCause(explain.MARKER_MISSING)
         if reason.kind == reasons.MINIMUM and not behaviour.caches:
             return MissCause(explain.MINIMUM, reason.by)
-    has_hit = outcome.hit
-    if has_hit is not None and tree[has_hit.node].depth >= tree[base.sent_head].depth - 1:
-        return MissCause()
+    hit = outcome.hit
+    if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
+        return NO_CAUSE
     if is_new_epoch and call.epoch.start in _SHRUNK:
         return MissCause(COMPACTION)
     if changed := _changed_parameters(base, call, rules):
@@ -161,7 +161,7 @@ def _find_in_record(
         return MissCause(STRIPPED)
     if is_new_epoch and call.epoch.start in (EpochStart.RESUME, EpochStart.CLIENT):
         return MissCause(RESUME, what=call.epoch.detail)
-    return MissCause()
+    return NO_CAUSE
 
 
 _CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)

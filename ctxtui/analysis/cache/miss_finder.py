@@ -133,9 +133,9 @@ def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
 class MissFinder:
     """Finds the misses of a session, call by call.
 
-    `rules` gives the cache rules of a call, `running` the running totals of a model; both must include the calls that
-    are added. `costs` has the prices of calls by id, `rates` gives the price of a token; without them costs are
-    unknown. Forecasts are kept in `rows`, unless only misses are needed (`misses_alone`).
+    `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the calls that
+    are added. `costs` has the costs of calls by id, `rates` gives the prices per token at a call; without them the
+    costs of misses are unknown.
     """
 
     def __init__(
@@ -145,18 +145,15 @@ class MissFinder:
         running: Callable[[str], RunningTotals],
         costs: Mapping[str, Cost | None] | None = None,
         rates: Callable[[Call], Rates | None] | None = None,
-        *,
-        misses_alone: bool = False,
     ) -> None:
         self._book = book
         self._running = running
         self._costs = costs or {}
         self._rates = rates
-        self._demands = CachedInputs(book, rules, running)
+        self._cached_inputs = CachedInputs(book, rules, running)
         self._auditor = CacheAuditor(book, rules)
         self._numbers: dict[str, int] = {}
         self.misses: list[CacheMiss] = []
-        self._misses_alone = misses_alone
         self.rows: list[AuditedRead] = []
         """Calls whose forecasts were compared with their reports."""
 
@@ -167,9 +164,9 @@ class MissFinder:
 
     def add_call(self, call: Call) -> CacheMiss | None:
         """Add the next call of the session; returns its miss, None if it is none."""
-        cached = self._demands.add_call(call)
+        cached = self._cached_inputs.add_call(call)
         row = self._auditor.audit_call(call, cached)
-        if row is not None and not self._misses_alone:
+        if row is not None:
             self.rows.append(row)
         tokens = cached.lost_tokens(cached.read_tokens(call.usage)) if call.usage is not None else 0
         if not tokens or cached.before is None or call.keeps_warm:
@@ -242,9 +239,9 @@ def find_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> MissFinder:
-    """A `MissFinder` with every call of a session, whose book must be counted whole.
+    """Return a `MissFinder` to which every call of the session was added.
 
-    The arguments are those of `MissFinder`.
+    Everything in `book` must be counted. The other arguments are those of `MissFinder`.
     """
     finder = MissFinder(book, rules, running_totals(book), costs, rates)
     for call in list(book.session.calls.values()):
@@ -258,17 +255,14 @@ def session_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """Misses of a session, whose book must be counted whole.
-
-    `costs` holds every call's price by id; `rates` is as in `MissFinder`.
-    """
+    """Find all misses of a session; the arguments are those of `find_misses`."""
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
     """Collect the misses of a session after every call was added to `finder`.
 
-    `costs` are prices by id.
+    `costs` are those of calls by id.
     """
     calls = list(book.session.calls.values())
     total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
@@ -316,31 +310,31 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool that the answer of `base` called on a file whose path is in the changed block.
+    """Name of the tool that the answer of `base` called on a file that the changed block names.
 
     "" if there is none.
     """
     tree = book.session.tree
     if node == ROOT:
         return ""
-    words = _block_text(tree[node].block)
+    text = _block_text(tree[node].block)
     for node_ in answer_path(tree, base):
         path_node = tree[node_]
         if CATEGORIES[path_node.category] != "tool_call":
             continue
         content = read(path_node.block)
-        if any(touch.path and touch.path in words for touch in find_touches(content, book.session.about.cwd)):
+        if any(touch.path and touch.path in text for touch in find_touches(content, book.session.about.cwd)):
             return content.name
     return ""
 
 
 def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, float]:
-    """Name the fix of a miss, and the USD that it saves over all misses with the same cause.
+    """Describe the fix of a miss, with the USD that it can save.
 
-    "" if none is known; 0 if the fix saves nothing by itself.
+    These are the USD that all misses of the same cause lost. "" if no fix is known; 0 if the fix saves nothing by
+    itself.
     """
-    alike = [m for m in all_misses if m.cause == miss.cause]
-    saved = sum(m.usd or 0.0 for m in alike)
+    saved = sum(m.usd or 0.0 for m in all_misses if m.cause == miss.cause)
     match miss.cause:
         case "TTL" if miss.life < 3600:
             return "write the stable part with a lifetime of an hour, or send a call within it", saved

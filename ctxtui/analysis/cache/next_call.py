@@ -37,7 +37,7 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
       lifetime in seconds.
     - `inferred`: the client's cache markers are not recorded, so that its usual ones are assumed; `marker_count` counts
       them.
-    - `floor`, `ceiling`: 95 % of reads are between them.
+    - `floor`, `ceiling`: the band of `read` (see `CacheForecast`).
     - `cause`: why a part of the previous call's cache is lost; "": nothing is lost.
     - `outdated`: the context has grown since, and a new forecast is being computed.
     """
@@ -80,8 +80,10 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
-    """Median tokens of the last `MAX_ANSWERS` answers; 0 without any."""
-    # Partial counts would bias the median if there are whole ones.
+    """Median tokens of the last `MAX_ANSWERS` answers; 0 without any.
+
+    Answers with a partial count are used only if there are no others.
+    """
     complete_outputs = (call.output for call in reversed(calls) if call.output and not call.is_partial)
     outputs = list(islice(complete_outputs, MAX_ANSWERS)) or list(
         islice(filter(None, (call.output for call in reversed(calls))), MAX_ANSWERS)
@@ -99,10 +101,10 @@ def forecast_next_call(
     life: float = 0.0,
     inferred: bool = False,
 ) -> NextCallForecast:
-    """Forecast the next call from `request`; `expiry` is `NextCallForecast.expires`.
+    """Forecast the next call from `request`.
 
-    `calls` are the thread's so far, `half_width` is the half width of the input forecast in tokens. `life` and
-    `inferred` are as in `NextCallForecast`.
+    `expiry` (Unix seconds; None: nothing is cached) is limited to `life` seconds from the request on. `calls` are the
+    thread's so far, `half_width` is half of the input's interval in tokens. `inferred` is as in `NextCallForecast`.
     """
     outcome, forecast = request.simulator.predict(request.prompt, request.at), request.forecast
     usage = predicted_usage(forecast) if forecast is not None else outcome.to_usage()
@@ -141,9 +143,9 @@ def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None
 def adjust_forecast(
     forecast: NextCallForecast, plain: Usage, usage: Usage, markers: int, charge: Charge
 ) -> NextCallForecast:
-    """Adjust a forecast for edits.
+    """Adjust a forecast for edits, which change the simulated usage from `plain` to `usage`.
 
-    Simulated usage is `usage` instead of `plain`, with `markers` markers.
+    The edited request has `markers` cache markers.
     """
     added_tokens, time = usage.input - plain.input, forecast.at
     total = max(0, forecast.input + added_tokens)

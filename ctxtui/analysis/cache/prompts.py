@@ -39,8 +39,8 @@ class Lengths:
         self._tree = tree
         self._pins: dict[int, int] = {}
         self._version = 0
-        # The pin above a node and the features in between: a prompt needs every position of a long context.
         self._since: dict[int, tuple[int, Features]] = {}
+        """By node: the pin above it, and the features in between. A prompt needs every position of a long context."""
 
     def pin(self, node: int, tokens: int) -> None:
         """Set the reported length of the context `node`."""
@@ -67,7 +67,7 @@ class Lengths:
     def length_reader(
         self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
     ) -> Callable[[int], int]:
-        """Return a function from node to tokens, for one model at one moment."""
+        """Return a function from node to tokens; it must not be used after `tokens` has changed."""
 
         cache: tuple[int, dict[int, int]] = -1, {}
 
@@ -139,7 +139,7 @@ class CachePrompts:
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
-        """Last node at or above `node` with a reported length in the thread of `call`, and that length."""
+        """Last node at or above `node` with a reported length in `call`'s thread, and that length."""
         return self._lengths_of(call).last_reported(node)
 
     def before_messages(self, call: Call) -> int:
@@ -169,10 +169,10 @@ class CachePrompts:
         `markers` are (node, lifetime in seconds, and optionally `CacheMarker.ends`). If None, those of the recorded
         request are used; if these are not recorded, those of `assume_markers`; else, where entries are at markers, the
         ends of the client's last messages, with the lifetime `life` ("": the default). Without `has_time` (the time of
-        the call is unknown), its entries do not expire. `answered`: the answer is included.
+        the call is unknown), its entries do not expire. `answered`: the answer is included, if the cache keeps answers.
         """
         rules, head = self._rules(call), call.sent_head
-        recorded_markers = self._recorded_markers(call, rules)
+        recorded_markers = self.markers(call)
         explicit = recorded_markers.explicit if recorded_markers is not None else False
         if markers is None and recorded_markers is None:
             markers = self._assumed.get(call.id)
@@ -182,7 +182,7 @@ class CachePrompts:
         if markers is None:
             marked = rules.mechanism.writes_at_markers
             lasts = rules.seconds(life) if marked else 0.0
-            nodes = self._last_message_ends(head, rules.marked) if marked else ()
+            nodes = last_message_ends(self._tree, head, rules.marked) if marked else ()
             markers = [(node, lasts, len(nodes) - n) for n, node in enumerate(nodes) if node != ROOT]
         if not has_time:
             markers = [(node, math.inf) for node, *_ in markers]
@@ -193,22 +193,21 @@ class CachePrompts:
         lengths = self._lengths_of(call).length_reader(
             lambda n: counts.measure(self._tree[n].block), self.weigher(call)
         )
-        salt = self._make_salt(call, rules)
         return build_prompt(
-            self._prefixes, rules, salt, head, lengths, markers, total=total, explicit=explicit, answer=answer
+            self._prefixes,
+            rules,
+            self.salt(call),
+            head,
+            lengths,
+            markers,
+            total=total,
+            explicit=explicit,
+            answer=answer,
         )
-
-    def _last_message_ends(self, head: int, count: int) -> tuple[int, ...]:
-        """Nodes at which the last `count` messages of the context `head` end, in order."""
-        ends = [head]
-        while len(ends) < count:
-            ends.append(message_before(self._tree, ends[-1]))
-        return tuple(reversed(ends))
 
     def request_ends(self, call: Call) -> RequestEnds:
         """End positions of requests like `call` with other contexts."""
-        rules = self._rules(call)
-        return RequestEnds(self._prefixes, self._make_salt(call, rules), rules.strips)
+        return RequestEnds(self._prefixes, self.salt(call), self._rules(call).strips)
 
     def assume_markers(self, next_call: Call, after: Call) -> None:
         """Assume that `next_call`, which is not made yet, sets the recorded markers of `after`.
@@ -216,7 +215,7 @@ class CachePrompts:
         Markers on its last two messages move to the ends of the new last messages; others stay if their block does.
         Does nothing without recorded markers, if `next_call` is recorded, or if entries are not at markers.
         """
-        recorded_markers, rules = self._recorded_markers(after, self._rules(after)), self._rules(next_call)
+        recorded_markers, rules = self.markers(after), self._rules(next_call)
         if recorded_markers is None or next_call.skeleton is not None or not rules.mechanism.writes_at_markers:
             return
         tree, head, path = self._tree, next_call.sent_head, self._path.to(after.sent_head)
@@ -232,38 +231,28 @@ class CachePrompts:
 
     def markers(self, call: Call) -> Markers | None:
         """Recorded markers of `call` by position; None if they are not recorded."""
-        return self._recorded_markers(call, self._rules(call))
-
-    def salt(self, call: Call) -> PrefixSalt:
-        """Prefix salt of `call`."""
-        return self._make_salt(call, self._rules(call))
+        if call.skeleton is None:
+            return None
+        markers = self._marked.get(call.id)
+        if markers is None:
+            items = PathItems(self._tree, self._path.to(call.sent_head))
+            markers = read_markers_on(items, Request((), call.skeleton), self._rules(call))
+            self._marked[call.id] = markers
+        return markers
 
     def has_assumed_markers(self, call: Call) -> bool:
         """Whether the markers of `call` are assumed from an earlier request."""
         return call.id in self._assumed
-
-    def has_recorded_markers(self, call: Call) -> bool:
-        """Whether the markers of `call` are recorded."""
-        return self._recorded_markers(call, self._rules(call)) is not None
 
     def sent_request(self, call: Call, prompt: CachedPrompt) -> SentRequest:
         """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
         return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
-    def _recorded_markers(self, call: Call, rules: CacheRules) -> Markers | None:
-        if call.skeleton is None:
-            return None
-        markers = self._marked.get(call.id)
-        if markers is None:
-            items = PathItems(self._tree, self._path.to(call.sent_head))
-            markers = self._marked[call.id] = read_markers_on(items, Request((), call.skeleton), rules)
-        return markers
-
     def learn_report(self, call: Call, first: bool) -> bool:
-        """Store the lengths in the report of `call` (`first`: of its thread).
+        """Store the lengths in the report of `call`; `first`: it is the first of its thread.
 
-        Returns whether it cached anything.
+        Returns whether the call left anything in the cache.
         """
         usage, lengths, rules = call.usage, self._lengths_of(call), self._rules(call)
         if usage is None:
@@ -275,7 +264,7 @@ class CachePrompts:
         cached_tokens = self._writes.cached_after(call, rules) if marked else usage.input
         if not cached_tokens:
             return False
-        recorded_markers = self._recorded_markers(call, rules)
+        recorded_markers = self.markers(call)
         if recorded_markers is not None and recorded_markers.valid and marked:
             # The cached prefix ends at the last marker.
             lengths.pin(call.sent_head, usage.input)
@@ -294,7 +283,9 @@ class CachePrompts:
     def _continues_sent_context(self, call: Call) -> bool:
         return answer_start(self._tree, call) == call.sent_head
 
-    def _make_salt(self, call: Call, rules: CacheRules) -> PrefixSalt:
+    def salt(self, call: Call) -> PrefixSalt:
+        """Prefix salt of `call`."""
+        rules = self._rules(call)
         if call.skeleton is not None:
             self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
             return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
@@ -342,6 +333,17 @@ def _recorded_params(call: Call) -> dict[str, Json]:
     """
     level = call.extra.get(THINKING_LEVEL)
     return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
+
+
+def last_message_ends(tree: Tree, head: int, count: int) -> tuple[int, ...]:
+    """Nodes at which the last `count` messages of the context `head` end, in order.
+
+    `ROOT` stands for a message that does not exist.
+    """
+    ends = [head]
+    while len(ends) < count:
+        ends.append(message_before(tree, ends[-1]))
+    return tuple(reversed(ends))
 
 
 def message_before(tree: Tree, head: int) -> int:

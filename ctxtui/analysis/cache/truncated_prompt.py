@@ -55,11 +55,11 @@ def cut_prompt(
 
 
 def unseen_nodes(tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
-    """Nodes that a server leaves out of the context `head` to read `read` of its `sent` tokens by `tokens_of`."""
+    """Nodes that a server leaves out of the context `head` if it reads `read` of `sent` tokens."""
     path = tree.path(head, ROOT)
     kept_nodes = {n for n in path if tree[n].category in _SYSTEM or tree[n].place.role in ("system", "developer")}
     if sum(map(tokens_of, kept_nodes)) > read:
-        kept_nodes = set()  # Not even these were read whole: then the end of the prompt was.
+        kept_nodes = set()  # Not even these were read whole, so the server kept only the end of the prompt.
     nodes: list[int] = []
     excess = sent
     for node in path:
@@ -78,7 +78,7 @@ FIXES: Final = {
     "llama-cpp-python": "start it with --n_ctx {window}",
     "vllm": "start it with --max-model-len {window}",
 }
-"""Way to give each server a larger window."""
+"""By kind of server: how to give it a larger window."""
 
 
 def fix_for(kind: str, sent: int) -> str:

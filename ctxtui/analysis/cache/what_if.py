@@ -1,7 +1,7 @@
 """Replays a recorded session up to a call, for what-ifs with the cache simulator.
 
-The result is a `NextRequest`: the caches at that moment and the request, as recorded (`replay_before`) or as it would
-follow (`replay_after`). Prices of edits and the next-call forecast start from it.
+The result is a `NextRequest`: the caches at that moment and the request, as recorded (`Replay.request_of`) or as it
+would follow (`Replay.request_after`). Prices of edits and the next-call forecast start from it.
 """
 
 from __future__ import annotations
@@ -56,14 +56,16 @@ class Replay:
     """A session's calls in order up to one of them, with the forecasts learned so far.
 
     A later call continues from the current one; an earlier call, or a changed recording, restarts. `rules` gives the
-    cache rules of a call. Everything in `book` must be counted. Forecasts of another reader of the session (`beside`)
-    are used if it has learned the same calls.
+    cache rules of a call. Everything in `book` must be counted. The `other_forecasts` are used if they were learned
+    from the same calls.
     """
 
-    def __init__(self, book: Book, rules: Callable[[Call], CacheRules], beside: OtherForecasts = lambda: None) -> None:
+    def __init__(
+        self, book: Book, rules: Callable[[Call], CacheRules], other_forecasts: OtherForecasts = lambda: None
+    ) -> None:
         self._book = book
         self._rules = rules
-        self._other_forecasts = beside
+        self._other_forecasts = other_forecasts
         self._borrowed: CallForecaster | None = None
         """Forecasts of the other reader when last used."""
         self._known = self._new_forecaster()
@@ -116,9 +118,9 @@ class Replay:
         return _start_request(forecasts.reads, call, total)
 
     def request_after(self, call: Call, head: int, time: float | None = None) -> NextRequest:
-        """Request that would follow `call` with the context `head`, sent `time` (Unix seconds).
+        """Request that would follow `call` with the context `head`, sent at `time` (Unix seconds).
 
-        None: when `call` ended, or else began. Requests that kept the cache of `call` warm came before it.
+        None: when `call` ended (or else began), or when its cache was last kept warm, whichever is later.
         """
         forecasts = self._advance_to(call, inclusive=True)
         started = time if time is not None else call.ended or call.started
@@ -136,7 +138,7 @@ class Replay:
             usage=None,
             skeleton=_known_skeleton(call.skeleton),
         )
-        forecasts.reads.assume_markers(next_call, call)
+        forecasts.reads.prompts.assume_markers(next_call, call)
         # An estimate in the recording takes precedence, because the screen shows it for `call`.
         input_forecast = forecasts.inputs.forecast(next_call) if call.estimated_input is None else None
         forecast = forecasts.reads.forecast(next_call, input_forecast) if input_forecast is not None else None
@@ -173,22 +175,9 @@ def _start_request(
     reads: CacheForecaster, call: Call, total: int, forecast: CacheForecast | None = None
 ) -> NextRequest:
     simulator, prompt, at = reads.start_what_if(call, total)
+    weigh, ends = reads.prompts.weigher(call), reads.prompts.request_ends(call)
     # A copy, so that the request stays valid when the replay continues.
-    return NextRequest(
-        simulator.copy(), prompt, at, reads.tokens(call), reads.request_ends(call), reads.floors(call), forecast
-    )
-
-
-def replay_before(book: Book, rules: Callable[[Call], CacheRules], call: Call) -> NextRequest:
-    """Like `Replay.request_of`, for a single call."""
-    return Replay(book, rules).request_of(call)
-
-
-def replay_after(
-    book: Book, rules: Callable[[Call], CacheRules], call: Call, head: int, at: float | None = None
-) -> NextRequest:
-    """Like `Replay.request_after`, for a single call."""
-    return Replay(book, rules).request_after(call, head, at)
+    return NextRequest(simulator.copy(), prompt, at, weigh, ends, reads.floors(call), forecast)
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:

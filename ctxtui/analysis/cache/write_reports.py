@@ -1,4 +1,4 @@
-"""Cached tokens after a call, also if its provider reports no writes (Copilot's chat API passes only reads on)."""
+"""Cached tokens after a call, also if its provider reports no writes (Copilot's chat API)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _MIN_GROWTH: Final = 300
 
 
 class WriteReports:
-    """Whether reports contain cache writes, learnt by provider and model from a session's calls in order.
+    """Whether reports contain cache writes, by provider and model.
 
-    Where entries exist only at markers, a read can only grow if something was written. So if reads grow and no
-    report ever had a write, a write of 0 is not a report.
+    It is learnt from a session's calls in order. Where entries exist only at markers, a read can only grow if something
+    was written. So if reads grow and no report ever had a write, a write of 0 is not a report.
     """
 
     def __init__(self) -> None:

@@ -1,1 +1,1 @@
-"""Content of blocks: differences, duplicates, tools, files, notes, and the lifetime of each block."""
+"""Content of blocks: differences, duplicates, tools, files, notes, and lifetimes."""

@@ -21,8 +21,8 @@ from ctxtui.core.usage import Usage
 
 UNCHANGED: Final = "unchanged"
 """The variant that sends the recorded request: the noise floor."""
-DEVIATIONS_90: Final = 1.6448536269514722
-"""Standard deviations of a 90 % interval."""
+_DEVIATIONS_90: Final = 1.6448536269514722
+"""Standard deviations from the centre of a 90 % interval to its ends."""
 WORSE, BETTER, ALIKE, UNTOLD = "worse", "better", "not told apart", "not told"
 """Verdicts on a variant against the noise floor: disjoint intervals (worse, better), overlapping ones, no answers."""
 
@@ -35,9 +35,9 @@ class ToolCall(NamedTuple):
 
 
 class NextStep(NamedTuple):
-    """The step of an answer.
+    """The step of an answer: the tools that it calls, and its text.
 
-    The tools it calls (empty: it only writes text and stops), and its text.
+    Without calls it writes text and stops.
     """
 
     calls: tuple[ToolCall, ...] = ()
@@ -123,16 +123,16 @@ class Share(NamedTuple):
         return self.hits / self.of if self.of else None
 
 
-def wilson_interval(hits: int, of: int, deviations: float = DEVIATIONS_90) -> Share:
-    """Estimate the share behind `hits` out of `of` with Wilson's interval.
+def wilson_interval(hits: int, of: int) -> Share:
+    """Estimate the share behind `hits` out of `of` with Wilson's 90 % interval.
 
-    It is valid for small counts too. `deviations` are the standard deviations on each side.
+    It is valid for small counts too.
     """
     if of <= 0:
         return Share(0, 0, 0.0, 1.0)
-    share, square = hits / of, deviations * deviations
+    share, square = hits / of, _DEVIATIONS_90**2
     middle = (share + square / (2 * of)) / (1 + square / of)
-    half = deviations / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    half = _DEVIATIONS_90 / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
     low = 0.0 if hits == 0 else max(0.0, middle - half)
     high = 1.0 if hits == of else min(1.0, middle + half)
     return Share(hits, of, low, high)
@@ -211,10 +211,7 @@ def _share_or_one(share: Share) -> float:
 
 
 def spread_evenly(numbers: Sequence[int], limit: int) -> list[int]:
-    """Choose at most `limit` of `numbers`, evenly spread and including the last one.
-
-    Deterministic.
-    """
+    """Choose at most `limit` of `numbers`, evenly spread and including the last one."""
     if len(numbers) <= limit:
         return list(numbers)
     return [numbers[(n + 1) * len(numbers) // limit - 1] for n in range(limit)]

@@ -37,10 +37,10 @@ class Lifetime(NamedTuple):
 
 
 class BlockLifetimes:
-    """The calls (from 0) of one thread whose context held each block.
+    """For each block, the calls (from 0) of a thread that held it, and the first that answered with it.
 
-    Also the first call that answered with it. `advance` follows the thread; a step costs time for the blocks that a
-    call added and removed. Blocks are numbered and their data is in columns, because a long session has a million.
+    `advance` follows the thread; a call takes time for the blocks that it added and removed. Blocks are numbered and
+    their data is in columns, because a long session has a million.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -64,11 +64,12 @@ class BlockLifetimes:
         """... and the end of each call's, after a leading 0."""
         self._nth = array("i")
         """By node: its number among equal blocks in its context, from 1; 0 if it did not occur."""
-        self._now: dict[str, int] = {}
-        """Number of occurrences of each block in the current context of `_changed_blocks`."""
+        self._occurrences: dict[str, int] = {}
+        """By digest: how often the block occurs in the last context given to `_changed_blocks`."""
         self._prefix: dict[int, int] = {ROOT: ROOT}
-        """For each requested node the first one with an equal prefix, ignoring the spelling of messages."""
+        """By node: the first node with an equal prefix, ignoring headers."""
         self._prefixes: dict[tuple[int, str, str], int] = {}
+        """By first node of the prefix before a block, role and digest of the block: its first node."""
         self._heads = array("i")
         self._epochs: list[int] = []  # a stored number may be of any size
 
@@ -87,9 +88,9 @@ class BlockLifetimes:
     def _step(self, index: int, call: Call) -> None:
         removed, added = self._changed_blocks(self._heads[-1] if self._heads else ROOT, call.sent_head)
         for number in removed:
-            stood = Lifetime(self._since[number], index, self._node[number])
+            lifetime = Lifetime(self._since[number], index, self._node[number])
             self._since[number] = _NO_CALL
-            self._lifetimes.setdefault(number, []).append(stood)
+            self._lifetimes.setdefault(number, []).append(lifetime)
         for number, node in added:
             self._node[number] = node
             self._since[number] = index
@@ -111,16 +112,16 @@ class BlockLifetimes:
 
     def _changed_blocks(self, before: int, head: int) -> tuple[list[int], list[tuple[int, int]]]:
         """Blocks removed (numbers) and added (numbers with nodes) from one context to the next."""
-        tree, now = self._tree, self._now
+        tree, occurrences = self._tree, self._occurrences
         shared = tree.common(before, head)
         removed = []
         for node in tree.path(before, shared):
             removed.append(self._number_at[node] - 1)
-            now[tree.digest(node)] -= 1
+            occurrences[tree.digest(node)] -= 1
         added = []
         for node in tree.path(head, shared):
             digest = tree.digest(node)
-            nth = now[digest] = now.get(digest, 0) + 1
+            nth = occurrences[digest] = occurrences.get(digest, 0) + 1
             if node >= len(self._nth):
                 for column in (self._nth, self._number_at):
                     column.frombytes(bytes(column.itemsize * (len(tree) - len(column))))
@@ -148,7 +149,7 @@ class BlockLifetimes:
     def _first_equal_node(self, node: int) -> int:
         """The first node with the same prefix as `node`, ignoring headers.
 
-        `node` itself if it is new.
+        `node` itself if there was none.
         """
         tree, beginnings = self._tree, self._prefix
         path = []
@@ -197,9 +198,9 @@ class BlockLifetimes:
 
     def _first_presence(self, number: int) -> tuple[int, int] | None:
         """First call whose context held a block, and its node there."""
-        stood = self._lifetimes.get(number)
-        if stood:
-            return stood[0].start, stood[0].node
+        lifetimes = self._lifetimes.get(number)
+        if lifetimes:
+            return lifetimes[0].start, lifetimes[0].node
         return (self._since[number], self._node[number]) if self._since[number] != _NO_CALL else None
 
     def first_call(self, node: int) -> int | None:
@@ -242,7 +243,7 @@ class BlockLifetimes:
     def node_at_call(self, node: int, index: int) -> int | None:
         """Node that held the block of `node` in the context of call `index`.
 
-        None if it was not in it.
+        None if the block was not in it.
         """
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 

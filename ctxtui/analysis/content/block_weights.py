@@ -1,7 +1,4 @@
-"""Weight of each block of a context.
-
-Its tokens, and its carry since it was added (tokens x calls).
-"""
+"""Weight of each block of a context: its tokens, and its carry so far (tokens x calls)."""
 
 from __future__ import annotations
 

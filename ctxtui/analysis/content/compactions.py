@@ -1,6 +1,6 @@
-"""Effects of compactions.
+"""Effects of compactions: facts that a summary kept or lost, and the cost of recovery.
 
-Facts that a summary kept or lost, and the cost of recovering them. *Facts* of the previous context are files that were
+*Facts* of the previous context are files that were
 read or changed, literals (paths, ids, numbers, error lines, as in `curation.price.dependence`) and decisions:
 instructions of a person, and sentences in which the model states a choice or a finding. A fact is *recovered* if it
 comes back in a later call.
@@ -102,7 +102,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     - `summary`: nodes of the new blocks that replace the history, with `summary_tokens`.
     - `kept_nodes`: nodes of blocks that stayed verbatim, with `kept_tokens`; `replaced`: number of removed blocks.
     - `sealed`: the summary is encrypted, so that only the provider can read it.
-    - `facts`: the facts; of lost literals only the first `MAX_LITERALS`.
+    - `facts`: files and decisions, and of the literals the lost ones, at most `MAX_LITERALS`.
     - `literals`: number of different literals, and of those kept.
     - `is_held`: the client does not have the summary yet, and `after` is an estimate.
     """
@@ -125,7 +125,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
     is_held: bool = False
 
     def facts_of(self, kind: str) -> list[Fact]:
-        """Facts of a kind."""
+        """`facts` of a kind."""
         return [fact for fact in self.facts if fact.kind == kind]
 
     def count_lost(self, kind: str) -> int:
@@ -141,18 +141,18 @@ class Compaction(Struct, frozen=True, kw_only=True):
     @property
     def brought_back(self) -> list[Recovery]:
         """Recoveries with blocks that were read again, each block once."""
-        by_node = {again.node: again for fact in self.facts for again in fact.recoveries if again.tokens}
-        return sorted(by_node.values(), key=lambda again: (again.call, again.node))
+        by_node = {recovery.node: recovery for fact in self.facts for recovery in fact.recoveries if recovery.tokens}
+        return sorted(by_node.values(), key=lambda recovery: (recovery.call, recovery.node))
 
     @property
     def again_tokens(self) -> int:
         """Tokens of the blocks that were read again."""
-        return sum(again.tokens for again in self.brought_back)
+        return sum(recovery.tokens for recovery in self.brought_back)
 
     @property
     def again_usd(self) -> float | None:
         """USD spent so far on the blocks that were read again; None if no price is known."""
-        amounts = [again.usd for again in self.brought_back if again.usd is not None]
+        amounts = [recovery.usd for recovery in self.brought_back if recovery.usd is not None]
         return sum(amounts) if amounts or not self.brought_back else None
 
 
@@ -350,7 +350,7 @@ class _CompactionAnalysis:
     def _find_rereads(self, files: Container[str]) -> dict[str, list[Recovery]]:
         """Reads of `files` that gave lines not read since the compaction.
 
-        A file that was changed since is read for another reason.
+        Not those of a file that was changed since: it is read for another reason.
         """
         recoveries: dict[str, list[Recovery]] = {}
         touches: dict[str, list[Touch]] = {}
@@ -366,12 +366,12 @@ class _CompactionAnalysis:
                 )
                 before.append(touch)
                 if new and touch.path in files:
-                    again = self._make_recovery(number, node, answers.get(content.call_id))
-                    recoveries.setdefault(touch.path, []).append(again)
+                    recovery = self._make_recovery(number, node, answers.get(content.call_id))
+                    recoveries.setdefault(touch.path, []).append(recovery)
         return recoveries
 
     def _results_by_call(self) -> dict[str, int]:
-        """Later results, by the id of their call."""
+        """Nodes of later results, by the id of their call."""
         results = {}
         for _, node in self._later:
             result = self._tree[node]
@@ -410,9 +410,15 @@ class _CompactionAnalysis:
                 for number, node, later_words in later
                 if _has_words(later_words, words)
             }
-            again = tuple(repeated.values())
             decisions.append(
-                Fact(kind=DECISION, text=sentence, node=nodes[-1], times=len(nodes), is_kept=is_kept, recoveries=again)
+                Fact(
+                    kind=DECISION,
+                    text=sentence,
+                    node=nodes[-1],
+                    times=len(nodes),
+                    is_kept=is_kept,
+                    recoveries=tuple(repeated.values()),
+                )
             )
         return decisions
 
@@ -490,7 +496,7 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Whether a line is a person's sentence, not from a log, path or program."""
+    """Whether a line reads like prose, not like a log, a path or a program."""
     plain = sum(char.isalpha() or char in " ,'-." for char in sentence)
     return sentence[:1].isalpha() and " " in sentence and plain >= _MIN_PROSE_SHARE * len(sentence)
 
@@ -562,9 +568,6 @@ def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
 
 
 def _lost_facts(compaction: Compaction, kind: str) -> list[Fact]:
-    """Lost facts of a kind, those that came back first."""
-    return _recovered_first(fact for fact in compaction.facts_of(kind) if not fact.is_kept)
-
-
-def _recovered_first(facts: Iterable[Fact]) -> list[Fact]:
-    return sorted(facts, key=lambda fact: not fact.recoveries)
+    """Lost facts of a kind; those that were recovered are first."""
+    lost = [fact for fact in compaction.facts_of(kind) if not fact.is_kept]
+    return sorted(lost, key=lambda fact: not fact.recoveries)

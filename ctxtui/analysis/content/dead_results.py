@@ -1,4 +1,4 @@
-"""Dead weight: tool results that were carried from call to call and never quoted by the model.
+"""Dead weight: tool results that were sent in call after call and never quoted by the model.
 
 A result is quoted if later text of the model contains one of its literals (a path, an id, a number, an error line) that
 no block before it had, except other results. A result without such a literal is not judged. A result that is never
@@ -47,14 +47,13 @@ class DeadResult(NamedTuple):
 class DeadWeight(Struct, frozen=True):
     """Dead results of a thread, the largest carry first.
 
-    - `judged`: number of results that could have been quoted; `judged_carry`: their carry (tokens x calls).
+    - `judged`: number of results that could have been quoted.
     - `unjudged`: results that have nothing quotable, or came too late to be quoted.
     """
 
     dead: tuple[DeadResult, ...] = ()
     judged: int = 0
     unjudged: int = 0
-    judged_carry: int = 0
 
     @property
     def carry(self) -> int:
@@ -70,7 +69,7 @@ def find_dead_results(
     `tokens_of` gives a node's tokens.
     """
     quotes = _find_quotes(tree, calls, lifetimes)
-    dead, judged, unjudged, carried = [], 0, 0, 0
+    dead, judged, unjudged = [], 0, 0
     for node in lifetimes.all_nodes():
         tokens = tokens_of(node) if tree[node].category in _RESULTS and tree[node].block.kind != HEADER else 0
         if tokens < MIN_TOKENS:
@@ -79,10 +78,10 @@ def find_dead_results(
         if not quotes.is_quotable.get(node) or len(calls) - entered < MIN_CALLS:
             unjudged += 1
             continue
-        judged, carried = judged + 1, carried + tokens * stayed
+        judged += 1
         if node not in quotes.quoted:
             dead.append(DeadResult(node, tokens, entered + 1, stayed))
-    return DeadWeight(tuple(sorted(dead, key=lambda result: -result.carry)), judged, unjudged, carried)
+    return DeadWeight(tuple(sorted(dead, key=lambda result: -result.carry)), judged, unjudged)
 
 
 class _Quotes:

@@ -84,7 +84,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node of the side to the first call (from 1) of the thread that held it."""
+    """Return a function from a node to the first call (from 1) of the thread that held it."""
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -101,7 +101,7 @@ class Change(Struct, frozen=True):
     - `kind`: what happened to the block.
     - `before`, `after`: its nodes in the two trees; None on the side that lacks it. `tokens_before` and `tokens_after`
       likewise.
-    - `at`: its position, from 1, in the context that has it.
+    - `at`: its position, from 1, in the context that has it; in the second one if both have it.
     """
 
     kind: str
@@ -138,7 +138,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     @property
     def token(self) -> int:
-        """Token of the second context at which they differ, including unrecorded system prompt and tools."""
+        """Token of the second context at which they differ, unrecorded prompt and tools included."""
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
@@ -153,8 +153,9 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     def count_changes(self, kind: str) -> tuple[int, int, int]:
         """Number of changes of a kind, and their tokens before and after."""
-        mine = [change for change in self.changes if change.kind == kind]
-        return (len(mine), sum(c.tokens_before or 0 for c in mine), sum(c.tokens_after or 0 for c in mine))
+        changes = [change for change in self.changes if change.kind == kind]
+        before, after = (sum(c.tokens_before or 0 for c in changes), sum(c.tokens_after or 0 for c in changes))
+        return len(changes), before, after
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
@@ -235,14 +236,14 @@ _MAX_CHARACTERS: Final = 50_000
 
 
 def block_key(node: Node) -> Hashable:
-    """Key of a block's exact content."""
+    """Key of a block's exact content, and its category."""
     return node.block.digest, node.category
 
 
 def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
-    """Yield ranges of both sides that are equal, by digest or at least by content, and those that are not."""
+    """Yield ranges of both sides that are equal, by digest or by content, and those that are not."""
     olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
@@ -256,9 +257,9 @@ def matching_ranges(
 
 
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield indices of blocks that are two versions of one.
+    """Yield pairs of indices: a removed and an added block that are two versions of one block.
 
-    The same category, with similar words or the only ones.
+    They have the same category, and similar words, the same call or tool, or no other block beside them.
     """
     is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
     for old_index, old in enumerate(old_rows):
@@ -283,7 +284,7 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Share of common words in two texts, of the longer one's: 0 to 1."""
+    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

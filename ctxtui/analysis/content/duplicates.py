@@ -31,7 +31,7 @@ _MAX_LINES: Final = 64
 _SAMPLING: Final = 4
 _MIN_LINE_CHARACTERS: Final = 12
 """Minimum characters of a significant line."""
-STEP_CHARACTERS: Final = 1 << 16
+_STEP_CHARACTERS: Final = 1 << 16
 """Characters searched at once: a regular expression blocks all other threads until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
 """Line numbers that clients add to the text of a file."""
@@ -77,20 +77,20 @@ def _strip_line_numbers(text: str) -> str:
     """Remove line numbers from `text`."""
     if "\t" not in text and "→" not in text:
         return text
-    if len(text) <= STEP_CHARACTERS:
+    if len(text) <= _STEP_CHARACTERS:
         return _NUMBERED.sub("", text)
     begins = ((line, _NUMBERED.match(line)) for line in text.split("\n"))
     return "\n".join(line[match.end() :] if match else line for line, match in begins)
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between punctuation, in steps of `STEP_CHARACTERS`.
+    """Yield the pieces of `line` between punctuation, in steps of `_STEP_CHARACTERS`.
 
     Some are empty.
     """
     offset = 0
-    for begin in range(0, len(line), STEP_CHARACTERS):
-        for match in _ENDS.finditer(line, begin, begin + STEP_CHARACTERS):
+    for begin in range(0, len(line), _STEP_CHARACTERS):
+        for match in _ENDS.finditer(line, begin, begin + _STEP_CHARACTERS):
             yield line[offset : match.start()]
             offset = match.end()
     yield line[offset:]
@@ -108,10 +108,7 @@ def make_sketch(text: str) -> Sketch | None:
 
 
 def containment(text: str, other_text: str) -> tuple[float, float]:
-    """The share of each text's significant lines (by characters) that the other text has, too.
-
-    0 to 1.
-    """
+    """For each text, the share (by characters) of its significant lines that the other has."""
     text_lines, other_lines = plain_lines(text), plain_lines(other_text)
     return _contained_share(text_lines, set(other_lines)), _contained_share(other_lines, set(text_lines))
 
@@ -199,7 +196,7 @@ class DuplicateFinder:
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:
-        """Yield unmarked reads of files on the last path: nodes of results with their files."""
+        """Yield (node of the result, file) for reads on the last path that are no duplicates."""
         for reads in self._reads.values():
             yield from ((node, touch) for node, touch in reads if node not in self.duplicates)
 
@@ -226,8 +223,8 @@ class DuplicateFinder:
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
-        for earlier, what in before:
-            if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(what)):
+        for earlier, earlier_touch in before:
+            if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(earlier_touch)):
                 kind = EDITED if touch.kind == CHANGE else REREAD
                 self._add_duplicate(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
@@ -235,14 +232,14 @@ class DuplicateFinder:
         else:
             before.clear()
 
-    def _add_duplicate(self, repeat: Duplicate) -> None:
-        if repeat.node in self.duplicates:
+    def _add_duplicate(self, duplicate: Duplicate) -> None:
+        if duplicate.node in self.duplicates:
             return
         # The blocks that this one replaced must stay, so that no valid text is lost.
-        for node in self._replaced_by.pop(repeat.node, ()):
+        for node in self._replaced_by.pop(duplicate.node, ()):
             del self.duplicates[node]
-        self.duplicates[repeat.node] = repeat
-        self._replaced_by.setdefault(repeat.counterpart, []).append(repeat.node)
+        self.duplicates[duplicate.node] = duplicate
+        self._replaced_by.setdefault(duplicate.counterpart, []).append(duplicate.node)
 
     def _is_unmarked(self, node: int) -> bool:
         return node not in self.duplicates

@@ -1,7 +1,6 @@
-"""Finds risks in blocks.
+"""Finds risks in blocks: secrets, files with logins, dangerous commands, injected instructions.
 
-Secrets, files with logins, dangerous commands, injected instructions. Findings list them, and chats ask before they
-send one. The rules are a table in ``data``.
+Findings list them, and chats ask before they send one. The rules are a table in ``data``.
 """
 
 from __future__ import annotations
@@ -138,7 +137,7 @@ class Guard:
         return values.sub(lambda match: f"⟨{names[match.group()]}⟩", text)
 
     def mask_call(self, block: Block) -> Block:
-        """A call with its secrets masked, as ``ctxtui scrub`` does: the name of an argument says what its value is."""
+        """A call with its secrets masked as ``ctxtui scrub`` does: also by the names of arguments."""
         return self._masker.mask_block(block)
 
     def remove_instructions(self, text: str) -> str:

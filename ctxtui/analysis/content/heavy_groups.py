@@ -54,15 +54,15 @@ class HeavyGroup(Struct, frozen=True):
 
 
 class HeavyGroups:
-    """Groups calls and results of contexts in one session. One thread learns; any may read."""
+    """Groups the tool calls and results of a session's contexts. One thread learns; any may read."""
 
     def __init__(self, tree: Tree, cwd: str = "") -> None:
         self._tree = tree
         self._cwd = cwd
         self._names: Names | None = None
         self._reached = 1
-        self._of: dict[int, int] = {}
-        """Number of its group by node, if known."""
+        self._group_of: dict[int, int] = {}
+        """By node of a learnt block: the number of its group."""
         self._keys: list[tuple[str, str]] = []
         """Name and kind (`FILE` ...) of a group, by number."""
         self._numbers: dict[tuple[str, str], int] = {}
@@ -76,14 +76,14 @@ class HeavyGroups:
 
     @property
     def learnt_count(self) -> int:
-        """Number of blocks learnt."""
+        """Number of calls and results learnt."""
         return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
         """Assign each block of a `path` to its group."""
         for node in path:
             node_row = self._tree[node]
-            if node_row.category not in (_CALL, _RESULT) or node in self._of:
+            if node_row.category not in (_CALL, _RESULT) or node in self._group_of:
                 continue
             key = self._group_key(node_row)
             number = self._numbers.get(key)
@@ -91,7 +91,7 @@ class HeavyGroups:
                 # Append the group before any node refers to its number: other threads may be reading.
                 number = self._numbers[key] = len(self._keys)
                 self._keys.append(key)
-            self._of[node] = number
+            self._group_of[node] = number
             self._learnt += 1
 
     def groups_on(self, path: Sequence[int], tokens: Callable[[int], int]) -> Sequence[HeavyGroup] | None:
@@ -101,14 +101,15 @@ class HeavyGroups:
         """
         # The newest are learnt last, so they are checked first.
         if any(
-            node not in self._of and self._tree[node].category in (_CALL, _RESULT) for node in path[-_CHECKED_FIRST:]
+            node not in self._group_of and self._tree[node].category in (_CALL, _RESULT)
+            for node in path[-_CHECKED_FIRST:]
         ):
             return None
         sums: dict[int, int] = {}
         counts: dict[int, int] = {}
         heaviest: dict[int, tuple[int, int]] = {}
         for node in path:
-            number = self._of.get(node)
+            number = self._group_of.get(node)
             if number is not None:
                 if (size := tokens(node)) > 0:
                     sums[number] = sums.get(number, 0) + size

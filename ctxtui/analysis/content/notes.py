@@ -28,8 +28,9 @@ def target_of(tree: Tree, node: int) -> Target:
 class PlacedNote(Struct, frozen=True):
     """A note with its position in the session.
 
-    `call` (from 1) of `thread` is the first call that has the block (None: no call has it yet); `node` is the block's
-    node, None for a note on a call. `thread` is "" if no context of the recording holds the subject.
+    `call` (from 1) of `thread` is the noted call, or the first call that has the noted block (None: no call has it
+    yet). `node` is the block's node; None for a note on a call. If the recording does not hold the subject, `thread` is
+    "" and the others are None.
     """
 
     note: Note
@@ -61,7 +62,10 @@ class SessionNotes(Struct, frozen=True):
 
 
 def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
-    """Locate `notes` in `session`. Reads the whole tree once: for a worker."""
+    """Locate `notes` in `session`.
+
+    For notes on blocks this reads the whole tree, so call it in a worker.
+    """
     about_calls, about_blocks = {}, {}
     for note in notes:
         if note.target is not None:

@@ -25,10 +25,10 @@ _IDS: Final = frozenset(
 )
 """Members of blocks that may differ between equal exchanges; the last is Codex's, with turn and time."""
 _MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?\b)")
-"""What Codex and Kimi Code put before a command's output, and is another each time; searched in JSON."""
+"""Values that Codex and Kimi Code put before a command's output, different each time; searched in JSON."""
 
 _STILL_RUNNING: Final = "Process running with session ID"
-"""In Codex's answer to a call that only waits for a program; the same call waits on."""
+"""Text in Codex's answer to a call that only waits for a program: repeating such a call is no loop."""
 
 
 class Exchange(NamedTuple):
@@ -44,10 +44,7 @@ class Exchange(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """A cycle of `period` calls that was repeated.
-
-    Its exchanges in order, the first cycle first.
-    """
+    """A cycle of `period` calls that was repeated, and the exchanges of all its runs in order."""
 
     period: int
     exchanges: tuple[Exchange, ...]
@@ -73,7 +70,7 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls of `thread` (from 1) that sent results of a loop, each with its tools and repetitions: ``Bash x4``.
+    """The calls of `thread` (from 1) that sent results of a loop, each with a text as ``Bash x4``.
 
     Searched are the contexts at the end of the thread and before each compaction.
     """
@@ -97,10 +94,7 @@ def loops_by_call(session: Session, thread: str) -> dict[int, str]:
 
 
 def longest_loop(context: Context) -> int:
-    """Longest run of the same calls with the same answers.
-
-    0 without calls, 1 without repetitions.
-    """
+    """Largest number of runs of a cycle; 0 without calls, 1 without repetitions."""
     runs = list(_exchange_runs(context))
     return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
 

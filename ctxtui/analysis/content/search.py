@@ -124,7 +124,7 @@ class BlockHits(Struct, frozen=True):
 def search(
     session: Session, find: Find, may_hold: MayHold, is_wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """Yield the blocks of `session` with hits whose position is `is_wanted`, in order of their first calls."""
+    """Yield the blocks of `session` with hits at wanted positions, in order of their first calls."""
     blocks = session.tree.blocks
     for digest, place in first_places(session).items():
         block = blocks[digest]

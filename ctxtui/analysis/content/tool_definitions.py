@@ -1,7 +1,4 @@
-"""Reads tool definitions and calls in any dialect.
-
-Of each: the tool, its server, and for a definition whether it is loaded or deferred.
-"""
+"""Reads tool definitions and calls in any dialect: tool, server, whether it is deferred."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from ctxtui.core.block_content import read_value
 from ctxtui.core.canonical import Json
 
 PREFIXING_CLIENTS: Final = frozenset({"claude code", "codex"})
-"""Clients that put the server in a tool's name: tools without one there are their own."""
+"""Clients that put the server in a tool's name; a tool without a server in its name is the client's own."""
 
 _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"\\]*",){0,3}"name":"([\w.:/-]+)"')
 """The name in a call's canonical JSON; faster than parsing it."""
@@ -112,10 +109,7 @@ def is_mcp(block: Block, server: str) -> bool:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Split a client's tool name into MCP server and tool: ``mcp__puppeteer__navigate``.
-
-    "" without a server.
-    """
+    """Split a name such as ``mcp__puppeteer__navigate`` into MCP server ("": none) and tool."""
     parts = name.split("__", 2)
     return (parts[1], parts[2]) if name.startswith("mcp__") and len(parts) == 3 and parts[2] else ("", name)
 

@@ -1,7 +1,6 @@
-"""Tools of a context by server.
+"""Tools of a context by server: tokens of definitions, and number of calls.
 
-They are the tokens of definitions, whether these are loaded, and the number of calls. The tools list and the finding
-about unused tools show these figures.
+It is also known whether a definition is loaded. The tools list and the finding about unused tools show these figures.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ class _Definition(NamedTuple):
 
 
 class ServerLookup:
-    """Finds the server of a tool whose call does not name one, from the `defined` (server, name) pairs."""
+    """Finds the server of a tool if its call names none, from the `defined` (server, name) pairs."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
         servers: dict[str, str] = {}

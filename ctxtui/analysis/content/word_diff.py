@@ -97,10 +97,7 @@ def _is_part_of_changes(before: _Change, after: _Change) -> bool:
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]
-"""A part of each side.
-
-The two are equal, or have nothing in common that was found.
-"""
+"""A part of each side; the two are equal, or no common part of them was found."""
 
 
 def _aligned_stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:

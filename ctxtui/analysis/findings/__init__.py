@@ -1,1 +1,1 @@
-"""Findings: true sentences about a context, each with the edits or the setting that fix it; one module a kind."""
+"""Findings: true sentences about a context, with what fixes it; one module for each kind."""

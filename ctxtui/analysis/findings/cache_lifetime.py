@@ -1,4 +1,4 @@
-"""Finding: cache entries that live too short for this thread's pauses, or too long for their price."""
+"""Finding: cache entries that live too short for a thread's pauses, or too long for their price."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KIND = "cache lifetime"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report that entries of an hour, or of five minutes, would have cost less than those requested."""
+    """Report that entries of the other lifetime (an hour, five minutes) would have cost less."""
     for saving, cache, problem, setting in (
         (
             hour_entries(inputs.costs, inputs.missed, inputs.rates),

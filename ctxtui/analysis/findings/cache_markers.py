@@ -19,7 +19,7 @@ MIN_SAVING_SHARE = 0.02
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report missing caching, else the breakpoint strategy that would have cost least.
 
-    Only if it would have saved more than `MIN_SAVING_SHARE`.
+    The strategy is reported only if it would have saved more than `MIN_SAVING_SHARE`.
     """
     caching = enable_caching(inputs.costs, inputs.rates, inputs.minimum)
     if caching is not None and caching.saves > 0:

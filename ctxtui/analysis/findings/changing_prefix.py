@@ -1,4 +1,4 @@
-"""Finding: early parts of the context that change often, so that everything after them is rewritten."""
+"""Finding: early parts of the context that change often, so that what follows is rewritten."""
 
 from __future__ import annotations
 
@@ -18,10 +18,7 @@ _MAX_CHARACTERS: Final = 30
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report system prompts, tools and memory that caused more than one miss.
-
-    A date, a list, a status.
-    """
+    """Report parts of system prompt, tools and memory that caused at least `MIN_CHANGES` misses."""
     groups: dict[tuple[str, int], list[CacheMiss]] = {}
     for miss in inputs.missed:
         if miss.thread == inputs.costs.thread and miss.number <= len(inputs.calls) and _is_at_front(miss):

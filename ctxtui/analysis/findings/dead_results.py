@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.content.dead_results import find_dead_results
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
-from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import REPLACE
-from ctxtui.curation.policies.tool_results import CLEARED, results
+from ctxtui.curation.policies.tool_results import CLEARED
 
 KIND = "dead results"
 MIN_TOKENS = 1_000
@@ -21,18 +20,9 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     dead = find_dead_results(
         policy_context.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens
     )
-    results_ = set(results(policy_context))
-    positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results_]
-    free = [
-        p
-        for p in positions
-        if policy_context.is_unchanged(p)
-        and p not in policy_context.pinned
-        and p not in policy_context.reverted_by_user
-    ]
-    edits = inputs.keep_unquoted(
-        [make(REPLACE, policy_context.context.targets([p]), {"text": CLEARED}) for p in sorted(free)]
-    )
+    results = set(policy_context.results)
+    positions = [p for result in dead.dead if (p := inputs.position(result.node)) is not None and p in results]
+    edits = inputs.keep_unquoted(inputs.edit_each(positions, REPLACE, {"text": CLEARED}))
     effect = measure_edits(inputs, edits, MIN_TOKENS)
     if effect is None:
         return

@@ -18,13 +18,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    policy_context = inputs.policy_context
-    positions = [
-        p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None
-    ]
-    paths = dict.fromkeys(
-        path for p in sorted(positions, key=lambda p: -policy_context.size(p)) if (path := path_of(policy_context, p))
-    )
+    paths = inputs.name_blocks(edits, path_of)
     names_text = " ({names})" if paths else ""
     is_single = effect.count == 1
     yield finding_from_edits(
@@ -35,7 +29,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         f"{'occurs' if is_single else 'occur'} again or "
         f"{'is' if is_single else 'are'} outdated: {{tokens}} in every call{{so_far}}",
         fix="replace {count:repeated or outdated result} by a line",
-        names=tuple(paths),
+        names=paths,
         policy="dedupe_reads",
         policy_settings=settings,
     )

@@ -1,12 +1,12 @@
-"""Base of the kinds of findings.
+"""Findings, the inputs of their search, and helpers that all kinds share.
 
-It has the finding itself, the input of a kind, and shared helpers. Each module of `findings.registry` is a kind: its
-`find` gets `FindingInputs` and yields findings. `priced` prices them.
+Each module of `findings.registry` is a kind: its `find` gets `FindingInputs` and yields findings. `priced` ranks them
+by risk and saving.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from msgspec import Struct, field
@@ -21,7 +21,7 @@ from ctxtui.analysis.money.edited_calls import freed_tokens
 from ctxtui.analysis.money.savings import RatesOf
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit
+from ctxtui.core.edit import Edit, make
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.policies.policy import Policy, Step, run_all
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings
@@ -29,10 +29,11 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 
 
 class Place(NamedTuple):
-    """The place of a finding.
+    """The block in which something was found.
 
-    `what` is its subject. `call` is the call that first sent it and `block` its block, both from 1. `origin` is the
-    tool with its argument, or the author.
+    - `what`: the thing found.
+    - `call`: the call that first sent the block; `block`: its position in the context (both from 1).
+    - `origin`: the tool with its argument, or the author.
     """
 
     what: str
@@ -47,7 +48,8 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     - `problem`, `fix`: the sentences about the problem and the fix. Placeholders: ``{tokens}``, ``{usd}``, ``{so_far}``
       (``, $1.20 so far``), ``{calls}``, ``{count:tool}`` (``2 tools``), ``{names}``.
     - `tokens`: the tokens in `problem`: of every call now, or for misses those written again.
-    - `so_far`: USD paid for it in `calls` calls; None: unknown.
+    - `so_far`: USD paid for it in `calls` calls, or with `cache` the USD that its markers would have saved in them;
+      None: unknown.
     - `count`: number of things, which `names` name.
     - `edits`: fix it from here on.
     - `usd_per_call`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
@@ -81,8 +83,8 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     """A thread up to the call shown, and the context after its answer.
 
     - `policy_context`: that context under the active edits.
-    - `calls`: the thread's calls so far; `costs`: the cost of their blocks; `missed`: their misses; `markers`: their
-      cost under other cache markers.
+    - `calls`: the thread's calls so far; `costs`: the cost of their blocks; `markers`: their cost under other cache
+      markers. `missed`: the misses of the session, all threads and calls.
     - `policies`: all policies by name; `rates`: gives the prices of a call's tokens (None: unknown).
     - `priced`: whether prices are known at all.
     - `minimum`: gives a model's shortest cacheable prefix.
@@ -106,14 +108,25 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
 
         Empty without such a policy. Raises `NothingToStage`.
         """
-        found_policy = self.policies.get(policy)
-        if found_policy is None:
+        if policy not in self.policies:
             return []
         try:
-            return self.keep_unquoted(run_all((Step(found_policy, settings or {}),), self.policy_context))
+            return self.keep_unquoted(run_all((Step(self.policies[policy], settings or {}),), self.policy_context))
         except CtxtuiError as error:
             # A third-party policy of that name may fail.
             raise NothingToStage(error.message) from error
+
+    def edit_each(self, positions: Iterable[int], kind: str, params: Mapping[str, Json]) -> list[Edit]:
+        """Edits of `kind`, one for each of `positions` that may be changed.
+
+        These are unchanged and not pinned, and the user reverted no edit of them.
+        """
+        here = self.policy_context
+        return [
+            make(kind, here.context.targets([p]), params)
+            for p in sorted(set(positions))
+            if here.is_unchanged(p) and p not in here.pinned and p not in here.reverted_by_user
+        ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
         """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
@@ -123,7 +136,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         return unquoted
 
     def saved_by_markers(self, cache: str) -> float | None:
-        """USD saved in the calls by the markers of `cache`, from the lab.
+        """USD that the markers of `cache` would have saved in the calls, from the lab.
 
         None if unknown for any call.
         """
@@ -152,16 +165,23 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
     def position(self, node: int) -> int | None:
         """Current position of the block that first was `node`.
 
-        None if it is not in the context unchanged.
+        None if it is no longer in the context.
         """
         current_node = self.costs.lifetimes.node_at_call(node, len(self.calls) - 1)
         nodes = self.policy_context.context.nodes
         depth = self.policy_context.context.tree[current_node].depth - 1 if current_node is not None else -1
         return depth if 0 <= depth < len(nodes) and nodes[depth] == current_node else None
 
+    def name_blocks(self, edits: Sequence[Edit], name: Callable[[PolicyContext, int], str]) -> tuple[str, ...]:
+        """Distinct names of the blocks that `edits` change, those of the largest blocks first."""
+        context, size = self.policy_context.context, self.policy_context.size
+        positions = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
+        names = (name(self.policy_context, p) for p in sorted(positions, key=lambda p: -size(p)))
+        return tuple(dict.fromkeys(filter(None, names)))
+
 
 class NoFinding(NamedTuple):
-    """A `kind` that proposes nothing, with the reason; "" if it was not found."""
+    """A `kind` of finding that is not proposed, with the reason; "" if there is no such problem."""
 
     kind: str
     why: str = ""
@@ -179,15 +199,14 @@ class FindingKind(Protocol):
 
     KIND: str
 
-    def find(self, given: FindingInputs, /) -> Iterator[Finding]:
+    def find(self, inputs: FindingInputs, /) -> Iterator[Finding]:
         """Yield the findings of the kind. Raises `NothingToStage`."""
 
 
 class EditEffect(Struct, frozen=True):
-    """Effect of edits.
+    """Effect of edits: `tokens` freed in every later call, by `count` blocks that get smaller.
 
-    `tokens` are freed in every call. `count` is the number of blocks that become smaller, `calls` the number of calls
-    that held at least one of them.
+    `calls` is the number of earlier calls whose context held at least one of these blocks.
     """
 
     tokens: int
@@ -215,9 +234,10 @@ def measure_edits(inputs: FindingInputs, edits: Sequence[Edit], min_tokens: int 
 
 
 def finding_from_markers(inputs: FindingInputs, cache: str, **members: Any) -> Iterator[Finding]:
-    """Yield the finding fixed by the markers of `cache`, with their saving from the lab.
+    """Yield the finding that the markers of `cache` fix, with their saving from the lab.
 
-    Nothing if it is unknown. `members` are its other members. Raises `NothingToStage` if they save nothing.
+    Yields nothing if the saving is unknown. `members` are other members of the finding. Raises `NothingToStage` if the
+    markers save nothing.
     """
     edited_calls, saved = inputs.markers.edited_calls(cache, inputs.calls), inputs.saved_by_markers(cache)
     if edited_calls is not None and saved is not None:

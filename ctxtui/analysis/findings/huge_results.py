@@ -20,13 +20,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    policy_context = inputs.policy_context
-    positions = [
-        p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None
-    ]
-    tools = dict.fromkeys(
-        name for p in sorted(positions, key=lambda p: -policy_context.size(p)) if (name := tool_of(policy_context, p))
-    )
+    tools = inputs.name_blocks(edits, tool_of)
     names_text = " (of {names})" if tools else ""
     is_single = effect.count == 1
     yield finding_from_edits(
@@ -36,7 +30,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         problem=f"{{count:block}}{names_text} {'is' if is_single else 'are'} very large: "
         "{tokens} in every call{so_far}",
         fix="externalize {count:very large block}",
-        names=tuple(tools),
+        names=tools,
         policy="externalize_large",
         policy_settings=settings,
     )

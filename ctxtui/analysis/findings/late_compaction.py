@@ -1,4 +1,4 @@
-"""Finding: a context above the usable part of its window, which was not made smaller in time."""
+"""Finding: a context above the usable part of its window, not made smaller in time."""
 
 from __future__ import annotations
 

@@ -78,10 +78,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Blocks changed by edits.
-
-    Their number, those that get no smaller (`longer`), and those removed `along`.
-    """
+    """Numbers of blocks: all that edits change, those that get no smaller, those removed `along`."""
 
     blocks: int
     longer: int
@@ -143,7 +140,7 @@ def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], 
 class Findings(Struct, frozen=True, kw_only=True):
     """All findings in `thread` up to call `number` (of `calls`).
 
-    Warnings, then the least risky first.
+    Warnings come first, then findings of the lowest risk.
 
     - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
       their sum.

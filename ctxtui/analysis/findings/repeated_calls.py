@@ -6,26 +6,17 @@ from collections.abc import Iterator
 
 from ctxtui.analysis.content.repeated_calls import Loop, find_loops
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, Place, finding_from_edits, measure_edits
-from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP
 
 KIND = "loops"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report calls made at least three times in a row with equal answers, also in cycles of two or three."""
-    policy_context = inputs.policy_context
-    loops = find_loops(policy_context.context)
+    """Report calls made three times in a row or more with equal answers, also in short cycles."""
+    loops = find_loops(inputs.policy_context.context)
     positions = [p for loop in loops for exchange in loop.middle for p in (exchange.call, *exchange.answer)]
-    free = [
-        p
-        for p in positions
-        if policy_context.is_unchanged(p)
-        and p not in policy_context.pinned
-        and p not in policy_context.reverted_by_user
-    ]
-    # Each for itself: one may be taken back alone.
-    edits = [make(DROP, policy_context.context.targets([p]), {}) for p in sorted(set(free))]
+    # One edit for each, so that each can be reverted alone.
+    edits = inputs.edit_each(positions, DROP, {})
     effect = measure_edits(inputs, edits)
     if effect is None:
         return

@@ -1,7 +1,6 @@
-"""Findings about risks.
+"""Findings about risks: secrets, files with logins, dangerous commands, injected instructions.
 
-Secrets, files with logins, dangerous commands, injected instructions. `content.guard` finds the risks; here they become
-findings with edits that remove them from what is sent.
+`content.guard` finds the risks; here they become findings with edits that remove them from later requests.
 """
 
 from __future__ import annotations
@@ -131,18 +130,15 @@ def _make_redactions(here: PolicyContext, guard: Guard, kind: str, positions: Se
 
 
 def _redaction_payload(block: Block, guard: Guard, kind: str) -> dict[str, object] | None:
-    """The payload of an edit that removes the risk from `block`.
-
-    None if its text cannot be changed.
-    """
+    """The payload of an edit that removes the risk from `block`; None if no edit can."""
     if is_call(block.kind):
         masked = guard.mask_call(block)
         return {"value": masked.value()} if kind == SECRET and masked != block else None
     if not has_editable_text(block):
         return None
-    text = guard.redact(block_text(block))
     if kind == FILE:
         return {"text": REMOVED}
+    text = guard.redact(block_text(block))
     return {"text": guard.remove_instructions(text) if kind == INSTRUCTIONS else text}
 
 

@@ -80,21 +80,14 @@ def list_suggestions(
     `staged` tokens.
     """
     priced = [*findings]
-    policies = {(advice_.finding.policy,) for advice_ in priced}
-    more = (advice_ for advice_ in advice if advice_.names not in policies and advice_.tag.freed > staged)
-    every = [
-        *(Suggestion(what=advice_, is_safe=not advice_.loses_text) for advice_ in priced),
-        *(
-            Suggestion(
-                what=advice_,
-                is_safe=advice_.risk <= Risk.OUTSIDE or drops_only_tools(context, advice_.edits),
-                staged=staged,
-            )
-            for advice_ in more
-        ),
-    ]
+    policies = {(finding.finding.policy,) for finding in priced}
+    suggestions = [Suggestion(what=finding, is_safe=not finding.loses_text) for finding in priced]
+    for option in advice:
+        if option.names not in policies and option.tag.freed > staged:
+            is_safe = option.risk <= Risk.OUTSIDE or drops_only_tools(context, option.edits)
+            suggestions.append(Suggestion(what=option, is_safe=is_safe, staged=staged))
     return sorted(
-        every,
+        suggestions,
         key=lambda suggestion: (
             not suggestion.is_warning,
             not suggestion.is_safe,

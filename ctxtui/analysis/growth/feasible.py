@@ -54,7 +54,7 @@ class Feasibility(Struct, frozen=True):
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
-    """Whether a context of size `after` does not exceed `tokens`: `FITS`, `LIKELY`, and so on."""
+    """Judge whether a context of size `after` exceeds `tokens`, as one of the answers above."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -65,7 +65,7 @@ def judge_fit(after: Range | None, tokens: int) -> str:
 
 
 def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
-    """Whether the units ahead in `outlook` fit below `usable` tokens and the `window` (0: unknown).
+    """Project the units in `outlook`, and when they reach `usable` tokens and the `window`.
 
     If a user named at least two phases, phases are counted, by the growth of those so far.
     """
@@ -85,7 +85,7 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
 
 
 class GrowthReport(Struct, frozen=True):
-    """Growth of a thread, its outlook `ahead` (None: it has no call), and whether the phases in question fit."""
+    """Growth of a thread, its outlook `ahead` (None: it has no call), and whether phases fit."""
 
     growth: Growth
     ahead: Preflight | None = None

@@ -1,7 +1,4 @@
-"""Growth of a thread's context.
-
-Sizes by call and category, its shape, carry, resent and dead tokens.
-"""
+"""Growth of a thread's context: sizes by call and category, shape, carry, dead tokens."""
 
 from __future__ import annotations
 
@@ -146,7 +143,8 @@ class CallSize(Struct, frozen=True, kw_only=True):
     """Size of one call's context.
 
     `number` is the call's number in the thread (from 1), `turn` its turn. `method` is that of `CallFigures`. `parts`
-    are the tokens by part (`PARTS`); their sum is `tokens`. `broken`: the context was cut before this call.
+    are the tokens by part (`PARTS`); their sum is `tokens`. `broken`: the context may have been cut before this call
+    (see `was_shortened`).
     """
 
     number: int
@@ -158,10 +156,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context.
-
-    Its tokens at the beginning and end of a stretch, and tokens x calls in it.
-    """
+    """One part of the context: its tokens at both ends of a stretch, and tokens x calls in it."""
 
     name: str
     begins: int
@@ -194,7 +189,7 @@ class SentAgain(NamedTuple):
 class Growth(Struct, frozen=True, kw_only=True):
     """Growth of the context of `thread`.
 
-    - `stretch`: the calls (from 1) that `shape` is fitted to: the last ones without a compaction between them.
+    - `stretch`: the first and the last call (from 1) that `shape` is fitted to (see `last_stretch`).
     - `phases`: named by `rule`.
     - `parts`: growth of each part over the stretch; `again`: tokens sent more than once.
     - `dead_usd`: cost of the dead results so far; None: unknown, or there are none.
@@ -250,23 +245,20 @@ def context_parts(call_figures: CallFigures) -> dict[str, int]:
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
     """Sizes of the contexts of a thread's `calls`.
 
-    One that is not counted yet is all `RESIDUAL`.
+    A context that is not counted yet is all `RESIDUAL`.
     """
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):
         call_figures = figures(book, call)
-        cut = index > 0 and was_shortened((calls[index - 1],), (call,))
-        parts = context_parts(call_figures)
-        turn = turns.of_call(index)
         rows.append(
             CallSize(
                 number=index + 1,
-                turn=turn,
+                turn=turns.of_call(index),
                 tokens=call_figures.context_tokens,
                 method=call_figures.method,
-                parts=parts,
-                broken=cut,
+                parts=context_parts(call_figures),
+                broken=index > 0 and was_shortened((calls[index - 1],), (call,)),
             )
         )
     return rows
@@ -275,7 +267,7 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
     """First and last call (from 1) of the last stretch without a cut; (0, 0) without calls.
 
-    If that is too short for a shape, of the longest one.
+    If the last stretch is too short for a shape, the longest one is returned.
     """
     if not every:
         return 0, 0

@@ -1,7 +1,4 @@
-"""Phases of a thread.
-
-Stretches of calls named by a user or a rule, and the context's growth in each.
-"""
+"""Phases of a thread: stretches of calls that a user or a rule names, with their growth."""
 
 from __future__ import annotations
 
@@ -141,14 +138,14 @@ Cost = Callable[[Call], tuple[SpendingRow, bool]]
 """Gives the cost of a call, and whether its price is already computed."""
 
 
-def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
+def build_phases(calls: Sequence[Call], starts: Sequence[Start], tokens: Input, cost: Cost) -> list[Phase]:
     """Build the phases of a thread's `calls`; `tokens` gives a call's context.
 
     Calls before the first start form a phase without a name.
     """
     if not calls:
         return []
-    every = list(begun) if begun and begun[0].call == 1 else [Start(1, ""), *begun]
+    every = list(starts) if starts and starts[0].call == 1 else [Start(1, ""), *starts]
     sizes = [tokens(call) for call in calls]
     phases = []
     for index, start in enumerate(every):
@@ -180,7 +177,8 @@ def build_phases(calls: Sequence[Call], begun: Sequence[Start], tokens: Input, c
 def typical_growth(phases: Sequence[Phase]) -> tuple[int, int]:
     """Median growth of a phase, and median growth per call, in tokens.
 
-    The first and last are left out if others remain (one begins the prompt, the other may not be over).
+    The first and then the last are left out while others remain: the prompt is in the first, and the last may not be
+    over.
     """
     complete_phases = phases[1:-1] if len(phases) > 2 else phases[1:] or phases
     if not complete_phases:

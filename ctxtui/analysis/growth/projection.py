@@ -44,9 +44,10 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 class TurnGrowth(NamedTuple):
     """One turn or round of a thread.
 
-    Its number, its number of calls, and the growth of the context in tokens. `growth` is None for the first, and after
-    a compaction, a restart or a return to an earlier point. `output` are the tokens of all its answers, `size` the
-    context at its end, `usd` the cost of its calls for input and for answers (None: unknown).
+    - `growth`: growth of the context in tokens; None for the first, and after a compaction, a restart or a return to an
+      earlier point.
+    - `output`: tokens of all its answers; `size`: the context at its end.
+    - `usd`: the cost of its calls for input and for answers; None: unknown.
     """
 
     number: int
@@ -129,7 +130,10 @@ def group_turns(
     sizes = [size(group[-1]) for group in groups]
     growth = [
         None,
-        *(None if was_shortened(a, b) else size - was for (a, b), (was, size) in _pair_groups(groups, sizes)),
+        *(
+            None if was_shortened(a, b) else size - size_before
+            for (a, b), (size_before, size) in zip(pairwise(groups), pairwise(sizes), strict=True)
+        ),
     ]
     return [
         TurnGrowth(
@@ -153,12 +157,6 @@ def _group_cost(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
             return None
         input_usd, answer_usd = input_usd + read, answer_usd + cost - read
     return input_usd, answer_usd
-
-
-def _pair_groups(
-    groups: Sequence[list[Call]], sizes: Sequence[int]
-) -> list[tuple[tuple[list[Call], list[Call]], tuple[int, int]]]:
-    return list(zip(pairwise(groups), pairwise(sizes), strict=True))
 
 
 def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
@@ -271,10 +269,7 @@ def project_costs(
 
 
 class Instruction(Struct, frozen=True):
-    """A person's message that a compaction would rewrite.
-
-    Its turn, tokens, first words, and digest.
-    """
+    """A person's message that a compaction would rewrite: turn, tokens, first words, digest."""
 
     turn: int
     tokens: int

@@ -68,7 +68,7 @@ def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple
         recorded = call.extra.get(EDITS)
         if isinstance(recorded, dict):
             by = recorded.get("by")
-            policies.update(author for author in by if isinstance(author, str)) if isinstance(by, list) else None
+            policies.update(author for author in (by if isinstance(by, list) else ()) if isinstance(author, str))
         elif call.sent_head != call.raw_head and (log := logs.get(call.thread)):
             entries = [entry for entry in log if call.started is None or entry.at <= call.started]
             key = call.thread, len(entries)

@@ -1,7 +1,4 @@
-"""Threads of a session as a tree.
-
-Parents and children, each with its own context, peak and cost.
-"""
+"""Threads of a session as a tree of parents and children, with context, peak and cost."""
 
 from __future__ import annotations
 
@@ -52,10 +49,9 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield the threads as a tree in order of appearance, the main one first.
+    """Yield (thread, depth, is the last child) in order of appearance, the main thread first.
 
-    (thread, depth, is last child). A thread with unknown parent belongs to the main one; threads whose parents form a
-    ring have no root and come last.
+    A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """
     threads = dict(session.threads)
     threads.setdefault(MAIN, Thread(MAIN))

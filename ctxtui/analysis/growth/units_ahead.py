@@ -37,10 +37,9 @@ class Range(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Statistics of other sessions.
+    """Statistics of other sessions: growth of a unit (0: not applicable), and forecast `errors`.
 
-    Growth of one unit (0: not applicable), and `errors` of forecasts. Errors are in units of the forecast's deviation,
-    evenly spread quantiles.
+    The errors are evenly spread quantiles, in units of the forecast's deviation.
     """
 
     unit: float
@@ -50,7 +49,7 @@ class Typical(NamedTuple):
 def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
     """Forecast the sum of the next `n` units from the `values` so far (at least one).
 
-    An 80 % range. Its width is never zero.
+    The result is an 80 % range, whose width is never 0.
     """
     expected, deviation = forecast_sum(values, n, typical.unit)
     weighed = [(error, TYPICAL_ERRORS / len(typical.errors)) for error in typical.errors]
@@ -79,7 +78,7 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
     """Yield (error, weight) of the same forecast at earlier positions.
 
-    Over fewer units near the end.
+    Near the end it is over fewer than `n` units.
     """
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         count = min(n, len(values) - cut)

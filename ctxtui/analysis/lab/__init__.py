@@ -1,1 +1,1 @@
-"""Recorded sessions, call by call, through other policies, cache strategies and models, without a model call."""
+"""Simulates recorded sessions under other policies, cache strategies and models."""

@@ -20,7 +20,7 @@ _MIN_CUT_SHARE: Final = 0.25
 
 
 class _Gap(NamedTuple):
-    """One call: reported minus counted input, and reported minus simulated reads (None: not simulated)."""
+    """One call: reported minus counted input, and minus simulated reads (None: not simulated)."""
 
     call: Call
     number: int

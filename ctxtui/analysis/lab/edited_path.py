@@ -46,13 +46,13 @@ class EditedPath:
         self.refused = ""
         self._context: Context | None = None
         self._applied: Applied | None = None
-        self._out: frozenset[int] = frozenset()
-        self._edge: _ChangeSummary | None = None
+        self._left_out: frozenset[int] = frozenset()
+        self._summary: _ChangeSummary | None = None
         self._awaited = NONE_AWAITED
         self._known: tuple[object, ...] = ()
         self._ends: list[int] = []
         """The sent node after each raw position."""
-        self._alike = 0
+        self._same_count = 0
         """Number of leading positions whose sent node is the raw node itself."""
 
     def add_call(
@@ -65,7 +65,7 @@ class EditedPath:
         independently of edits.
         """
         if context is not self._context:
-            self._context, self._applied, self._ends, self._alike = context, None, [], 0
+            self._context, self._applied, self._ends, self._same_count = context, None, [], 0
         before = self._applied
         applied = self._reusable_result(context) or apply(context, self.log, self._rules)
         if propose is not None:
@@ -78,31 +78,31 @@ class EditedPath:
         if not (self._known and all(map(is_, key, self._known))):
             self._known, self._awaited = key, self._awaited_targets(applied)
         start = min(_first_change(before, applied), len(self._ends))
-        if out is not self._out:
-            start = min([start, *(out ^ self._out)])
-        self._applied, self._out = applied, out
+        if out is not self._left_out:
+            start = min([start, *(out ^ self._left_out)])
+        self._applied, self._left_out = applied, out
         head = self._build_path(applied, start)
-        self._alike, nodes = min(self._alike, start), context.nodes
-        while self._alike < len(nodes) and self._ends[self._alike] == nodes[self._alike]:
-            self._alike += 1
+        self._same_count, nodes = min(self._same_count, start), context.nodes
+        while self._same_count < len(nodes) and self._ends[self._same_count] == nodes[self._same_count]:
+            self._same_count += 1
         return head, applied
 
     @property
     def common_prefix(self) -> int:
         """Longest common prefix of the sent and the recorded context."""
         assert self._context is not None
-        return self._context.nodes[self._alike - 1] if self._alike else ROOT
+        return self._context.nodes[self._same_count - 1] if self._same_count else ROOT
 
     def recorded_node(self, node: int) -> int:
         """Recorded node that the sent `node` copies or follows; `ROOT` before all."""
         assert self._context is not None
         nodes, depth = self._context.nodes, self._depth_of(node)
-        if depth <= self._alike:
+        if depth <= self._same_count:
             return nodes[depth - 1] if depth else ROOT
         last = bisect_right(self._ends, depth, key=self._depth_of) - 1
-        stood = self._depth_of(self._ends[last]) if last >= 0 else 0
+        sent_depth = self._depth_of(self._ends[last]) if last >= 0 else 0
         # Positions that are left out end at the previous block's node.
-        return nodes[bisect_left(self._ends, stood, key=self._depth_of)] if stood else ROOT
+        return nodes[bisect_left(self._ends, sent_depth, key=self._depth_of)] if sent_depth else ROOT
 
     def sent_node(self, position: int) -> int:
         """The sent node after the block at a raw position."""
@@ -126,10 +126,7 @@ class EditedPath:
         return replace(applied, length=len(context))
 
     def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
-        """Targets of edits that are not in the context yet.
-
-        Of an edit of several blocks some may be.
-        """
+        """Targets of the active edits that are not in the context yet."""
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.has(target)])
 
@@ -140,24 +137,24 @@ class EditedPath:
             return True
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
-        if self._edge is None or self._edge[0] is not applied.changes:
+        if self._summary is None or self._summary[0] is not applied.changes:
             removed = _last_removed(applied)
             notes = any(repair.author == REPAIR and repair.kind == NOTE for repair in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
-            self._edge = _ChangeSummary(applied.changes, removed, notes, tools)
+            self._summary = _ChangeSummary(applied.changes, removed, notes, tools)
         edge = last.start if last is not None else length
         if (
-            self._edge.removed >= edge
-            or self._edge.notes
+            self._summary.removed >= edge
+            or self._summary.notes
             or any(insert.position >= edge for insert in applied.inserts[-1:])
         ):
             return True
-        return _affects_changes(context, applied, length, self._rules, self._edge.tools)
+        return _affects_changes(context, applied, length, self._rules, self._summary.tools)
 
     def _build_path(self, applied: Applied, start: int) -> int:
         """Build the path from the raw position `start` on; returns its head."""
         context = applied.context
-        if not applied.is_changed and not self._out and not (self._is_rebuilt and context.dialect == ANTHROPIC):
+        if not applied.is_changed and not self._left_out and not (self._is_rebuilt and context.dialect == ANTHROPIC):
             self._ends[start:] = context.nodes[start:]
             return context.head
         del self._ends[start:]
@@ -174,7 +171,7 @@ class EditedPath:
                 head = self._append(applied, head, item, -1)
             change = applied.changes.get(position)
             if change is None:
-                if position not in self._out and not self._is_empty_header(applied, position):
+                if position not in self._left_out and not self._is_empty_header(applied, position):
                     head = self._append(applied, head, context.items[position], position)
                     if head != context.nodes[position]:
                         self._same(head, context.nodes[position])
@@ -202,14 +199,14 @@ class EditedPath:
 
         A block is lost if an edit removes it or this path leaves it out. Always False on a path that leaves out none.
         """
-        if not self._out or applied.context.items[position].block.kind != HEADER:
+        if not self._left_out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)
         if message is None or not message.has_header:
             return False
         parts = range(message.start + 1, message.stop)
-        removed = (p for p in parts if p not in self._out)
-        return all((change := applied.changes.get(p)) is not None and change.after is None for p in removed)
+        sent = (p for p in parts if p not in self._left_out)
+        return all((change := applied.changes.get(p)) is not None and change.after is None for p in sent)
 
     def node_at_edge(self, applied: Applied, edge: Position) -> int:
         """Sent node at the position `edge` under the edits applied last.
@@ -252,8 +249,8 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
     return end
 
 
-def _is_same_change(first: object, second: object) -> bool:
-    return first is not None and second is not None and first.after == second.after  # type: ignore[attr-defined]
+def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bool:
+    return first is not None and second is not None and first.after == second.after
 
 
 def _last_removed(applied: Applied) -> int:
@@ -262,10 +259,7 @@ def _last_removed(applied: Applied) -> int:
 
 
 class _ChangeSummary(NamedTuple):
-    """Summary of changes.
-
-    The last removed position, whether a repair added text, whether tools are among them.
-    """
+    """Summary of changes: last removed position, did a repair add text, are tools changed."""
 
     changes: Mapping[int, BlockChange]
     removed: int
@@ -278,7 +272,7 @@ def _affects_changes(context: Context, applied: Applied, length: int, rules: Pro
 
     It may if it belongs to a changed block or is in a system message. So may thinking, if the provider binds it to the
     blocks before it or `applied` keeps some in spite of an edit; and a call, if tool definitions are changed (`tools`).
-    A person's text may give calls back to Google that were removed for want of a signature (facts §12).
+    A person's text may give calls back to Google that were removed for want of a signature.
     """
     thinks = rules.binds_thinking or bool(applied.withheld)
     signs = context.dialect == GOOGLE and bool(applied.repairs)

@@ -40,22 +40,25 @@ class MarkerRuns(NamedTuple):
     by: Mapping[str, VariantRun]
 
     def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`; None if none can be simulated."""
+        """The first `calls` of a thread with the markers of `cache`.
+
+        None if none of them was simulated.
+        """
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
-        pairs_found = [
+        call_pairs = [
             (numbers[plain_call.id], plain_call, variant_call)
             for plain_call, variant_call in pairs
             if plain_call.id in numbers
         ]
-        if not pairs_found:
+        if not call_pairs:
             return None
-        saved = tuple(plain_call.context - variant_call.context for _, plain_call, variant_call in pairs_found)
+        saved = tuple(plain_call.context - variant_call.context for _, plain_call, variant_call in call_pairs)
         extra_usd = (
             None if plain_call.usd is None or variant_call.usd is None else variant_call.usd - plain_call.usd
-            for _, plain_call, variant_call in pairs_found
+            for _, plain_call, variant_call in call_pairs
         )
-        return EditedCalls(pairs_found[0][0], saved, tuple(extra_usd))
+        return EditedCalls(call_pairs[0][0], saved, tuple(extra_usd))
 
 
 NO_MARKER_RUNS: Final = MarkerRuns(VariantRun(variant=Variant(), calls=(), models=()), {})
@@ -115,7 +118,7 @@ def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> flo
 
 
 def _adjust_usage(report: Usage, total: int, plain: Usage | None, simulated: Usage | None) -> Usage | None:
-    """Change `report` by the difference from `plain` to `simulated`, with `total` tokens of input.
+    """Change `report` by the difference from `plain` to `simulated`; `total` is the input.
 
     None if no cache can be simulated and the call differs.
     """

@@ -1,14 +1,11 @@
-"""Positions of a request's cache markers under a variant.
-
-They are the client's own, or those of a strategy.
-"""
+"""Positions of a request's cache markers under a variant: the client's or a strategy's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from ctxtui.analysis.cache.prompts import CachePrompts, message_before
+from ctxtui.analysis.cache.prompts import CachePrompts, last_message_ends, message_before
 from ctxtui.analysis.lab.edited_path import EditedPath
 from ctxtui.analysis.lab.variant import RECORDED
 from ctxtui.cache.marker_placement import STRATEGIES, DeepestCached, KnownEnds, PlacementRequest, Strategy
@@ -70,10 +67,10 @@ def place_markers(
     tokens: Callable[[int], int],
     known_ends: KnownEnds | None = None,
 ) -> tuple[list[PlacedMarker], bool]:
-    """Markers of a request by the strategy called `name`, and whether only they are cached.
+    """Markers of a request by the strategy called `name`, and whether they limit what is cached.
 
-    The latter are OpenAI's explicit breakpoints. `deepest_cached`, `tokens` and `known_ends` are as in
-    `PlacementRequest`.
+    The latter is whether only prefixes up to a marker are cached: True for explicit breakpoints of OpenAI.
+    `deepest_cached`, `tokens` and `known_ends` are as in `PlacementRequest`.
     """
     strategy = find_strategy(name)
     if strategy is not None:
@@ -104,8 +101,6 @@ def _inferred_markers(variant_request: VariantRequest, tree: Tree, rules: CacheR
     """Markers of clients that do not record them: at the ends of the last messages."""
     if not variant_request.marked or not rules.mechanism.writes_at_markers:
         return []
-    ends = [variant_request.head]
-    while len(ends) < rules.marked:
-        ends.append(message_before(tree, ends[-1]))
-    lasts = rules.seconds(variant_request.life)
-    return [(node, lasts, n) for n, node in reversed(list(enumerate(ends, 1))) if node != ROOT]
+    ends = last_message_ends(tree, variant_request.head, rules.marked)
+    lifetime = rules.seconds(variant_request.life)
+    return [(node, lifetime, len(ends) - n) for n, node in enumerate(ends) if node != ROOT]

@@ -1,6 +1,6 @@
 """Data of the recording that all variants of the lab share.
 
-They are times, lifetimes, markers and unrecorded input. For each call they are taken from the calls before it; its own
+These are times, lifetimes, markers and unrecorded input. For each call they are taken from the calls before it; its own
 report is only compared with the result.
 """
 
@@ -56,10 +56,9 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
 
 def simulated_calls(session: Session) -> list[Call]:
-    """Calls that a lab simulates.
+    """Calls that a lab simulates: those with a report, or all if none has one.
 
-    Those with a report, or all if none has one, whose context is recorded. Requests that only count tokens are left
-    out.
+    Requests that only count tokens, and calls without a recorded context, are left out.
     """
     calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
     reported = [call for call in calls if call.usage is not None and call.usage.input]
@@ -103,7 +102,7 @@ def recorded_steps(book: Book, rules: Callable[[Call], CacheRules]) -> Iterator[
                 floors=reads.floors(call),
                 unrecorded=unrecorded,
                 gone=absences,
-                reported=partial(reads.reported_length, call),
+                reported=partial(reads.prompts.reported_length, call),
                 cold=0 < lasts < pause,
                 pause=pause,
                 sets_markers=earlier.sets_markers(call),
@@ -119,7 +118,8 @@ class _EarlierReports:
     """Unrecorded input of a call according to earlier reports.
 
     In a transcript it is the part of the previous call's report beyond the recorded blocks. The first call of an epoch
-    has that of the previous call; the first call of a thread has that of the last thread of its kind.
+    has the unrecorded input of the previous call; the first call of a thread has that of the session's first reported
+    call in threads of its kind (main or subagent, by model).
     """
 
     def __init__(self, book: Book) -> None:
@@ -150,7 +150,7 @@ class _EarlierReports:
     def sets_markers(self, call: Call) -> bool:
         """Whether its client requests caching.
 
-        It does not if nothing was written or read despite enough input.
+        False if nothing was written or read in spite of enough input.
         """
         return call.thread in self._cached or call.thread not in self._uncached
 

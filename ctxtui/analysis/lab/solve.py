@@ -1,4 +1,4 @@
-"""Finds the best variant for a family of sessions, and the break-even of keeping a cache warm.
+"""Finds the best variant for several sessions, and the break-even of keeping a cache warm.
 
 The choice is cross-validated: each session is held out once. Keeping warm means sending requests only to read a cache
 entry before it expires; that is compared with writing the entry again.
@@ -33,7 +33,7 @@ class Fold(NamedTuple):
 
 
 class FittedVariant(Struct, frozen=True):
-    """The `best` variant for all sessions, and its average saving as a share of each session's cost.
+    """The `best` variant for all sessions, and its average saving as a share of a session's cost.
 
     `tried` is the number of variants. `folds` are empty for a single session: the saving on others is then unknown.
     """
@@ -113,7 +113,7 @@ class Pauses(NamedTuple):
 
 
 def evaluate_pauses(waits: Sequence[tuple[float, int]], keep_warm: KeepWarm, rates: MarkerRates) -> Pauses:
-    """Evaluate keeping entries warm through the pauses in `waits` (seconds, tokens of the context)."""
+    """Evaluate keeping entries warm in the pauses `waits` (seconds, tokens of the context)."""
     count = cheaper = 0
     saved = 0.0
     for seconds, tokens in waits:

@@ -74,10 +74,7 @@ class VariantCall(Struct, frozen=True, kw_only=True):
 
 
 class Summaries(Struct, frozen=True):
-    """Substitutes for summaries that a model would have written.
-
-    Their number, and their tokens in all.
-    """
+    """Substitutes for summaries that a model would have written: their number, and tokens."""
 
     count: int = 0
     tokens: int = 0
@@ -119,10 +116,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
         return sum(call.context for call in self.calls)
 
     def sum_of(self, name: str) -> int | None:
-        """Sum of ``read``, ``write``, ``fresh`` or ``output`` over all calls.
-
-        None if one is unknown.
-        """
+        """Sum of ``read``, ``write``, ``fresh`` or ``output`` over all calls; None: one is unknown."""
         values = [getattr(call, name) for call in self.calls]
         return None if not values or None in values else sum(values)
 
@@ -134,12 +128,12 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def rewrites(self) -> int:
-        """Calls that do not continue the previous one."""
+        """Number of calls that do not continue the previous one."""
         return sum(call.rewrites for call in self.calls)
 
     @property
     def over(self) -> int:
-        """Calls above the usable window."""
+        """Number of calls above the usable window."""
         return sum(call.over for call in self.calls)
 
     @property

@@ -1,7 +1,6 @@
-"""Simulates one variant call by call.
+"""Simulates one variant call by call: policy edits, sent request, cache reads, cost.
 
-Of each call it gives the policy's edits, the request sent, cache reads, and cost. `lab.Experiment` runs one
-`VariantPass` per variant over the recorded steps.
+`lab.Experiment` runs one `VariantPass` per variant over the recorded steps.
 """
 
 from __future__ import annotations
@@ -166,14 +165,14 @@ class LabInputs:
         return total
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
-        """Cache for prefix lengths of the newest step's request as `model` counts them, shared by all variants."""
+        """Cache for prefix lengths of the newest step as `model` counts them, shared by all variants."""
         cached_step, version = self._lengths_of
         if cached_step is not step or version != self.book.version:
             self._sent_lengths, self._lengths_of = {}, (step, self.book.version)
         return self._sent_lengths.setdefault(model, {})
 
     def part_ends(self, call: Call) -> tuple[int, int]:
-        """Blocks of a recorded call's context that were read, and that were read or written, by the report."""
+        """Blocks of a recorded call that were read, and that were read or written, by the report."""
         ledger, number = self._ledgers[call.id]
         charged = ledger.rates_of(number)
         return charged.read, charged.write
@@ -246,7 +245,7 @@ class VariantPass:
         thread = self._threads.get(call.thread)
         if thread is None or (last is not None and last[1] is not context):
             self._count_quotes(call.thread)
-            thread = self._thread(call, thread, context, shared.is_rebuilt)
+            thread = self._start_thread(call, thread, context, shared.is_rebuilt)
         hidden = self._hidden_tokens(step, call)
         usable = self._inputs.usable(call)
         propose = self._make_propose(step, shared, call, thread, hidden, usable) if self.variant.steps else None
@@ -257,7 +256,7 @@ class VariantPass:
         sent = VariantRequest(step.call, head, applied, thread.path, step.life, step.sets_markers)
         self._simulate(step, call, sent, hidden, usable)
 
-    def _thread(self, call: Call, before: _Thread | None, context: Context, is_rebuilt: bool) -> _Thread:
+    def _start_thread(self, call: Call, before: _Thread | None, context: Context, is_rebuilt: bool) -> _Thread:
         model = call.model or self._book.session.model
         rules = rules_for(context.dialect, self._book.card(model))
         path = EditedPath(self._tree, rules, is_rebuilt, self._book.copy_report)
@@ -399,12 +398,12 @@ class VariantPass:
         absences = step.gone.where(lambda node: node not in changed) if changed else step.gone
         tokens = sum(self._book.contexts.tokens(model, step.call.sent_head, absences)) if absences else 0
         # An edit of a block that its client removed has no effect.
-        stood = (
+        replacements = (
             change.after
             for change in sent_request.applied.changes.values()
             if change.after is not None and change.node in step.gone.by_node
         )
-        return tokens + sum(self._block_tokens(model, block) for block in stood)
+        return tokens + sum(self._block_tokens(model, block) for block in replacements)
 
     def _simulate_cache(
         self, step: RecordedStep, call: Call, sent_request: VariantRequest, hidden: int, total: int

@@ -1,7 +1,4 @@
-"""Exports a variant as a session.
-
-Its contexts as they would have been sent, with simulated usage.
-"""
+"""Exports a variant as a session: contexts as they would be sent, with simulated usage."""
 
 from __future__ import annotations
 

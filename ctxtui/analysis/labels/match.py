@@ -1,7 +1,4 @@
-"""Finds the matches of label rules in a text.
-
-Between tags, by regular expression, by JSON pointer.
-"""
+"""Finds what label rules match in a text: between tags, by regular expression or JSON pointer."""
 
 from __future__ import annotations
 
@@ -93,7 +90,7 @@ def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterato
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
     """Yield the JSON objects and lists that begin a line, outermost only.
 
-    Stops after `_MAX_FAILURES` attempts; nothing for more than `MAX_JSON_CHARACTERS`.
+    Stops after `_MAX_FAILURES` failed attempts; nothing for more than `MAX_JSON_CHARACTERS`.
     """
     if end - start > MAX_JSON_CHARACTERS:
         return

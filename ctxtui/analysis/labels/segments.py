@@ -1,4 +1,4 @@
-"""Cuts a block's text at the ends of label matches, so that the segments add up to the block."""
+"""Cuts a block's text at the ends of label matches; the segments add up to the block."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class LabelledSpan(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece with its `label` ("" without a match), the index of its `category`, and its `weight`.
+    """A piece with its `label` ("": no match), the index of its `category`, and its `weight`.
 
     The weight is the tokens of its text counted alone.
     """

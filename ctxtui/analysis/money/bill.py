@@ -54,10 +54,7 @@ PARTS: Final = (CARRY, REWRITES, FIRST, OUTPUT, WARM, OTHER, RECORDED)
 
 
 class ResidualSum(NamedTuple):
-    """Residuals of one sign.
-
-    Their tokens (positive) over `calls` calls, and USD at each call's input cost.
-    """
+    """Residuals of one sign: their `tokens` (positive), and USD at each call's input cost."""
 
     usd: float = 0.0
     tokens: int = 0
@@ -107,7 +104,7 @@ class Bill(Struct, kw_only=True):
 
     @property
     def subagents(self) -> float:
-        """Share (0 to 1) of the cost of threads other than the main one, without what kept caches warm."""
+        """Cost share (0 to 1) of threads other than the main one, without what kept caches warm."""
         whole = sum(self.threads.values()) - self.parts[WARM].usd
         return 1 - self.threads.get(MAIN, 0.0) / whole if whole else 0.0
 

@@ -42,7 +42,7 @@ class ExpensiveBlock(Struct, frozen=True):
 class ThreadCosts:
     """Ledger of one thread of a counted book, and the lifetimes of its blocks.
 
-    Up to the thread's end or call number `until`.
+    Both end with call number `until` (None: with the thread).
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class ThreadCosts:
         return self._resent[index].prefix_tokens
 
     def gone_since(self, node: int) -> int:
-        """Call (from 1) from which on the block of `node` is absent, by the record or the reports.
+        """Call (from 1) from which on the block of `node` is absent, by record or reports.
 
         0 if the last call had it.
         """
@@ -99,15 +99,15 @@ class ThreadCosts:
 def thread_costs(book: Book, costs: Mapping[str, Cost | None]) -> list[ThreadCosts]:
     """Costs of every thread with calls; the book must be counted whole."""
     running: dict[str, RunningTotals] = {}
-    costs_found = []
+    threads = []
     for thread, ids in list(book.session.order.items()):
         if ids:
             model = book.session.calls[ids[-1]].model
             if model not in running:
                 running[model] = RunningTotals(book, model)
                 running[model].advance()
-            costs_found.append(ThreadCosts(book, thread, running[model], costs))
-    return costs_found
+            threads.append(ThreadCosts(book, thread, running[model], costs))
+    return threads
 
 
 def most_expensive_blocks(threads: list[ThreadCosts], limit: int) -> list[ExpensiveBlock]:

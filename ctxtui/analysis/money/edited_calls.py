@@ -26,7 +26,7 @@ CallCharge = Callable[[Usage, Call], float | None]
 
 
 class EditedCalls(Struct, frozen=True):
-    """Calls as they would have been under edits, beginning with call number `first` (the thread's first is 1).
+    """Calls as they would be under edits, from call number `first` (from 1) of the thread on.
 
     Both tuples have one entry per call. `saved` is the number of tokens freed, `more` the extra cost in USD (negative
     if the call would have cost less, None if unknown). `more` is empty if costs are not computed.
@@ -73,7 +73,7 @@ def charge_edited_calls(
     left: Usage | None = None,
     scale: float = 1.0,
 ) -> EditedCalls:
-    """Recompute the calls after the first `since`, if the nodes in `freed` were that much smaller.
+    """Recompute the calls after the first `since`, with the nodes in `freed` that much smaller.
 
     `left` is the simulated usage of the first of them (None: it reads everything as before), `charge` prices a
     usage (None: no costs), and `scale` is the number of charged tokens per counted one.
@@ -97,7 +97,7 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call (negative: saving) without the tokens `freed_parts` of its reads, writes and fresh input."""
+    """Extra cost of a call (negative: saving) without `freed_parts` (reads, writes, fresh input)."""
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -125,13 +125,13 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
     reduced = replace(usage, cache_read=read, fresh=max(0, fresh), cost=None, **parts)
     if left is None or left.cache_read >= read:
         return reduced
-    anew = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
-    more = getattr(reduced, anew) + read - left.cache_read
-    return replace(reduced, **{"cache_read": left.cache_read, anew: more})
+    member = max(WRITES, key=lambda name: getattr(left, name)) if left.cache_write else FRESH
+    more = getattr(reduced, member) + read - left.cache_read
+    return replace(reduced, **{"cache_read": left.cache_read, member: more})
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after` by raw position of `here` (negative: added).
+    """Tokens freed under `after`, by raw position of `here` (negative: added).
 
     Inserts count at their position.
     """
@@ -148,7 +148,7 @@ def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
 
 
 class EditedThread(NamedTuple):
-    """The `calls` of a thread with their `ledger`, and the price of usage (None: no price is known)."""
+    """The `calls` of a thread with their `ledger`, and the price of usage (None: unknown)."""
 
     ledger: CostLedger
     calls: Sequence[Call]
@@ -177,10 +177,7 @@ class EditedThread(NamedTuple):
         return charge_edited_calls(self.ledger, calls, nodes, self.charge, since=since, left=usage_left, scale=scale)
 
     def _freed_by_node(self, here: PolicyContext, freed: Mapping[int, int]) -> dict[int, int]:
-        """Convert `freed` to the nodes of the blocks in the calls.
-
-        A context under edits has other nodes.
-        """
+        """Convert `freed` to nodes of the calls: a context under edits has other nodes."""
         context, nodes = here.context, dict[int, int]()
         for position, tokens in freed.items():
             target = context.target(min(position, len(context) - 1))

@@ -1,7 +1,4 @@
-"""Splits the cost and tokens of one call's input.
-
-Carried, lost from the cache, sent for the first time.
-"""
+"""Splits cost and tokens of a call's input: carried, lost from the cache, new."""
 
 from __future__ import annotations
 

@@ -199,12 +199,12 @@ class CostLedger:
     def categories(self, calls: int) -> tuple[float, ...]:
         """USD by category index over the first `calls` calls (at most `done`).
 
-        Then of unrecorded and re-attached input.
+        Unrecorded and re-attached input are the last two.
         """
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
-        """USD that the block of `node` with its `tokens` cost over the first `calls` calls, in all positions.
+        """USD that the block of `node` with its `tokens` cost in the first `calls` calls.
 
         Written once as an answer, then part of every context that held it. None until the first call that held it, or
         answered with it, is added.
@@ -219,7 +219,7 @@ class CostLedger:
     def read_in(self, node: int, calls: int) -> list[Lifetime]:
         """Stretches of the first `calls` calls in which the provider read the block of `node`.
 
-        Thinking only to the end of its turn if it is removed then.
+        Thinking is read only to the end of its turn if the provider removes it then.
         """
         tree = self._book.session.tree
         every = self.lifetimes.stretches(node, min(calls, self.done))
@@ -238,7 +238,7 @@ class CostLedger:
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Whether call `index` (from 0) read the block at `depth` (0), wrote it (1), or did neither (2)."""
+        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:

@@ -1,7 +1,6 @@
-"""Gate for automated tests.
+"""Gate for automated tests: compares a recording with limits or an earlier recording.
 
-Compares a recording's figures with limits or with an earlier recording. ``ctxtui check`` uses it. The field names are
-those of its JSON.
+``ctxtui check`` uses it; the field names are those of its JSON.
 """
 
 from __future__ import annotations
@@ -160,9 +159,9 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that any call sent or the next one will send, as text or arguments.
+    """Characters of the longest block that a call sent or the next one will send.
 
-    Without calls, of the threads' contexts.
+    They are those of its text or its arguments. Without calls, the contexts at the ends of the threads are searched.
     """
     tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
@@ -240,11 +239,11 @@ _ENDING: Final = {True: "", False: " allowed", None: ": cannot be checked"}
 def _verdict_text(limit: str, figures: Figures, allowed: float, passed: bool | None) -> str:
     figure = getattr(figures, _FIGURE[limit])
     bounds = (("≥ ", figures.cost_usd_at_least), ("≤ ", figures.cost_usd_at_most)) if limit == "max_cost" else ()
-    bounds_known = [
+    known_bounds = [
         f"{sign}{_format_value(limit, bound)}" for sign, bound in bounds if bound is not None and figure is None
     ]
     than = "at least" if limit.startswith("min") else "at most"
-    value = " and ".join(bounds_known) or _format_value(limit, figure)
+    value = " and ".join(known_bounds) or _format_value(limit, figure)
     return f"{_WORDS[limit]}: {value}, {than} {_format_value(limit, allowed)}{_ENDING[passed]}"
 
 

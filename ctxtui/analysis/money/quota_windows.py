@@ -1,4 +1,4 @@
-"""Quota windows: usage in each window of five hours, as subscriptions count it, and in the last week."""
+"""Quota windows of subscriptions: usage in each window of five hours, and in the last week."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WEEK: Final = 7 * 24 * HOUR
 
 
 class CallUse(NamedTuple):
-    """Usage of one call: its start (Unix seconds), tokens in and out, USD (None: no price is known)."""
+    """Usage of one call: its start (Unix seconds), tokens in and out, USD (None: unknown)."""
 
     started: int
     tokens: int
@@ -28,7 +28,7 @@ class CallUse(NamedTuple):
 class QuotaWindow(Struct, frozen=True, kw_only=True):
     """Usage from `start` (Unix seconds) for `seconds`: tokens, USD, calls.
 
-    USD is a lower bound if calls are `unpriced`; so are both if answers are partly reported (`partial`). `last`
+    USD is a lower bound if calls are `unpriced`; tokens and USD are if answers are partly reported (`partial`). `last`
     is the start of the last call in it.
     """
 
@@ -80,7 +80,7 @@ def last_week(calls: Iterable[CallUse], time: float) -> QuotaWindow:
 
 
 class ReportedWindow(NamedTuple):
-    """A provider's `report` on a window, and our own count until the time of that report (`ours`).
+    """A provider's `report` on a window, and our own count up to its time (`ours`).
 
     The count is over calls of the clients that the quota is about.
     """

@@ -197,7 +197,7 @@ def _sample_calls(calls: int, done: int) -> Iterable[int]:
 
 
 def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:
-    """Yield the clearing at call `index` of all `results` from some depth on, for every depth, deepest first."""
+    """Yield the clearings at call `index` of all `results` from a depth on, the deepest first."""
     call, running, tree = thread.calls[index], thread.running, thread.tree
     head, charged = call.sent_head, thread.ledger.rates_of(index)
     newest = _newest_results(thread, head)
@@ -269,6 +269,7 @@ CLEAR, HOUR, MINUTES, TOOLS, CACHE = "clear results", "1h entries", "5m entries"
 """Kinds of savings."""
 
 RatesOf = Callable[[Call], Rates | None]
+"""Gives the prices of a call's tokens; None if unknown."""
 
 
 class Saving(Struct, frozen=True, kw_only=True):
@@ -295,9 +296,9 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 
 
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
-    """Saving of a single policy on the blocks of `context`, if each had been edited when it was added.
+    """Saving of one policy on the blocks of `context`, each edited when it was added.
 
-    None for two policies, and for edits of blocks already present.
+    None for several policies, for edits that cannot be made at that moment, and if nothing would have been saved.
     """
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None

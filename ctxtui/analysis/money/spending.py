@@ -1,7 +1,4 @@
-"""Money by model, thread, day, project, category or tool.
-
-Rows that add up to the cost of the calls.
-"""
+"""Money by model, thread, day, project, category or tool; rows add up to the calls' cost."""
 
 from __future__ import annotations
 
@@ -96,9 +93,9 @@ def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
 def rows_by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """Input cost of each category of block; then re-attached and unrecorded input, output, and costs without a
-    block.
+    """Cost by category of block, with rows for what is not in a block.
 
+    These are re-attached and unrecorded input, output, and costs without a block. The most expensive row comes first.
     With `own_calls`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
     """
     rows: list[SpendingRow] = []
@@ -116,9 +113,9 @@ def rows_by_tool(
     names: Names,
     own_calls: frozenset[str] | None = None,
 ) -> list[SpendingRow]:
-    """Input cost of each tool's definition, calls and results; then everything else of the context.
+    """Input cost of each tool's definition, calls and results, and of everything else.
 
-    `own_calls` as for `rows_by_category`.
+    The most expensive row comes first. `own_calls` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -136,7 +133,7 @@ def _remaining_rows(
 ) -> list[SpendingRow]:
     """Remaining cost of a thread after `spent` of its input is shared out.
 
-    `name` gets the rest of the input.
+    The row `name` has the rest of the input.
     """
     priced = [
         (call, costs.get(call.id))

@@ -1,7 +1,4 @@
-"""A statement: the bill of one or more sessions with explanations.
-
-Most expensive blocks, savings, times.
-"""
+"""A statement: the bill of sessions, with the most expensive blocks, savings and times."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry: `category`, tool or first words (`label`), subject (`about`).
+    """A block that was expensive to carry: `category`, tool or first words (`label`), its `about`.
 
     Also its tokens, USD, and number of calls. `gone_since`: the call (from 1) from which on it is no longer in
     its thread's context, 0 if it still is.
@@ -46,7 +43,7 @@ class Statement(Struct, kw_only=True):
     calls: list[Call] = field(default_factory=list)
     sessions: int = 0
     tools: list[SpendingRow] = field(default_factory=list)
-    """Input cost of each tool; the rest of the context, output and others are last, in rows with their own names."""
+    """Input cost of each tool; the rest of the context, output and others are rows with their own names."""
     categories: list[SpendingRow] = field(default_factory=list)
     """The same for each category of block."""
     subscription: bool = False
@@ -57,7 +54,7 @@ class Statement(Struct, kw_only=True):
 
     @property
     def times(self) -> list[Latency]:
-        """Duration of calls, by size of context; without requests for an answer of a token that kept caches warm."""
+        """Duration of calls by size of context, without requests that only kept caches warm."""
         return latencies([call for call in self.calls if not call.keeps_warm])
 
     def add_statement(self, statement: Statement, prefix: str = "") -> None:

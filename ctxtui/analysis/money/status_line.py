@@ -1,8 +1,7 @@
-"""Content of a client's status line.
+"""Content of a client's status line: context, next call, cache lifetime, one warning.
 
-It shows the context, the next call's usage, the cache's lifetime, and one warning. It is computed from what the client
-passes between two calls, so that it is available at once. `analysis.cache.next_call` makes the same forecast from the
-whole recording.
+It is computed from what the client passes between two calls, so that it is available at once.
+`analysis.cache.next_call` forecasts the same from the whole recording.
 """
 
 from __future__ import annotations

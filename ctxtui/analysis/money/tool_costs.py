@@ -78,7 +78,7 @@ class _ToolState(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool defined, listed, called or answered for in a session, heaviest definition first."""
+    """Every tool that a session defines, lists, calls or answers for, heaviest definition first."""
     return _SessionReading(session, list(threads), names).rows()
 
 
@@ -149,7 +149,7 @@ class _SessionReading:
 
     def _add_definition(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
-        stood = [
+        indices = [
             index
             for start, stop, _ in thread.lifetimes.stretches(node, len(thread.calls))
             for index in range(start, stop)
@@ -161,12 +161,14 @@ class _SessionReading:
                 default=None,
             )
             carried = (
-                stood if not definition.deferred else [n for n in stood if first_call is not None and n >= first_call]
+                indices
+                if not definition.deferred
+                else [n for n in indices if first_call is not None and n >= first_call]
             )
             tool.loaded |= not definition.deferred
             tool.is_found |= definition.deferred and bool(carried)
             tool.carried.update(self._session_number(thread, index) for index in carried)
-            last = max((self._session_number(thread, index) for index in stood), default=-1)
+            last = max((self._session_number(thread, index) for index in indices), default=-1)
             if last >= tool.last:
                 tool.last, tool.tokens = last, round(tokens * definition.share)
             tool.schema_usd += usd * definition.share
@@ -205,9 +207,9 @@ class _SessionReading:
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether no other thread had the block, which is noted.
+        """Whether the block is seen for the first time.
 
-        Some begin with a copy of another's history.
+        Some threads begin with a copy of another's history.
         """
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:

@@ -128,9 +128,9 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: server ("": none), name, number of calls, tokens of its results, USD (None: unknown).
+    """A tool: its server ("": none), name, number of calls, tokens of its results, and USD.
 
-    The USD are those of its definition and use.
+    The USD are those of its definition and use; None: unknown.
     """
 
     server: str
@@ -162,9 +162,9 @@ class Metric(NamedTuple):
 
 
 class SeenChange(NamedTuple):
-    """A change found in the sessions.
+    """A change in the sessions: the `words` that select it, and its `first` time (Unix seconds).
 
-    The `words` that select it, its `first` occurrence (Unix seconds). Also the sessions and calls before and after it.
+    The other members are the numbers of sessions and calls before and after it.
     """
 
     words: str

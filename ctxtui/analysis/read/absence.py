@@ -12,9 +12,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from ctxtui.cache.prefix_key import is_from_person
 from ctxtui.core.block import HEADER
 from ctxtui.core.category import INDEX
-from ctxtui.core.tree import Node, Tree
+from ctxtui.core.tree import Tree
 
 NOT_SENT: Final = "not sent as recorded"
 THINKING_LEFT_OUT: Final = "thinking left out"
@@ -117,10 +118,7 @@ def explain_missing(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the blocks added since the previous call.
-
-    Tried are the previous answer, all new blocks of one category, and single large blocks.
-    """
+    """Check the previous answer, all new blocks of one category, and single large blocks."""
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
@@ -148,8 +146,8 @@ def _check_thinking(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     if missing.thought < _HALF * missing.tokens:
         return None
     thoughts = [n for n in (*missing.old(), *missing.came) if tree[n].category == _THINKING and not _is_header(tree, n)]
-    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
-    error, nodes = _nearest_set([tuple(thoughts), tuple(n for n in thoughts if n < spoken)], missing)
+    last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
+    error, nodes = _nearest_set([tuple(thoughts), tuple(n for n in thoughts if n < last_said)], missing)
     return AbsentBlocks(nodes, THINKING_LEFT_OUT) if nodes and missing.explains(missing.tokens + error) else None
 
 
@@ -157,13 +155,8 @@ def _is_header(tree: Tree, node: int) -> bool:
     return tree[node].block.kind == HEADER
 
 
-def _is_from_person(node: Node) -> bool:
-    place = node.place
-    return place.role == "user" and not place.mark and node.block.kind != HEADER and node.category != _RESULT
-
-
 def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Check the oldest results, else the oldest images, else the oldest messages, up to the missing tokens."""
+    """Check the oldest results, images or messages (in this order), up to the missing tokens."""
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
@@ -182,17 +175,17 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     """Oldest messages before a person's last one, up to the missing tokens.
 
-    Including those added since the previous call. None if they do not explain the missing tokens.
+    Messages added since the previous call are not spared. None if they do not explain the missing tokens.
     """
-    spoken = max((n for n in missing.came if _is_from_person(tree[n])), default=0)
-    nodes = [n for n in (*missing.old(), *missing.came) if n < spoken and not _is_header(tree, n)]
+    last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
+    nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]
     movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
     oldest, total = _take_oldest(movable, 0, missing)
     return AbsentBlocks(oldest, MESSAGES_LEFT_OUT) if oldest and missing.explains(total) else None
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
-    """First of `nodes` whose tokens, minus `left` each, are nearest to the missing ones; and those tokens."""
+    """First of `nodes` with tokens (minus `left` each) nearest to the missing ones; and the tokens."""
     best, total, nodes_taken = 0, 0, list[int]()
     best_count = 0
     for node in nodes:
@@ -213,8 +206,8 @@ def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tup
 class Absences:
     """Absent blocks of a context, in prompt order; one object for all calls with the same ones."""
 
-    def __init__(self, of: Mapping[int, Absence]) -> None:
-        self.by_node = dict(sorted(of.items()))
+    def __init__(self, by_node: Mapping[int, Absence]) -> None:
+        self.by_node = dict(sorted(by_node.items()))
         """Absences by node."""
         self.nodes = list(self.by_node)
         self.before: dict[tuple[int, str], list[int]] = {}

@@ -47,10 +47,10 @@ _SMALLEST_WINDOW: Final = 256
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
-    """Blocks that the provider removed from the request of `call`, according to answer and report.
+    """Blocks that the provider removed from `call`'s request, according to answer and report.
 
-    None unless the blocks count more than the report. `number` is the call's number in its thread. Each cleared result
-    is replaced by a notice of `notice` tokens. Every request is edited and cut separately.
+    `NO_ABSENCES` unless the blocks count more than the report. `number` is the call's number in its thread. Each
+    cleared result is replaced by a notice of `notice` tokens. Every request is edited and cut separately.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -168,7 +168,7 @@ class ReadContexts:
         return line, index
 
     def is_unexplained(self, call: Call, rest: int) -> bool:
-        """Whether the report of `call` falls short by `rest` (below 0) and has not been explained yet."""
+        """Whether the report of `call` falls short by `rest` (below 0) without an explanation yet."""
         return has_report(call) and -rest > min_shortfall(call) and not self.has_seen(call)
 
     def has_seen(self, call: Call) -> bool:
@@ -207,7 +207,7 @@ class ReadContexts:
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
 
     def tokens(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
-        """Tokens by category index that the absences remove from the context `head`, as `model` counts.
+        """Tokens by category index that absences remove from the context `head`, as `model` counts.
 
         Raises `IndexError` while it is not counted.
         """
@@ -283,10 +283,9 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded input of a context.
+        """Unrecorded input of a context: system prompt and tools, re-attached input, search results.
 
-        System prompt and tools, re-attached input, and search results. Also the step with the level that its residual
-        is compared with.
+        Also returns the step with the level that its residual is compared with.
         """
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
@@ -342,8 +341,9 @@ class ReadContexts:
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible_tokens(self, call: Call, absences: Absences) -> int:
-        """Tokens of the recorded blocks that are read. The last result is cached: it is needed several times in a
-        row.
+        """Tokens of the recorded blocks that are read.
+
+        The last result is cached, as it is needed several times.
         """
         version, last = self._book.version, self._seen
         if last is not None and last[0] is call and last[1] == version and last[2] is absences:
@@ -362,7 +362,7 @@ class ReadContexts:
         return None
 
     def _map_last_absences(self, line: ReadLine, head: int) -> Absences:
-        """Absences of the last context, mapped to the same blocks of `head`, in which blocks were replaced."""
+        """Absences of the last context, mapped to `head`, in which blocks were replaced."""
         before = line.read[-1].gone if line.read else NO_ABSENCES
         if not before or not line.calls:
             return NO_ABSENCES
@@ -377,9 +377,9 @@ class ReadContexts:
         for node, absence in before.by_node.items():
             if self._tree.holds(shared, node):
                 mapped[node] = absence
-            elif spots := by_digest.get(self._tree[node].block.digest):
-                same_nodes = spots.pop(0)
-                mapped[same_nodes] = replace(absence, node=same_nodes)
+            elif same_nodes := by_digest.get(self._tree[node].block.digest):
+                same_node = same_nodes.pop(0)
+                mapped[same_node] = replace(absence, node=same_node)
         return Absences(mapped) if mapped else NO_ABSENCES
 
 

@@ -42,10 +42,7 @@ class ReportedThinking:
         self._waiting: deque[str] = deque(maxlen=_MAX_WAITING)
 
     def advance(self) -> int | None:
-        """Process the new reports.
-
-        Returns the first node that they are about, None if there is none.
-        """
+        """Process the new reports; returns the first node that they are about, or None."""
         calls = self._session.calls
         # Copy at once: another thread may be adding calls.
         new = list(islice(calls, self._read, None)) if len(calls) > self._read else []
@@ -88,7 +85,7 @@ class CarriedReasoning:
 
     @property
     def is_carried(self) -> bool:
-        """Whether it does."""
+        """Whether reported reasoning counts in later input, by the newest reports."""
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:

@@ -1,4 +1,4 @@
-"""Input that a model read from its provider and that no request holds.
+"""Input that the provider adds and that no request holds.
 
 It is of three kinds: results of server-side tools (web search, file search; facts §4), documents that a request only
 links to, and the summary of the provider's own compaction (facts §3). The texts are not recorded; the reports show
@@ -69,10 +69,6 @@ class Searches:
         if call.id in self._ran[call.thread]:
             return max(before, more)
         return max(0, more) if before - more > _DROPPED_SHARE * before else before
-
-    def has_run(self, call: Call) -> bool:
-        """Whether a server-side tool ran during the answer of `call`."""
-        return self.any_in(call.thread) and call.id in self._ran[call.thread]
 
 
 def _has_kind(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:

@@ -1,4 +1,4 @@
-"""Shortfalls: reports below the tokens of their context, and the blocks that are then absent."""
+"""Shortfalls: reports below the tokens of their context, and the absent blocks."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class CallAtNode:
 
 
 class ReadLine(Struct, frozen=True):
-    """Processed calls of a thread, their read contexts, and the index of each call by node and by id."""
+    """Processed calls of a thread, their read contexts, and each call's index by node and by id."""
 
     calls: list[Call]
     read: Sequence[ReadContext]
@@ -124,7 +124,7 @@ def residual_of(read: Sequence[ReadContext], index: int) -> tuple[int, int] | No
 
 
 def has_report(call: Call) -> bool:
-    """Whether the recording has the size of the context of `call`, from its provider or its client."""
+    """Whether the size of `call`'s context is recorded, from its provider or its client."""
     return reported_input(call) > 0
 
 
@@ -169,7 +169,7 @@ _CLEARED: Final = Features(result=9.0, returns=1.0)
 
 
 def min_shortfall(call: Call) -> float:
-    """Minimum tokens by which the report of `call` must fall short before absent blocks are searched."""
+    """Tokens by which the report of `call` must fall short before absent blocks are searched."""
     return max(_MIN_TOKENS, (_ESTIMATE_SHARE if is_estimate(call) else _MIN_SHARE) * reported_input(call))
 
 
@@ -185,7 +185,7 @@ class Shortfalls:
         return round(weigh(_CLEARED, self._book.weights(call.model)))
 
     def find_absent(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Absent blocks, if `rest` tokens of the report remain and `before` tokens precede the blocks.
+        """Absent blocks, if `rest` tokens of the report remain, and `before` precede the blocks.
 
         `absences`, those known before, as the same object if the report gives no reason to change them.
         """
@@ -210,9 +210,9 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, for blocks that exceed the report whatever the earlier residual was.
+        """Like `find_absent`, if the report is so small that some blocks are certainly absent.
 
-        That many are certainly absent.
+        The residual of earlier reports does not matter then.
         """
         call = step.call
         most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
@@ -343,7 +343,7 @@ class Shortfalls:
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read the context of `base` from the cache: then nothing in it is absent or new.
+        """Whether `call` read all of `base` from the cache: then nothing in it is absent or new.
 
         That is, `base` had cached at least the share `_READ_AGAIN` of its input, and `call` read as much of that.
         """

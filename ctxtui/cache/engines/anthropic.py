@@ -1,7 +1,4 @@
-"""Anthropic's prompt cache.
-
-Entries only at markers, looked up backwards from a marker (facts §2).
-"""
+"""Anthropic's prompt cache: entries only at markers, found backwards from one (facts §2)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Caches without markers.
+"""Caches without markers: they read the longest recent prefix, in steps.
 
-The longest recent prefix, in steps (OpenAI before 5.6, DeepSeek, vLLM).
+OpenAI before 5.6, DeepSeek and vLLM have such caches.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Automatic:
         return self.history.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
     def _holds(self, at: float, retention: float, began: bool = True) -> Callable[[int, int], bool]:
-        """Return a test whether a request with a prefix was sent recently and, with `began`, its answer has begun."""
+        """Return a test whether a prefix was sent recently and, with `began`, its answer has begun."""
         uses = self.history.uses
 
         def lately(use: Use) -> bool:

@@ -1,6 +1,6 @@
-"""OpenAI's prompt cache from 5.6 on.
+"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or at message ends.
 
-Entries at breakpoints, explicit or at message ends (facts §4).
+Source: facts §4.
 """
 
 from __future__ import annotations

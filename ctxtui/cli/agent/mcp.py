@@ -208,16 +208,13 @@ def _print(definition_sizes: DefinitionSizes) -> None:
     )
 
 
-SERVER, TOOL = "server", "tool"
-
-
 def print_ledger(
     settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool
 ) -> None:
     """Print the tool ledger of the sessions in `folder` (None: all of the user's).
 
-    `since`: only calls not older, in seconds; `by`: one row per server or tool; `every`: also tools that belong to no
-    MCP server.
+    `since`: only calls not older, in seconds; `by`: ``server`` or ``tool``, one row for each; `every`: also tools that
+    belong to no MCP server.
     """
     now = time.time()
     sessions = known_sessions(settings, folder)
@@ -230,12 +227,12 @@ def print_ledger(
                 "sessions": ledger.sessions,
                 "sessions_without_definitions": ledger.unrecorded,
                 "since_seconds": since,
-                "servers": [_ledger_to_json(item, tools=by == TOOL) for item in servers],
+                "servers": [_ledger_to_json(item, tools=by == "tool") for item in servers],
                 "failed": [{"file": item.path, "error": item.error} for item in failed],
             }
         )
     else:
-        _print_ledger(Painter(settings.glyphs), ledger, servers, now, tools=by == TOOL)
+        _print_ledger(Painter(settings.glyphs), ledger, servers, now, tools=by == "tool")
     for item in failed:
         note(f"{item.path}: {item.error}")
 

@@ -95,9 +95,9 @@ def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
-    """Send the calls of the recordings `files` to `url` ("": nowhere) meanwhile.
+    """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs.
 
-    At the end, report what was not sent. `content`: send texts as well, with secrets masked.
+    At the end, note what was not sent. `content`: send texts as well, with secrets masked.
     Raises `BadConfig` for an invalid address.
     """
     if not url:

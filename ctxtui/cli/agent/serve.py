@@ -1,7 +1,7 @@
 """`ctxtui mcp serve`: ctxtui as an MCP server, so that an agent can inspect its own context. Read-only unless the user
 allows more.
 
-Each tool returns the output of the corresponding command.
+Each tool except `recall` runs a command of ctxtui and returns its output.
 """
 
 from __future__ import annotations

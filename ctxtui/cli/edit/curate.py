@@ -58,7 +58,7 @@ ENDS_AFTER_ANSWER = (
     "curate",
     help="Apply edits and policies to one call's context: print what that frees, breaks and costs, and the request, "
     "ready to send. A terminal shows the price; with -o FILE or a pipe the request is written, and the price goes to "
-    "standard error. Without a policy the request is the recorded one. --call N goes back to an "
+    "standard error. Without edits and policies the request is the recorded one. --call N goes back to an "
     "earlier call (a rewind): with --to its client resumes there.\n\n"
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object per line; --applied those that you applied on the "
@@ -260,7 +260,7 @@ def curate_session(
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[WrittenContext, Path | None]:
-    """Return the text to write (empty if `dry`), and its destination."""
+    """Return the text to write, empty if `dry`, and its destination; note the command that resumes it."""
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None
     out = write_context(curation, form, loaded.path)

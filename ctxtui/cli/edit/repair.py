@@ -24,8 +24,9 @@ from ctxtui.views.text.safe_text import one_line
 
 @click.command(
     "repair",
-    help="Find what the provider would refuse in a session's next request, and write a fixed one: for Claude Code and "
-    "Codex a session file to resume, else the request. The recording itself is never changed.\n\n"
+    help="Find what the provider would refuse in a session's next request, and write a fixed one: a session file to "
+    "resume if its client reads one (Claude Code, Codex ...), else the request. The recording itself is never "
+    "changed.\n\n"
     f"NAME is {NAME_HELP}. --error takes the API's error message, which names the block.\n\n\b\n"
     'Example: ctxtui repair last --error "messages.3: tool_use ids were found without tool_result" -o .\n'
     "Example: ctxtui repair last --dry-run",

@@ -23,11 +23,11 @@ MASKED: Final = "masked"
 
 @click.command(
     "scrub",
-    help=f"Write a masked copy of a session into the database; the session itself is not changed.\n\n"
+    help="Write a masked copy of a session into the database; the session itself is not changed.\n\n"
     f"NAME is {NAME_HELP}. Masked items are counted. Masking patterns are not complete: check the copy before you "
     "share it.\n\n\b\n"
     "Example: ctxtui session scrub 7f3a && ctxtui export 7f3a-scrubbed --to ctxtui -o copy.jsonl\n"
-    "Example: ctxtui export last --to openai-chat",
+    "Example: ctxtui session scrub last --mask text",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @mask_option(images=True)

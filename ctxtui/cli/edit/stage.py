@@ -18,7 +18,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import DROP, EXTERNALIZE, PIN, TRUNCATE, kind_of
-from ctxtui.curation.manual_edits import edits_for_key as proposed
+from ctxtui.curation.manual_edits import edits_for_key
 from ctxtui.curation.transplant import CopiedBlocks
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.curate import Curation
@@ -131,24 +131,21 @@ class _SessionStaging(Struct, frozen=True):
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, given_blocks: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
-        """Stage edits of `given_blocks` (names by kind).
+        """Stage edits of `given_blocks` (names by kind). Raises `NotFound`, `Several`.
 
         Return the unchanged blocks with reasons, and the number of edits staged.
-
-        Raises `NotFound`, `Several`.
         """
         curation = self.curate()
         unchanged: list[tuple[str, str]] = []
         new_edits: dict[str, Edit] = {}
         for kind, names in given_blocks.items():
             for name in names:
-                proposal = proposed(
-                    curation.applied, kind, [find_block(curation.context, name)], self.overlay.keep_artifact
-                )
-                new_edits |= (
-                    dict.fromkeys([name], self._with_author(proposal.edits[0], author)) if proposal.edits else {}
-                )
-                unchanged += [(name, proposal.why)] if not proposal.edits else []
+                position = find_block(curation.context, name)
+                proposal = edits_for_key(curation.applied, kind, [position], self.overlay.keep_artifact)
+                if proposal.edits:
+                    new_edits[name] = self._with_author(proposal.edits[0], author)
+                else:
+                    unchanged.append((name, proposal.why))
         staged = {edit.id: edit for edit in self.overlay.stage_all(new_edits.values())}
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
         for name, edit in new_edits.items():

@@ -39,7 +39,7 @@ _NAME: Final = 38
     "audit",
     help="Forecast each call's input and cache reads from the calls before it, and compare the forecasts with the "
     "provider's reports.\n\n"
-    "PATH is a file or a folder (every recording in it).\n\n\b\n"
+    "PATH is a file, a folder (every recording in it), or a session's id.\n\n\b\n"
     "Example: ctxtui audit session.jsonl --json | jq .input_tokens\n"
     "Example: ctxtui audit last",
 )
@@ -57,11 +57,11 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
         return refuse(failed[0][1], as_json=as_json)
     write_json(audit_json(rows, failed)) if as_json else write(as_text(rows))
     # Files without any call are common in folders, and only noted.
-    return note_failed(failed, passing=(NoContext,))
+    return note_failed(failed, tolerated=(NoContext,))
 
 
 def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
-    """The fields of ``audit --json``; all aggregates can be computed from ``per_call``."""
+    """The fields of ``audit --json``; the sums of the input can be computed from ``per_call``."""
     all_rows = [row for audit in rows.values() for row in audit.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
@@ -101,10 +101,7 @@ def _table_line(name: str, rows: list[AuditedCall]) -> str:
 
 
 def cache_json(rows: Rows) -> dict[str, Any]:
-    """The cache fields of ``audit --json``.
-
-    All aggregates can be computed from ``cache_per_call``.
-    """
+    """The cache fields of ``audit --json``; ``cache_read`` and ``cache_band`` sum up ``cache_per_call``."""
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
         "cache_read": summarize_reads(all_rows),
@@ -131,7 +128,7 @@ def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def cache_text(rows: Rows) -> Iterator[str]:
-    """Yield lines per provider, and one for each miss that the recordings do not explain, with its evidence."""
+    """Yield lines per provider, one for each miss that the recordings do not explain, and the number not tested."""
     all_rows = [row for audit in rows.values() for row in audit.reads]
     bands = summarize_bands(all_rows)
     for provider, stats in summarize_reads(all_rows).items():
@@ -163,4 +160,4 @@ def cache_text(rows: Rows) -> Iterator[str]:
     if untested:
         yield ""
         many = "miss" if untested == 1 else "misses"
-        yield f"{untested} further {many} not tested: smaller than half, or without a forecast"
+        yield f"{untested} further {many} not tested: under half of the cached prefix lost, or without a forecast"

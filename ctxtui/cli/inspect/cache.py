@@ -38,7 +38,8 @@ from ctxtui.views.text.status_line import describe_cold_send
     "cache",
     help="Show why the prompt cache missed: every miss of a session, most expensive first, with its cause and the "
     "first block that differed; and what the next call would read.\n\n"
-    f"NAME is {NAME_HELP} (the default). `lost` is the extra cost of the misses compared with reads, at list price.\n\n"
+    f"NAME is {NAME_HELP} (default: last). `lost` is the extra cost of the misses compared with reads, at list "
+    "price.\n\n"
     "--hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code says, "
     "before it sends a message after the cache has expired, what that costs; it asks before writing it.\n\n\b\n"
     "Example: ctxtui cache session.jsonl --json | jq '.misses[0]'\n"

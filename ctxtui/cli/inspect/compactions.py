@@ -36,7 +36,7 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, plain
 
 MAX_FACTS: Final = 12
-"""Facts printed for each compaction."""
+"""Lost facts printed for each compaction."""
 
 
 @click.command("compactions")
@@ -51,7 +51,7 @@ MAX_FACTS: Final = 12
 )
 @JSON_OPTION
 @click.pass_context
-def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **ahead: bool) -> None:
+def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **options: bool) -> None:
     """Show the effect of compactions: the context before and after, the facts that the summary kept, the files,
     decisions and literals that it lost, those that came back later, and the cost of reading files again.
 
@@ -64,18 +64,18 @@ def compactions(context: click.Context, /, name: str, thread: str, every: bool, 
     Example: ctxtui compactions session.jsonl
     """
     settings = config_of(context).settings
-    if ahead["hook"] and not ahead["ahead"]:
+    if options["hook"] and not options["ahead"]:
         raise WrongUse("--hook needs --ahead", way_out="`ctxtui compactions last --ahead --hook`")
-    loaded = open_recording(hook_transcript() if ahead["hook_input"] else name, settings)
+    loaded = open_recording(hook_transcript() if options["hook_input"] else name, settings)
     session = loaded.session
-    if ahead["hook"]:
-        install_hook(Path(session.about.cwd or "."), ahead_command(), AHEAD_HOOK, ahead["yes"])
+    if options["hook"]:
+        install_hook(Path(session.about.cwd or "."), ahead_command(), AHEAD_HOOK, options["yes"])
         return
     if thread:
-        choose_call(session, thread, 0)
+        choose_call(session, thread, 0)  # raises NotFound for an unknown thread
     with cached_counter(settings) as counter:
         booked = make_account(session, counter, settings)
-    if ahead["ahead"]:
+    if options["ahead"]:
         preview = preview_compaction(booked.book, thread or MAIN, "")
         # A result may hold terminal escapes and invisible text.
         text = safe_text.plain(name_facts(preview)) if preview is not None else ""
@@ -112,9 +112,9 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
 
 
 def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
-    """The lines about one compaction of these: the context before and after, and lost facts.
+    """The lines about compaction `index` of a list: the context before and after, and lost facts.
 
-    `every`: list all facts, not only the first `MAX_FACTS`.
+    `every`: list all lost facts, not only the first `MAX_FACTS`.
     """
     compaction = compaction_list[index]
     yield from rule(

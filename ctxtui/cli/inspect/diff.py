@@ -14,8 +14,17 @@ import click
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.changing_blocks import ChangingBlock, find_changing_blocks
-from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, Change, Diff, DiffSide, first_call_numbers
-from ctxtui.analysis.content.diff import compare_contexts as made
+from ctxtui.analysis.content.diff import (
+    CHANGED,
+    ENTERED,
+    LEFT,
+    RESPELLED,
+    Change,
+    Diff,
+    DiffSide,
+    compare_contexts,
+    first_call_numbers,
+)
 from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.analysis.short_names import short_model
@@ -75,7 +84,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
     (before, first), (after, second) = _open_sides(
         left_name, right_name if right_name.name else right_name._replace(name=left_name.name), settings
     )
-    result = made(before, after)
+    result = compare_contexts(before, after)
     unsteady_blocks = _unsteady_blocks(before, after)
     if as_json:
         write_json(diff_json(result, unsteady_blocks, (first, second)))

@@ -23,10 +23,9 @@ from ctxtui.views.lists import growth as views
 from ctxtui.views.lists import phases as phase_view
 from ctxtui.views.text.span import Span, plain
 
-_ROWS = 40
-"""Most phases printed."""
-_CHART = 12
-"""Lines of the chart."""
+_MAX_PHASES = 40
+"""Most phases printed; the last ones."""
+_CHART_LINES = 12
 
 
 @click.command(
@@ -52,8 +51,8 @@ _CHART = 12
     "rule",
     default="",
     metavar="RULE",
-    help="Start phases at each turn, epoch or call, or at matches of this regular expression (default: your phase "
-    "names, else turns).",
+    help="Start phases at each turn, epoch or call, or at matches of this regular expression (default: the setting "
+    "phases, else your phase names, else turns).",
 )
 @JSON_OPTION
 @click.pass_context
@@ -142,12 +141,12 @@ def _lines(report: GrowthReport) -> Iterator[list[Span]]:
     room, growth = width(), report.growth
     chart = stacked_chart.from_growth(growth, report.ahead.window if report.ahead is not None else None)
     yield from rule("growth", plain(stacked_chart.legend(chart, room - 12)))
-    yield from map(list, stacked_chart.lines(chart, room, _CHART))
+    yield from map(list, stacked_chart.lines(chart, room, _CHART_LINES))
     yield from map(list, views.wrap(report, room))
     if len(growth.phases) > 1:
         rows = phase_view.combine(growth.phases, growth.by_phase)
         table = phase_view.grown_table(rows, len(growth.calls))
         yield from rule("phases", plain(phase_view.summary(growth.phases)))
-        yield from table_lines(table, rows[-_ROWS:], room - 1)
-        if len(rows) > _ROWS:
-            yield [Span(f"   the last {_ROWS} of {len(rows):,}; --json has all", "dim")]
+        yield from table_lines(table, rows[-_MAX_PHASES:], room - 1)
+        if len(rows) > _MAX_PHASES:
+            yield [Span(f"   the last {_MAX_PHASES} of {len(rows):,}; --json has all", "dim")]

@@ -14,11 +14,9 @@ from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
 from ctxtui.analysis.content.block_weights import BlockWeight, block_weights
 from ctxtui.analysis.content.diff import DiffSide
 from ctxtui.analysis.content.duplicates import Duplicate
-from ctxtui.analysis.content.tools import ToolServer, ToolUse, count_tool_calls
-from ctxtui.analysis.content.tools import count_definitions as tool_totals
+from ctxtui.analysis.content.tools import ToolServer, ToolUse, count_definitions, count_tool_calls
 from ctxtui.analysis.figures import context_size, figures
-from ctxtui.analysis.growth.phases import Phase, typical_growth
-from ctxtui.analysis.growth.phases import build_phases as phases_of
+from ctxtui.analysis.growth.phases import Phase, build_phases, typical_growth
 from ctxtui.analysis.growth.thread_tree import ThreadNode, thread_nodes
 from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.ledger import CostLedger
@@ -57,7 +55,7 @@ class ListInputs(Struct, frozen=True, dict=True):
     """
 
     @property
-    def family(self) -> list[ThreadNode]:
+    def threads(self) -> list[ThreadNode]:
         """The session's threads with their figures."""
         price = make_call_pricer(prices_for(self.settings))
         session = self.book.session
@@ -119,7 +117,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         def cost(call: Call) -> tuple[SpendingRow, bool]:
             return call_row(call, price(call), ""), True
 
-        return phases_of(
+        return build_phases(
             calls,
             find_phases(session, calls, self.rule, notes),
             lambda call: figures(self.book, call).context_tokens,
@@ -241,13 +239,13 @@ def threads(inputs: ListInputs) -> list[dict[str, Any]]:
             "input_tokens=sent output_tokens=answered cost_usd=usd cost_usd_at_least=least "
             "partial_calls=partial compactions=folds",
         )
-        for node in inputs.family
+        for node in inputs.threads
     ]
 
 
 def thread_lines(inputs: ListInputs) -> Iterator[list[Span]]:
     """The threads as text."""
-    rows = inputs.family
+    rows = inputs.threads
     yield from rule("threads", f"{len(rows):,}")
     yield from table_lines(thread_view.table(inputs.chosen.thread), rows, width() - 1)
 
@@ -267,7 +265,7 @@ def tool_lines(inputs: ListInputs) -> Iterator[list[Span]]:
     """The tools as text."""
     servers = inputs.servers
     source = inputs.book.session.about.source
-    tool_set = toolset.Toolset(tuple(servers), *tool_totals(servers), source)
+    tool_set = toolset.Toolset(tuple(servers), *count_definitions(servers), source)
     yield from rule("tools", "".join(span.text for span in toolset.notes(tool_set)))
     rows = toolset.rows(servers)
     yield from table_lines(toolset.table(rows, source), rows, width() - 1)

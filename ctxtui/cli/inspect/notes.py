@@ -24,7 +24,7 @@ from ctxtui.views.text.span import Span
 
 @click.command(
     "notes",
-    help=f"Print the notes and bookmarks of a session, or of all sessions, newest first.\n\nNAME is {NAME_HELP}. Set "
+    help=f"Print the notes and bookmarks of a session, or of all sessions (newest first).\n\nNAME is {NAME_HELP}. Set "
     "them on the screen: `*` bookmarks a block; the palette (`^p`) has notes, and both for calls.\n\n\b\n"
     "Example: ctxtui session notes --json | jq -r '.notes[] | .text'\n"
     "Example: ctxtui session notes last",

@@ -24,7 +24,7 @@ from ctxtui.analysis.figures import (
     growth_points,
 )
 from ctxtui.analysis.labels.figures import label_figures, segments_of
-from ctxtui.analysis.labels.labelling import searched_text as read_words
+from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
 from ctxtui.analysis.short_names import short_model
@@ -126,11 +126,12 @@ def _notes_to_json(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> li
 
 
 MAX_HEAVIEST = 12
-# In place of the text of a block that is not recorded.
+"""Blocks listed without ``--blocks``."""
 UNRECORDED_TEXTS = {
     NOT_RECORDED: "system prompt and tools: not in the recording",
     ATTACHED: "re-attached after the compaction: not in the recording",
 }
+"""Texts of blocks that are not recorded."""
 MAX_SKIPPED_LINES = 8
 
 
@@ -287,7 +288,7 @@ def _cumulative_sizes(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
     """Yield the cumulative characters and tokens at the end of each block."""
     chars = tokens = 0
     for figure in blocks:
-        chars += len(read_words(read(figure.block)))
+        chars += len(searched_text(read(figure.block)))
         tokens += figure.tokens if figure.read else 0
         yield chars, tokens
 
@@ -299,7 +300,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
         node = book.session.tree[figure.node]
         return Span(str(turns.number_of(node.id)) if node.opens_turn and figure.node else "", "dim")
 
-    def words(figure: BlockFigure, room: int) -> list[Span]:
+    def content(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
             text = read(figure.block).text
             return [Span(UNRECORDED_TEXTS[figure.category] if text in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else text)]
@@ -316,7 +317,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
         (
             Column("", 4, turn),
             Column("", 1, lambda figure, _: signs.category(figure.category).span, gap=1),
-            Column("", 0, words, "left", gap=1),
+            Column("", 0, content, "left", gap=1),
             Column("", 9, _format_tokens),
             *((Column("", 9, running(0)), Column("", 9, running(1))) if so_far else ()),
         ),
@@ -364,10 +365,7 @@ NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line with the count of each label in the context, most frequent first.
-
-    None without labels.
-    """
+    """One line with the count of each label in the context, most frequent first; no line without labels."""
     labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)

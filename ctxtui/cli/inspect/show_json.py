@@ -44,7 +44,7 @@ def as_json(
     """
     call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
-    rows = _running(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
+    rows = _with_running_sums(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
     missing = {NOT_RECORDED: call_figures.not_recorded} if call_figures.not_recorded else {}
     again = {ATTACHED: call_figures.attached} if call_figures.attached else {}
     residual_info = explain_residual(book, chosen.call)
@@ -91,7 +91,7 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
     }
 
 
-def _running(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def _with_running_sums(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """Add cumulative characters and tokens to the rows."""
     cumulative, chars, tokens = [], 0, 0
     for row in rows:

@@ -182,9 +182,9 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
 
 
 def _prune(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> tuple[list[str], list[InUse]]:
-    """Delete old sessions, or list them if `dry_run`; also return why others are kept.
+    """Delete old sessions; return their ids, and the open chats that are kept.
 
-    `ask`: ask before deleting. Raises `click.Abort` if the user says no.
+    `dry_run`: delete nothing; `ask`: ask before deleting. Raises `click.Abort` if the user says no.
     """
     now = time.time()
     with open_existing(context) as store:

@@ -37,14 +37,15 @@ def doctor(context: click.Context, as_json: bool) -> int:
     config = config_of(context)
     painter = None if as_json else Painter(config.settings.glyphs)
     findings = []
-    for check in _checks(config.settings):
-        findings.append(check)
+    for finding in _findings(config.settings):
+        findings.append(finding)
         if painter:
-            _print(painter, check)
+            _print(painter, finding)
     if as_json:
         clients = clients_found(Path.cwd(), os.environ, config.settings.clients)
-        write_json({"checks": [to_builtins(check) for check in findings], "clients": list(map(_client_json, clients))})
-    failed = any(check.state == FAILED for check in findings)
+        checks_json = [to_builtins(finding) for finding in findings]
+        write_json({"checks": checks_json, "clients": list(map(_client_json, clients))})
+    failed = any(finding.state == FAILED for finding in findings)
     return exit_codes.FAILED.number if failed else exit_codes.OK.number
 
 
@@ -59,12 +60,12 @@ def _client_json(client: ClientFound) -> dict[str, object]:
     }
 
 
-def _checks(settings: Settings) -> Iterator[DoctorFinding]:
+def _findings(settings: Settings) -> Iterator[DoctorFinding]:
     yield from checks(Path.cwd(), settings.data_dir, os.environ, settings.clients)
     yield from terminal.checks(os.environ)
 
 
-def _print(painter: Painter, check: DoctorFinding) -> None:
-    sign = _SIGN[check.state]
-    line = [sign.span, Span(f" {check.name:<24}"), Span(check.text, "dim" if check.state == OK else "ink")]
-    painter.line([*line, Span(f"; {check.way_out}", "warn")] if check.way_out else line)
+def _print(painter: Painter, finding: DoctorFinding) -> None:
+    sign = _SIGN[finding.state]
+    line = [sign.span, Span(f" {finding.name:<24}"), Span(finding.text, "dim" if finding.state == OK else "ink")]
+    painter.line([*line, Span(f"; {finding.way_out}", "warn")] if finding.way_out else line)

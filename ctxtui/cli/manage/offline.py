@@ -17,7 +17,7 @@ from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.hosting import RunningProvider, serving
 from ctxtui.offline.http.server import SeenRequest, Server
-from ctxtui.offline.local import Local, LocalModel
+from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
 from ctxtui.offline.script import Script, parse_script
@@ -105,7 +105,7 @@ def offline(
     )
     provider.playback = _load_answers(context, play, thread, script)
     simulated_faults = Faults([parse(fault) for fault in faults], seed)
-    local = Local(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
+    local = LocalServer(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
     on_request = None if quiet or as_json else _print_request
     server = Server(

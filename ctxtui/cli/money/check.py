@@ -79,7 +79,10 @@ _JUNIT: Final = {False: "failure", None: "error"}
     help="Output of an earlier `check --json` to compare with.",
 )
 @click.option(
-    "--tolerance", metavar="SHARE", default=f"{TOLERANCE:.0%}", help="Allowed increase over the baseline [5%]."
+    "--tolerance",
+    metavar="SHARE",
+    default=f"{TOLERANCE:.0%}",
+    help=f"Allowed increase over the baseline [{TOLERANCE:.0%}].",
 )
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write a JUnit report.")
 @click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
@@ -159,7 +162,7 @@ def as_text(checked: list[CheckedRecording]) -> str:
 
 
 def _window_lines(recording: CheckedRecording) -> Iterator[str]:
-    """The largest context as a share of the window."""
+    """One line: the largest context as a share of the window; none without a context or window."""
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
     if share is not None:

@@ -62,7 +62,7 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
         painter.lines([[Span(line)] for line in safe_text.wrap(NO_CALLS, width())])
     else:
         print_text(painter, answer)
-    return note_failed(answer.failed, passing=(NoContext,))
+    return note_failed(answer.failed, tolerated=(NoContext,))
 
 
 def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
@@ -98,7 +98,7 @@ def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnsw
             session_cost = owned_result.result
         sums = sums.plus(session_cost.sums)
         rows += session_cost.rows
-        recorded_pairs += session_cost.both
+        recorded_pairs += session_cost.recorded_and_listed
         versions |= dict.fromkeys(session_cost.versions)
     recorded_sum, listed = (sum(pair[i] for pair in recorded_pairs) if recorded_pairs else None for i in (0, 1))
     return CostAnswer(

@@ -111,7 +111,7 @@ def stats(
 
     if usage:
         sessions.read_usage()
-    elif as_json or cluster or by in CONTENT_GROUPINGS or not sessions.count_unread or not can_redraw():
+    elif as_json or cluster or by in CONTENT_GROUPINGS or not sessions.unread_count or not can_redraw():
         for _ in sessions.read():
             pass
     else:

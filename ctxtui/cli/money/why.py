@@ -99,7 +99,7 @@ def _sum_statements(names: list[str], settings: Settings, time_range: tuple[floa
 
 
 def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
-    """Yield each readable session, and note the others.
+    """Yield each readable session; of several, note the others.
 
     Raises the first error if none is readable. With `quiet` nothing is raised, and sessions without context are not
     noted.
@@ -115,10 +115,7 @@ def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[
 
 
 def statement_json(statement: Statement, name: str) -> dict[str, Any]:
-    """The fields of ``why --json`` for the session `name`.
-
-    The parts' USD add up to ``total_usd``.
-    """
+    """The fields of ``cost --why --json`` for `name`; the parts' USD add up to ``total_usd``."""
     the_bill = statement.bill
     return {
         "total_usd": the_bill.usd,

@@ -53,7 +53,7 @@ class Insert(NamedTuple):
 
 
 class Insertion(NamedTuple):
-    """A requested insertion, before it is placed: `text`, a moved `block`, or the `items` of whole messages.
+    """A requested insertion: `text`, a moved `block`, or the `items` of whole messages.
 
     `at` is the raw position that it should precede, or `insertion.FRONT` or `insertion.SYSTEM`. `inside` is the range
     of positions that it replaces (None: it replaces nothing). If the range is within one message and a part of that
@@ -116,7 +116,7 @@ class Applied:
     - `without_target`, `rejected`: edits without effect here, and edits that cannot be done.
     - `repairs`: edits made so that the provider accepts the request.
     - `refused`: why the staged edits cannot be applied at all; "" if they can.
-    - `withheld`: positions of thinking that is sent although the provider is told to drop it.
+    - `withheld`: positions of thinking that an earlier change made invalid; it is sent, and the provider drops it.
     - `length`: the length of the context when the edits were applied; it may have grown since.
     """
 
@@ -207,9 +207,9 @@ class Applied:
 
 
 def sent_items(applied: Applied) -> list[Item]:
-    """The items to be sent under `applied`, as a reader of the request sees them.
+    """The items to be sent under `applied`; those that edits insert are without their marks.
 
-    A transcript's marks do not hold for blocks inserted by edits.
+    Marks are the transcript's: a reader of the request would not find them.
     """
     return [
         item.item if item.node >= 0 else Item(item.item.block, item.item.place._replace(mark=""))

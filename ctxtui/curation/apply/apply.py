@@ -1,4 +1,4 @@
-"""Applies edits to a context: an overlay over a path of the tree (design §6 law 4).
+"""Applies edits to a context: an overlay over a path of the tree.
 
 The path itself never changes, and no nodes are made. The work has three steps. Every edit requests its changes;
 `closure` adds the removals that these require; `resolve` and `insertion` place the new blocks. A request that cannot be
@@ -26,16 +26,15 @@ SIGNED = "its provider signed this block: it can be stripped, not changed"
 
 
 UNWRITTEN = "its text is not written yet"
-ELSEWHERE = "the text that it moves does not stand there"
+ELSEWHERE = "the text that it moves is not in this block"
 
 
 def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = None) -> Applied:
     """Apply the edits of `log` to `context` and return the result.
 
-    `log` has staged and applied edits alike, and only grows. If several edits change one block, each works on the
-    result of the one before. Only the user's edits may change a pinned block; not even they may remove the call or
-    result that belongs to one. `rules` are those of the model (None: the defaults of the dialect). Neither argument is
-    modified.
+    `log` has staged and applied edits alike. If several edits change one block, each works on the result of the one
+    before. Only the user's edits may change a pinned block; not even they may remove the call or result that belongs to
+    one. `rules` are those of the model (None: the defaults of the dialect).
     """
     requests = RequestedFates()
     edits = active_edits(log)
@@ -99,7 +98,7 @@ def _add_changes(
         allowed = [p for p in allowed if _is_movable(context, requests, edit, p)]
     if spec.takes_away:
         for position in allowed:
-            requests.stay(position, context.items[position].block)
+            requests.cancel_move(position, context.items[position].block)
             requests.put(position, None, edit)
     elif spec.rewrites:
         changed = [position for position in allowed if _request_rewrite(context, requests, edit, position)]
@@ -142,7 +141,7 @@ def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, pos
     block = context.items[position].block
     before = requests.fate[position][0] if position in requests.fate else block
     if before is None and edit.kind == REPLACE:
-        requests.stay(position, block)
+        requests.cancel_move(position, block)
         before = block
     if before is None:
         return False

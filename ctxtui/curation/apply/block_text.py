@@ -65,7 +65,7 @@ def with_text(block: Block, text: str) -> Block:
 
 
 def _with_response(value: dict[str, Json], text: str) -> Json:
-    """Google's answer to a call saying `text`, under the member that held it, or under ``output``."""
+    """Google's answer to a call with `text` in the member that had the text, or in ``output``."""
     key = next(key for key in FUNCTION_RESPONSE if key in value)
     inner = value[key] if isinstance(value[key], dict) else {}
     response: Json = inner.get("response")

@@ -38,18 +38,18 @@ class Gone(NamedTuple):
 
 
 class Closure:
-    """All removals in one context.
+    """All removals in one context: the requested ones, and those that the rules then require.
 
-    The requested ones, and those that the provider's rules then require. `spoken` are the positions before which a new
-    user message will be inserted: rules about the last user message must count them.
+    `user_inserts` are the positions before which a new user message will be inserted. Rules about the last user message
+    take them into account.
     """
 
-    def __init__(self, context: Context, rules: ProviderRules, spoken: Iterable[int] = ()) -> None:
+    def __init__(self, context: Context, rules: ProviderRules, user_inserts: Iterable[int] = ()) -> None:
         self._context = context
         self._rules = rules
-        self._speaking = sorted(spoken)
-        self.depends_on_spoken = False
-        """Whether the result so far depends on `spoken`."""
+        self._sorted_inserts = sorted(user_inserts)
+        self.depends_on_inserts = False
+        """Whether the result so far depends on `user_inserts`."""
         self.removed: dict[int, Gone] = {}
         self._left: dict[int, int] = {}
         """The number of remaining parts of each message that lost one."""
@@ -73,9 +73,9 @@ class Closure:
                 return
 
     @property
-    def _spoken(self) -> list[int]:
-        self.depends_on_spoken = True
-        return self._speaking
+    def _user_inserts(self) -> list[int]:
+        self.depends_on_inserts = True
+        return self._sorted_inserts
 
     def is_removed(self, message: Message) -> bool:
         """Whether nothing of `message` is left."""
@@ -218,15 +218,15 @@ class Closure:
         return index
 
     def _remove_unsigned_calls(self, touched: set[int]) -> None:
-        """Remove calls whose signature was in a removed call (facts §12).
+        """Remove calls whose signature was in a removed call.
 
         Only calls since the user's last text count.
         """
         context, removed = self._context, self.removed
-        spoken = max((p for p in context.user_texts if p not in removed), default=-1)
+        last_user_text = max((p for p in context.user_texts if p not in removed), default=-1)
         for index in touched:
             message = context.messages[index]
-            if message.start < spoken or message.role not in ASSISTANT:
+            if message.start < last_user_text or message.role not in ASSISTANT:
                 continue
             calls = [p for p in range(message.start, message.stop) if is_call(context.items[p].block.kind)]
             remaining_calls = [p for p in calls if p not in removed]
@@ -256,22 +256,22 @@ class Closure:
         """Whether blocks near message `index` are removed, or any user message is inserted."""
         start, stop = self._last_remaining_before(index), self._first_remaining_after(index)
         changed = any(n in touched for n in range(max(start, 0), min(stop + 1, len(self._context.messages))))
-        return changed or bool(self._spoken)
+        return changed or bool(self._user_inserts)
 
-    def _speaks_from(self, position: int) -> bool:
-        return bool(self._spoken) and self._spoken[-1] >= position
+    def _has_insert_from(self, position: int) -> bool:
+        return bool(self._user_inserts) and self._user_inserts[-1] >= position
 
     def _system_may_stay(self, index: int) -> bool:
         messages = self._context.messages
         before, after = self._last_remaining_before(index), self._first_remaining_after(index)
         message = messages[index]
         end = messages[after].start if after < len(messages) else len(self._context)
-        if any(message.stop <= position <= end for position in self._spoken):
+        if any(message.stop <= position <= end for position in self._user_inserts):
             return False
         start = messages[before].stop if before >= 0 else 0
-        fine = before >= 0 and messages[before].role in ("user", "system")
-        fine = fine or any(start <= position <= message.start for position in self._spoken)
-        return fine and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
+        follows_user = before >= 0 and messages[before].role in ("user", "system")
+        follows_user = follows_user or any(start <= position <= message.start for position in self._user_inserts)
+        return follows_user and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
 
     def _keep_user_end(self) -> None:
         """Keep a request that ended with the user from ending with the assistant."""
@@ -279,5 +279,5 @@ class Closure:
         if not messages or messages[-1].role in ASSISTANT:
             return
         last = self._last_remaining_before(len(messages))
-        if last >= 0 and messages[last].role in ASSISTANT and not self._speaks_from(messages[last].stop):
+        if last >= 0 and messages[last].role in ASSISTANT and not self._has_insert_from(messages[last].stop):
             self._mark_removed(messages[last].start, self._nearest_cause(messages[last].start, END))

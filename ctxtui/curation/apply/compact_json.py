@@ -1,7 +1,6 @@
-"""Shrinks JSON inside a text.
+"""Shrinks JSON inside a text: drops, renames or flattens members by the user's rules.
 
-Members are dropped, renamed or flattened, as the user's rules say. Used by edits of the kind ``compact_json``. Text
-around the JSON, and text that is no JSON, stays.
+Edits of the kind ``compact_json`` use it. Text around the JSON, and text that is no JSON, stays.
 """
 
 from __future__ import annotations
@@ -98,8 +97,8 @@ def _apply_rules(value: Json, rules: CompactionRules) -> Json:
         name = rules.rename.get(key, key)
         if key not in rules.flatten or not isinstance(item, dict):
             members[name] = _apply_rules(item, rules)
-        elif words := _flatten(item, rules):
-            members[name] = words
+        elif text := _flatten(item, rules):
+            members[name] = text
     return members
 
 

@@ -1,7 +1,4 @@
-"""Payload of a transplant.
-
-Blocks copied from another session, as the provider's JSON with their places.
-"""
+"""Payload of a transplant: blocks of another session as provider JSON, with their places."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ctxtui.wire.grammar import MESSAGE_PARTS, RESPONSES
 
 
 def describe_items(items: Iterable[Item]) -> list[Json]:
-    """The member ``blocks`` of the payload: ``kind``, ``role``, ``value``, and ``mark`` if there is one."""
+    """The payload's ``blocks``: ``kind``, ``role``, ``value``, and ``mark`` if there is one."""
     return [
         {
             "kind": item.block.kind,

@@ -26,7 +26,7 @@ SYSTEM = -2
 """At the end of the system prompt."""
 COPY_BEGINS: Final = "(Messages copied from another session.)"
 COPY_ENDS: Final = "(End of the copied messages.)"
-"""User messages around copied ones, where the provider would else join them to the assistant's own."""
+"""User messages around copied ones, where the provider would otherwise join them to the assistant's own."""
 
 
 class RemainingContext:
@@ -91,8 +91,8 @@ def _skip_removed_start(context: Context, position: int, removed: Container[int]
 def slot(context: Context, position: int, remaining: RemainingContext | None = None) -> int:
     """The first position from `position` on at which a new message may begin.
 
-    The length of the context means its end. If blocks are removed (`remaining`), the nearest valid position in either
-    direction.
+    The length of the context means its end. If blocks are removed (`remaining`), it is the nearest valid position in
+    either direction.
     """
     messages = context.messages
     if not messages:
@@ -184,7 +184,7 @@ def _insert_in_system_prompt(context: Context, insertion: Insertion, removed: Co
 
 
 def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
-    """Place copied messages, with a user message before or after them if their neighbours require one."""
+    """Place copied messages, with a user message before or after them if neighbours require it."""
     position = slot(context, insertion.at)
     before, after = remaining.around(context.message_of[position] if position < len(context) else len(context.messages))
     items = insertion.items
@@ -203,11 +203,10 @@ def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingC
 def _needs_end(context: Context, items: Sequence[Item], before: Message | None, after: Message | None) -> bool:
     """Whether a user message must follow copied `items` between `before` and `after`."""
     last = items[-1]
-    says = last.place.role not in ASSISTANT and not is_result(last.block.kind)
-    if says:
+    if last.place.role not in ASSISTANT and not is_result(last.block.kind):
         return False
     if context.dialect == GOOGLE and any(is_call(item.block.kind) for item in items):
-        # Calls since the user's last words must be signed (facts §12); a signature is its own session's.
+        # Calls since the user's last words must be signed; a signature is its own session's.
         return True
     if last.place.role in ASSISTANT:
         return (before is None or before.role not in ASSISTANT) if after is None else after.role != "user"

@@ -29,9 +29,8 @@ def select_breakpoints(
 ) -> tuple[dict[int, Edit], list[RejectedEdit]]:
     """Split breakpoint edits into valid ones, by position, and rejected ones.
 
-    Those on removed blocks are in neither.
-    `plain` is the context under the other edits. `requests` are (position, edit) in the order of the log; earlier edits
-    have precedence.
+    Edits on removed blocks are in neither. `plain` is the context under the other edits. `requests` are (position,
+    edit) in the order of the log; earlier edits have precedence.
     """
     context = plain.context
     if not requests:

@@ -43,16 +43,13 @@ class OutsidePart(NamedTuple):
         return f"{{{{REF:{self.name}}}}}" + (f" {self.line}" if self.line else "")
 
 
-def safe_name(words: str) -> str:
-    """Turn `words` into a valid reference name."""
-    return _NAME.sub("_", words).strip("_")[:80] or "artifact"
+def safe_name(text: str) -> str:
+    """Turn `text` into a valid reference name."""
+    return _NAME.sub("_", text).strip("_")[:80] or "artifact"
 
 
 def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
-    """The stretches that a payload takes out of `text`, in order.
-
-    Its ``parts``, or the whole under ``name``.
-    """
+    """The parts of `text` that a payload externalizes: ``parts``, or all of it under ``name``."""
     listed = params.get("parts")
     if not isinstance(listed, list):
         listed = [params]
@@ -72,7 +69,7 @@ def outside_parts(text: str, params: Mapping[str, Json]) -> list[OutsidePart]:
 
 
 def externalize(text: str, params: Mapping[str, Json]) -> str:
-    """Replace the stretches that the payload names by references."""
+    """Replace the parts that the payload names by references."""
     pieces: list[str] = []
     offset = 0
     for piece in outside_parts(text, params):
@@ -103,10 +100,7 @@ def expand_value(value: Json, contents: Mapping[str, str]) -> Json:
 
 
 def externalized_content(context: Context, edits: Iterable[Edit]) -> dict[str, str]:
-    """Everything that `edits` take out of `context`, by reference name.
-
-    Read from the originals, which never change.
-    """
+    """Everything that `edits` take out of `context`, by reference name, as originally recorded."""
     contents: dict[str, str] = {}
     for edit in edits:
         if edit.kind == EXTERNALIZE:

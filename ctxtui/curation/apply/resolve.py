@@ -1,7 +1,7 @@
 """Turns the requests of edits into the changes of an `Applied`.
 
 `apply.apply` collects the requests. `settle` completes the removals (`closure`), places insertions (`insertion`), and
-holds requests that would remove a pinned block or break signed thinking. As each of these may affect the others, it
+rejects requests that would remove a pinned block or break signed thinking. As each of these may affect the others, it
 repeats until nothing changes.
 """
 
@@ -57,12 +57,12 @@ def _is_thinking_header(context: Context, position: int) -> bool:
 def find_thinking_clash(
     context: Context, changed: Container[int], closure: Closure, inserts: Sequence[Insert]
 ) -> Gone | None:
-    """Find an edit that must be rejected because it breaks the latest thinking; None without one.
+    """Find an edit to reject because it breaks the latest thinking; None without one.
 
     An edit breaks thinking in two ways: it changes a block before remaining thinking, or it removes thinking before a
     remaining block. `changed` are the positions whose edits may be rejected.
     """
-    has_remaining = thinks = False
+    is_followed = has_thinking = False
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
         if message.role not in ASSISTANT:
@@ -70,37 +70,40 @@ def find_thinking_clash(
         for position in range(message.stop - 1, message.start - 1, -1):
             removal = closure.removed.get(position)
             is_thinking = context.items[position].block.kind in THINKING
-            if removal is not None and removal.cause in changed and (thinks or (has_remaining and is_thinking)):
+            if removal is not None and removal.cause in changed and (has_thinking or (is_followed and is_thinking)):
                 return Gone(removal.cause, LATEST)
-            if removal is None and thinks and position in changed:
+            if removal is None and has_thinking and position in changed:
                 return Gone(position, LATEST)
-            has_remaining, thinks = has_remaining or removal is None, thinks or (removal is None and is_thinking)
+            is_followed, has_thinking = (
+                is_followed or removal is None,
+                has_thinking or (removal is None and is_thinking),
+            )
     return None
 
 
 def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Gone | None:
-    """The start of the removed message whose removal would join an answer with thinking to an earlier answer.
+    """Start of the removed message between an answer with thinking and an earlier answer.
 
-    Only in the latest run of answers; None if no such message.
+    Without it the two would be joined. Only the latest run of answers is examined; None if there is no such message.
     """
-    thinks = False
+    has_thinking = False
     between: int | None = None
     for index in _last_run(context, closure, inserts):
         message = context.messages[index]
         if closure.is_removed(message):
-            between = message.start if message.role not in ASSISTANT and thinks else between
+            between = message.start if message.role not in ASSISTANT and has_thinking else between
             continue
         if between is not None:
             return Gone(between, JOINED)
         remaining = (p for p in range(message.start + 1, message.stop) if p not in closure.removed)
-        thinks = thinks or any(context.items[p].block.kind in THINKING for p in remaining)
+        has_thinking = has_thinking or any(context.items[p].block.kind in THINKING for p in remaining)
     return None
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The messages of the latest answers, with no user message between them.
+    """The indexes of the latest answers, the last one first, with no user message between them.
 
-    The last message first. Removed messages are included.
+    Removed messages among them are included.
     """
     messages = context.messages
     index = len(messages) - 1
@@ -128,9 +131,9 @@ Fate = Mapping[int, tuple[Block | None, Edit]]
 def make_changes(
     context: Context, fate: Fate, closure: Closure, inserts: Sequence[Insert]
 ) -> tuple[dict[int, BlockChange], tuple[Edit, ...]]:
-    """The changes that are requested and their consequences, and all repairs.
+    """The requested changes with their consequences, and all repairs.
 
-    Repairs: removals in prompt order, then insertions.
+    Repairs that remove come first, in prompt order, then those that insert.
     """
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
@@ -173,7 +176,7 @@ def _make_repair(kind: str, context: Context, positions: list[int], cause: objec
 
 
 FORCED = "tool_choice names this tool"
-LAST_TOOL = "calls are in the context: one tool must stay defined"
+LAST_TOOL = "calls are in the context: one tool must cancel_move defined"
 
 
 class RequestedFates(Struct, kw_only=True):
@@ -196,29 +199,32 @@ class RequestedFates(Struct, kw_only=True):
         """Request that `block` is sent at `position` (None: nothing)."""
         self.fate[position] = block, edit
 
-    def stay(self, position: int, block: Block) -> None:
+    def cancel_move(self, position: int, block: Block) -> None:
         """Cancel an earlier edit that moves the `block` at `position` elsewhere."""
         _, before = self.fate.get(position, (None, None))
         if before is not None and before.spec.moves:
-            move = next((wish for wish in self.new if wish.edit.id == before.id and wish.block == block), None)
-            self.new = [wish for wish in self.new if wish is not move]
+            move = next(
+                (insertion for insertion in self.new if insertion.edit.id == before.id and insertion.block == block),
+                None,
+            )
+            self.new = [insertion for insertion in self.new if insertion is not move]
             del self.fate[position]
 
-    def hold(self, position: int, why: str) -> None:
-        """Cancel the request for `position`; an edit that inserts a replacement is rejected as a whole."""
+    def reject(self, position: int, why: str) -> None:
+        """Cancel the request for `position`; an edit that also inserts is rejected as a whole."""
         _, edit = self.fate.pop(position)
         self.rejected.append(RejectedEdit(edit, position, why))
         if edit.spec.adds and edit.spec.takes_away:
-            self.forget(edit)
+            self.cancel(edit)
 
-    def forget(self, edit: Edit) -> None:
+    def cancel(self, edit: Edit) -> None:
         """Cancel every request of `edit`."""
         self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
-        self.new = [wish for wish in self.new if wish.edit.id != edit.id]
+        self.new = [insertion for insertion in self.new if insertion.edit.id != edit.id]
 
 
 def keep_tools(context: Context, requests: RequestedFates) -> None:
-    """Hold the removal of a tool that the request forces.
+    """Reject the removal of a tool that the request forces.
 
     If all tools would be removed from a context with calls and results, the removal of the last one is rejected.
     """
@@ -229,9 +235,9 @@ def keep_tools(context: Context, requests: RequestedFates) -> None:
     forced = _forced_tool(context.params.get("tool_choice"))
     for position in removed_tools:
         if forced and context.reading(position).name == forced:
-            requests.hold(position, FORCED)
+            requests.reject(position, FORCED)
     if context.partners and all(p in requests.fate and requests.fate[p][0] is None for p in tools):
-        requests.hold(tools[-1], LAST_TOOL)
+        requests.reject(tools[-1], LAST_TOOL)
 
 
 def _forced_tool(choice: Json) -> str:
@@ -246,7 +252,7 @@ OPENING = "(Earlier messages were removed.)"
 """Inserted at the start if the assistant would come first, which the provider refuses."""
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
-"""Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
+"""Inserted between two answers that would be joined although the later one's thinking must cancel_move unchanged."""
 UNSETTLED = "there is no valid position for it"
 _MAX_ROUNDS = 4
 """Maximum rounds of closing and placing; they nearly always agree after two."""
@@ -263,14 +269,14 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
         closed = _close_and_place(context, requests, rules)
         clash = closed.unsettled or _find_pin_clash(requests, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
-            # A repair removes what cannot stay unchanged.
+            # A repair removes what cannot cancel_move unchanged.
             requested = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
             clash = find_thinking_clash(context, requested, closed.closure, closed.inserts)
         if clash is None:
             return _build_applied(context, requests, closed, rules, pinned)
         if clash.cause in requests.fate and clash is not closed.unsettled:
-            requests.hold(clash.cause, clash.why)
-        elif not _hold_new(requests, closed.inserts, clash):
+            requests.reject(clash.cause, clash.why)
+        elif not _reject_insertion(requests, closed.inserts, clash):
             return Applied(
                 context,
                 rejected=_reject_all(requests, clash.why),
@@ -283,7 +289,11 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
 def _cancel_covered_summaries(requests: RequestedFates) -> None:
     """Cancel a summary whose blocks all went into a later edit (a summary of summaries)."""
     edit_ids = {edit.id for _, edit in requests.fate.values()}
-    requests.new = [wish for wish in requests.new if not wish.edit.spec.replaces_blocks or wish.edit.id in edit_ids]
+    requests.new = [
+        insertion
+        for insertion in requests.new
+        if not insertion.edit.spec.replaces_blocks or insertion.edit.id in edit_ids
+    ]
 
 
 class _Closed(NamedTuple):
@@ -306,9 +316,9 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
     end of the request.
     """
     removed = sorted(position for position, (block, _) in requests.fate.items() if block is None)
-    spoken: frozenset[int] = frozenset()
+    user_inserts: frozenset[int] = frozenset()
     for _ in range(_MAX_ROUNDS):
-        closure = Closure(context, rules, spoken)
+        closure = Closure(context, rules, user_inserts)
         closure.remove(removed)
         inserts = _place_insertions(context, requests.new, closure, rules)
         broken = binding_break(context, requests.fate, closure, inserts) if rules.binds_thinking else None
@@ -317,10 +327,10 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
             closure.remove(later, Gone(broken, BOUND))
             inserts = _place_insertions(context, requests.new, closure, rules)
         now = frozenset(insert.position for insert in inserts if _ends_with_user(insert))
-        if now == spoken or not closure.depends_on_spoken:
+        if now == user_inserts or not closure.depends_on_inserts:
             return _Closed(closure, inserts, broken)
-        spoken = now
-    return _Closed(closure, inserts, broken, Gone(max(spoken, default=-1), UNSETTLED))
+        user_inserts = now
+    return _Closed(closure, inserts, broken, Gone(max(user_inserts, default=-1), UNSETTLED))
 
 
 def _begins_with_user(insert: Insert) -> bool:
@@ -333,13 +343,13 @@ def _ends_with_user(insert: Insert) -> bool:
     return insert.items[0].block.kind == HEADER and insert.items[-1].place.role == "user"
 
 
-def _hold_new(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
-    """Hold the edit of the insertion that causes a clash; returns whether there is one."""
+def _reject_insertion(requests: RequestedFates, inserts: list[Insert], clash: Gone) -> bool:
+    """Reject the edit of the insertion that causes a clash; returns whether there is one."""
     culprit = next((i.edit for i in inserts if i.position == clash.cause and i.edit.author != REPAIR), None)
     if culprit is None:
         return False
     requests.rejected.append(RejectedEdit(culprit, -1, clash.why))
-    requests.forget(culprit)
+    requests.cancel(culprit)
     return True
 
 
@@ -397,12 +407,14 @@ def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozense
             clashes.append(Gone(removal.cause, f"a pinned block would go with it: {removal.why}"))
     for clash in clashes[:-1]:
         if clash.cause in requests.fate and clash.cause != clashes[-1].cause:
-            requests.hold(clash.cause, clash.why)
+            requests.reject(clash.cause, clash.why)
     return clashes[-1] if clashes else None
 
 
 def _reject_all(requests: RequestedFates, why: str) -> tuple[RejectedEdit, ...]:
-    edits = {edit.id: edit for _, edit in requests.fate.values()} | {wish.edit.id: wish.edit for wish in requests.new}
+    edits = {edit.id: edit for _, edit in requests.fate.values()} | {
+        insertion.edit.id: insertion.edit for insertion in requests.new
+    }
     return (*requests.rejected, *(RejectedEdit(edit, -1, why) for edit in edits.values()))
 
 

@@ -27,7 +27,7 @@ MAX_LINE_SHIFT_CHARS: Final = 80
 
 
 def cut(text: str, head: int, tail: int) -> str:
-    """Keep the first `head` and last `tail` characters of `text`, with a line between them that describes the cut.
+    """Keep the first `head` and last `tail` characters of `text`, with a line about the cut between.
 
     A part is shortened to whole lines if a line ends within `MAX_LINE_SHIFT_CHARS` of the cut. Unchanged if the result
     would not be shorter.
@@ -129,10 +129,8 @@ def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
     return smaller
 
 
-def _shorten(words: str, limit: int) -> str:
-    if limit <= 1:
-        return ""
-    return words[: limit - 1].rstrip() + "…"
+def _shorten(text: str, limit: int) -> str:
+    return text[: limit - 1].rstrip() + "…" if limit > 1 else ""
 
 
 def _strip_schema(schema: Json, are_property_names: bool) -> Json:
@@ -169,13 +167,10 @@ ALL_BUT_TEXT: Final = "all but text"
 """Value of ``what`` in a ``strip`` edit: parts of a result that may hold text alone."""
 
 REFUSED_CHARACTERS: Final = "refused characters"
-"""Value of ``what`` in a ``strip`` edit: refused characters in any string are replaced.
-
-Thinking is removed.
-"""
+"""Value of ``what`` in a ``strip`` edit: refused characters in any string are replaced; thinking is removed."""
 
 TOOL_REFERENCES: Final = "tool references"
-"""Value of ``what`` in a ``strip`` edit: references to the missing tool `name`."""
+"""Value of ``what`` in a ``strip`` edit: references to the missing tool ``name``."""
 
 
 def rewrite(block: Block, edit: Edit) -> Block | None:
@@ -290,7 +285,7 @@ def _without_references(block: Block, name: Json) -> Block | None:
 
 
 def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
-    """The member of a result that holds its parts, the result, and the parts (None: it has none)."""
+    """The member of a result with its parts, the result, and the parts (None: it has none)."""
     value = block.value()
     key = "output" if isinstance(value, dict) and "output" in value else "content"
     content = value.get(key) if isinstance(value, dict) else None
@@ -298,8 +293,10 @@ def _parts(block: Block) -> tuple[str, dict[str, Json], list[Json] | None]:
 
 
 def _replace_parts(block: Block, parts: list[Json], kinds: Collection[str]) -> Block:
-    """Replace the images or documents (`kinds`) at `parts` of a result by a line, so that other parts keep their
-    index."""
+    """Replace the images or documents (`kinds`) at the indexes `parts` of a result by a line.
+
+    Other parts thus keep their index.
+    """
     key, value, content = _parts(block)
     line = "[image removed]" if kinds is IMAGES else "[document removed]"
     note = {"type": "input_text" if key == "output" else "text", "text": line}

@@ -86,12 +86,12 @@ def find_shared_part(texts: Sequence[str], others: Sequence[str]) -> SharedPart 
     first, *more = texts
     against = more or others
     heads = {head for other_text in against if len(head := _common_head(first, other_text)) >= MIN_HEAD_CHARS}
-    return _best_static(heads, texts, others) or _best_static(
+    return _best_part(heads, texts, others) or _best_part(
         {_longest_common_run(first, other_text) for other_text in against}, texts, others
     )
 
 
-def _best_static(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> SharedPart | None:
+def _best_part(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]) -> SharedPart | None:
     fit = [
         part for part in parts if len(part) >= MIN_PART_CHARS and all(part in text and part != text for text in texts)
     ]

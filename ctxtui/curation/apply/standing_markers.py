@@ -31,8 +31,8 @@ def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[
     """The remaining breakpoints of a request under edits, with their lifetimes, in prompt order.
 
     `had` are the breakpoints of the raw request. Those that an edit removes are left out; those that an edit sets are
-    not added: the caller merges them from `Applied.marks`. A breakpoint on an unchanged
-    block stays even if our rules would not allow it: the client set it.
+    not added: the caller merges them from `Applied.marks`. A breakpoint on an unchanged block stays even if our rules
+    would not allow it: the client set it.
     """
     markers: dict[Position, Life] = {}
     for position in sorted(had):

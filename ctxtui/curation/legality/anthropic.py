@@ -28,7 +28,7 @@ from ctxtui.curation.legality.violation import (
     check_roles,
 )
 
-_ELSEWHERE: Final = frozenset({"tool_result", "mcp_tool_result"})
+_CLIENT_RESULTS: Final = frozenset({"tool_result", "mcp_tool_result"})
 """Results whose calls are not the provider's own tools."""
 
 
@@ -88,7 +88,7 @@ def _check_server_calls(run: RoleRun, next_run: RoleRun) -> Iterator[Violation]:
         kind = str(part.get("type"))
         if kind == "server_tool_use":
             open_[str(part.get("id"))] = path
-        elif kind.endswith("_tool_result") and kind not in _ELSEWHERE:
+        elif kind.endswith("_tool_result") and kind not in _CLIENT_RESULTS:
             id_ = str(part.get("tool_use_id"))
             if open_.pop(id_, None) is None:
                 yield Violation(path, f"no call {id_!r} before it in its message", PAIR)
@@ -232,7 +232,7 @@ def _check_systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[V
 
     They must follow the user or the result of a server tool, and precede the assistant or be last.
     """
-    paths = {id(run): path for run, path in zip(runs, _misplaced_system_paths(body, runs), strict=False)}
+    paths = {id(run): path for run, path in zip(runs, _run_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
         if run.role != "system":
             continue
@@ -249,7 +249,7 @@ def _ends_with_server_result(run: RoleRun) -> bool:
     return run.role == "assistant" and last.endswith("_tool_result")
 
 
-def _misplaced_system_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
+def _run_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
     """The JSON path of the first message of each run."""
     role: Json = None
     for n, message in enumerate(as_list(body.get("messages"))):

@@ -1,7 +1,4 @@
-"""Checks a request body against the rules of Google's generateContent.
-
-Source: facts §12, and the API's own answers.
-"""
+"""Checks a request body against the rules of Google's generateContent, as its answers show them."""
 
 from __future__ import annotations
 
@@ -48,7 +45,7 @@ class _Turn(NamedTuple):
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Everything in a `body` that would be answered with an error 400."""
+    """Find what error 400 would reject in `body`; `tools` checks the declared functions."""
     contents = body.get("contents")
     contents = [contents] if isinstance(contents, dict) else as_list(contents)
     if not contents:
@@ -70,11 +67,11 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
         if not turns or turns[-1].role != side:
             turns.append(_Turn(path, side, []))
         for m, part in enumerate(parts):
-            spot = f"{path}.parts[{m}]"
+            part_path = f"{path}.parts[{m}]"
             if not isinstance(part, dict) or part.keys() <= _NO_DATA:
-                yield Violation(spot, "a part must have data", EMPTY)
+                yield Violation(part_path, "a part must have data", EMPTY)
             else:
-                turns[-1].parts.append(_read_part(part, spot))
+                turns[-1].parts.append(_read_part(part, part_path))
     yield from _check_pairs(turns)
     yield from _check_signatures(turns)
 
@@ -86,7 +83,7 @@ def _read_part(value: dict[str, Json], path: str) -> _Part:
 
 
 def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
-    """Calls are answered in the next turn, each once; they follow the user's side."""
+    """Check that each call follows the user's side and is answered once in the next turn."""
     for n, turn in enumerate(turns):
         before = turns[n - 1] if n else None
         after = turns[n + 1] if n + 1 < len(turns) else None
@@ -144,7 +141,7 @@ def _check_signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 
 def tools(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the names of declared functions, and the choice among them."""
+    """Check the names of declared functions."""
     names: set[Json] = set()
     offered = body.get("tools")
     for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):

@@ -1,7 +1,4 @@
-"""Checks images and PDFs.
-
-Number, size, and whether the bytes match the media type (facts §1, §4).
-"""
+"""Checks images and PDFs: number, size, and bytes against the media type (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
 
 PDF: Final = "application/pdf"
 PDF_HEAD: Final = b"%PDF-"
-"""Occurs within the first 1,024 bytes of a PDF."""
+"""Bytes that occur within the first 1,024 bytes of a PDF."""
 NO_BASE64: Final = "the document is not base64"
 _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
@@ -118,11 +115,11 @@ def openai(body: dict[str, Json]) -> Iterator[Violation]:
                 continue
             for inner in ("content", "output"):
                 for m, part in enumerate(as_list(message.get(inner))):
-                    if _is_hollow(part):
+                    if _is_broken_data_url(part):
                         yield Violation(f"$.{key}[{n}].{inner}[{m}]", "the image is empty or no base64", IMAGES)
 
 
-def _is_hollow(part: Json) -> bool:
+def _is_broken_data_url(part: Json) -> bool:
     url = part.get("image_url") if isinstance(part, dict) else None
     url = url.get("url") if isinstance(url, dict) else url
     if not isinstance(url, str) or not url.startswith("data:"):

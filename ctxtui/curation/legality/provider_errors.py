@@ -17,6 +17,7 @@ from ctxtui.curation.legality.violation import PlacedViolation, Violation
 
 BOUND: Final = "bound thinking"
 TOO_LONG: Final = "too long"
+"""Rules that only the provider can check."""
 
 _ERROR_PATTERNS: Final = (
     (r"tool_use.{0,3} ids were found without|unexpected .tool_use_id|tool_call_ids? did not have", violation.PAIR),
@@ -41,11 +42,8 @@ _ERROR_PATTERNS: Final = (
     (r"tool names must be unique|tools[.\[]\d.{0,40}name", violation.TOOL),
     (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.CHARACTERS),
 )  # fmt: skip
-"""Expressions that occur in error texts, with the violated rule.
-
-The first match counts.
-"""
-_SPOT: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
+"""Expressions that occur in error texts, with the violated rule; the first match counts."""
+_PLACE: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
 """The path of a message, and of a part of it, in an error text."""
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
 """An id of a call or an item in an error text."""
@@ -86,7 +84,7 @@ def refusal(session: Session, thread: str = MAIN) -> str:
 
 
 def _path_in(text: str) -> str:
-    match = _SPOT.search(text)
+    match = _PLACE.search(text)
     return f"$.{match[0]}" if match is not None else "$"
 
 
@@ -99,7 +97,7 @@ def _position_in(context: Context, text: str) -> int:
                 return position
             if item.block.kind in THINKING and any(quoted_id in item.block.body for quoted_id in quoted):
                 return position
-    match = _SPOT.search(text)
+    match = _PLACE.search(text)
     if match is None or int(match[1]) >= len(context.messages):
         return -1
     message = context.messages[int(match[1])]

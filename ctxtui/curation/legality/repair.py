@@ -82,10 +82,7 @@ def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> 
         }
     violations = [v for v in check(dialect, value, limits=limits) if not v.message.startswith("at least one")]
     places = _positions_by_section(applied, remaining_items)
-    return [
-        PlacedViolation(applied_item, _position_of_path(applied_item.path, places, applied.context))
-        for applied_item in violations
-    ]
+    return [PlacedViolation(v, _position_of_path(v.path, places, applied.context)) for v in violations]
 
 
 def _with_markers(plain: Request, applied: Applied, positions: Sequence[Position]) -> Request:
@@ -123,7 +120,7 @@ def _position_of_path(path: str, places: dict[str, list[list[int]]], context: Co
     groups = places[match[1] if match[1] in places else "messages"]
     index = int(match[2])
     if declared := _DECLARATION.match(path):
-        # All tools left in one object; Google's own stand beside the declarations.
+        # All declarations were encoded in one object; Google's own tools are separate ones.
         groups = [group for group in groups if is_declaration(context.items[group[0]].block.value())]
         index = int(declared[1])
     if index >= len(groups):
@@ -151,7 +148,7 @@ _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
 class Repair(NamedTuple):
     """The `edits` that repair a context.
 
-    `faults` are the violations that they repair, `left` those that remain.
+    `faults` are the violations found before them, `left` those that remain.
     """
 
     edits: tuple[Edit, ...]
@@ -167,7 +164,7 @@ def repair(
     limits: RequestLimits = UNKNOWN_LIMITS,
     reported: Sequence[PlacedViolation] = (),
 ) -> Repair:
-    """Repair what the provider would refuse in `context` under `log`, and the faults that it `reported`."""
+    """Repair what the provider would refuse in `context` under `log`, and `reported` faults."""
     edits: list[Edit] = []
     first: list[PlacedViolation] = list(reported)
     faults = find_faults(apply(context, log, rules), limits=limits)
@@ -183,29 +180,26 @@ def repair(
         remaining = find_faults(applied, limits=limits)
         first += remaining if number == 0 else []
         edit_ids = {edit.id for edit in edits}
-        mends = [edit for fault in remaining for edit in _repair_fault(applied, fault)]
-        more = {edit.id: edit for edit in _without_conflicts(mends) if edit.id not in edit_ids}
+        repairs = [edit for fault in remaining for edit in _repair_fault(applied, fault)]
+        more = {edit.id: edit for edit in _without_conflicts(repairs) if edit.id not in edit_ids}
         if not more:
             return Repair(tuple(edits), tuple(first), tuple(remaining))
         edits += more.values()
     return Repair(tuple(edits), tuple(first), tuple(find_faults(apply(context, [*log, *edits], rules), limits=limits)))
 
 
-def _without_conflicts(mends: Sequence[Edit]) -> Iterator[Edit]:
-    """Leave out changes of a block that another repair removes.
-
-    The later edit would bring it back.
-    """
-    removed_targets = {target for edit in mends if edit.kind == DROP for target in edit.targets}
-    for edit in mends:
+def _without_conflicts(repairs: Sequence[Edit]) -> Iterator[Edit]:
+    """Leave out changes of a block that another repair removes: they would bring it back."""
+    removed_targets = {target for edit in repairs if edit.kind == DROP for target in edit.targets}
+    for edit in repairs:
         if edit.kind not in (REPLACE, STRIP) or not removed_targets.intersection(edit.targets):
             yield edit
 
 
 def _repair_fault(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    mend = _REPAIRS.get(violation.violation.rule)
-    if mend is not None:
-        yield from mend(applied, violation)
+    make_repairs = _REPAIRS.get(violation.violation.rule)
+    if make_repairs is not None:
+        yield from make_repairs(applied, violation)
 
 
 def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
@@ -215,7 +209,8 @@ def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: 
 def _repair_pairs(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     """Remove calls and answers without counterpart.
 
-    Move text between a call and its answer after the answer.
+    If there are none, text between a call and its answer is moved after the answer, and the call or answer at the
+    violation is removed.
     """
     context, position = applied.context, violation.position
     lone = [p for p in range(len(context)) if _is_half(context, p) and p not in context.partners]
@@ -260,11 +255,11 @@ def _move_texts_between(context: Context, applied: Applied, call: int, answer: i
 
 def _move_texts_after(context: Context, applied: Applied, texts: Sequence[int], after: int) -> Iterator[Edit]:
     texts = [p for p in texts if p not in applied.changes]
-    words = "\n".join(context.reading(p).text for p in texts).strip()
+    note = "\n".join(context.reading(p).text for p in texts).strip()
     if texts:
         yield _make_edit(context, DROP, texts)
-    if words:
-        yield _make_edit(context, NOTE, [after], text=clean(words), where="after")
+    if note:
+        yield _make_edit(context, NOTE, [after], text=clean(note), where="after")
 
 
 def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
@@ -287,8 +282,8 @@ def _repair_result_order(applied: Applied, violation: PlacedViolation) -> Iterat
 def _repair_first_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
     context = applied.context
     if context.messages:
-        words = "(The conversation continues from here.)"
-        yield _make_edit(context, NOTE, [context.messages[0].start], text=words, where="before")
+        opening = "(The conversation continues from here.)"
+        yield _make_edit(context, NOTE, [context.messages[0].start], text=opening, where="before")
 
 
 def _repair_last_message(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
@@ -306,10 +301,7 @@ def _strip_thinking_block(applied: Applied, violation: PlacedViolation) -> Itera
 
 
 def _repair_markers(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid breakpoint.
-
-    Of too many, those that are neither first nor among the last.
-    """
+    """Remove the invalid breakpoint; of too many, keep the first and the last ones."""
     context, position = applied.context, violation.position
     markers = [p for p in sorted(context.markers) if p not in applied.marks]
     wrong = [position] if position in context.markers else markers[1 : len(markers) - (MAX_MARKERS - 1)]

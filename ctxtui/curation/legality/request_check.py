@@ -100,7 +100,7 @@ def _lifetime_of(value: Json) -> str:
 
 
 def _without_tool_choice(request: Request, applied: Applied, *, own: bool) -> Request:
-    """Remove the choice among tools from a request without tools, which the provider would refuse.
+    """Remove the tool choice from a request without tools, which the provider would refuse.
 
     In a body with its `own` skeleton the choice stays unless an edit removed the tools: a client may provide tools
     outside of the member `tools` (Codex's ``additional_tools``).

@@ -83,7 +83,10 @@ def _check_choice(
 
 
 def _check_references(body: dict[str, Json], names: set[str]) -> Iterator[Violation]:
-    """Find references to missing tools. If no tools are recorded, tools with a successful call count as present."""
+    """Find references to missing tools.
+
+    If no tools are recorded, those with a call that did not fail count as present.
+    """
     parts = [
         (f"$.messages[{n}].content[{m}]", part)
         for n, message in enumerate(as_list(body.get("messages")))

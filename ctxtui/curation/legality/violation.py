@@ -57,7 +57,7 @@ def as_list(value: Json) -> list[Json]:
 
 
 def check_roles(body: dict[str, Json], key: str, valid_roles: frozenset[str]) -> Iterator[Violation]:
-    """Check that there are messages under `key`, and that each is an object with a role in `valid_roles`."""
+    """Check that `key` holds messages, and that each is an object with a role in `valid_roles`."""
     messages = as_list(body.get(key))
     if not messages:
         yield Violation(f"$.{key}", "at least one message is required")

@@ -71,9 +71,9 @@ def summarize_runs(
         size += sum(
             count_text(policy_context, str(summary_edit.params.get("text") or "")) for summary_edit in earlier_summaries
         )
-        words = text or cached_summary(policy_context, run, stretch_name, length_for(size, length))
-        if words and size > count_text(policy_context, words):
-            yield make_edit(policy_context, author, SUMMARIZE, run, {"text": words})
+        summary = text or cached_summary(policy_context, run, stretch_name, length_for(size, length))
+        if summary and size > count_text(policy_context, summary):
+            yield make_edit(policy_context, author, SUMMARIZE, run, {"text": summary})
 
 
 def _runs_with_summaries(policy_context: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
@@ -124,9 +124,9 @@ def cached_summary(policy_context: PolicyContext, run: Sequence[int], what: str,
     return text
 
 
-def count_text(policy_context: PolicyContext, words: str) -> int:
+def count_text(policy_context: PolicyContext, text: str) -> int:
     """Tokens of new text."""
-    return policy_context.count(block.text(words))
+    return policy_context.count(block.text(text))
 
 
 def format_range(name: str, first: int, last: int) -> str:

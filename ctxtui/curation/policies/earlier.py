@@ -1,4 +1,4 @@
-"""Results that a policy context keeps for the next one, which has a few more blocks or edits.
+"""Results that a policy context keeps for the next one, with a few more blocks or edits.
 
 Policies run for each request of a growing conversation. `Earlier` holds what was computed before, so that only new
 blocks are examined.
@@ -34,7 +34,7 @@ class AwaitedTargets:
         return merged
 
     def has_appeared(self, context: Context, length: int) -> bool:
-        """Whether one of them, or another block with its id, is after the first `length` blocks of `context`."""
+        """Whether one of them, or a block with its id, follows the first `length` blocks of `context`."""
         if not self._digests:
             return False
         return any(

@@ -337,7 +337,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def rounds(self) -> list[Stretch]:
-        """The rounds: an answer and the results that belong to it, up to the next answer or user message."""
+        """The rounds: an answer with its results, up to the next answer or user message."""
         return self.outline("rounds", self._rounds)
 
     def _rounds(self, length: int, rounds: list[Stretch] | None) -> list[Stretch]:
@@ -389,10 +389,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def lead_count(self) -> int:
-        """Number of messages before the conversation.
-
-        A system prompt (OpenAI Chat), then memory of a host.
-        """
+        """Number of messages before the conversation: system prompt (OpenAI Chat), host memory."""
         messages = self.context.messages
         return next((n for n, message in enumerate(messages) if not self._is_front(message)), len(messages))
 

@@ -22,10 +22,10 @@ class Profile(Struct, frozen=True):
 
 
 def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") -> Profile:
-    """Parse a profile file: ``name``, ``armed`` (false), and one ``[[policy]]`` table each with ``use`` and its
-    settings.
+    """Parse a profile file: ``name``, ``armed`` (default: false), and ``[[policy]]`` tables.
 
-    `policies` are the available policies. Raises `BadConfig` with the place, `NotFound`.
+    Each table names its policy by ``use``; other members are its settings. `policies` are the available policies.
+    Raises `BadConfig` with the place, `NotFound`.
     """
     try:
         data = tomllib.loads(text)
@@ -51,8 +51,10 @@ def _parse_step(table: Json, place: str, policies: Mapping[str, Policy]) -> Step
 def make_step(
     name: str, policies: Mapping[str, Policy], settings: Mapping[str, Json] | None = None, place: str = ""
 ) -> Step:
-    """Make a step of one of the known `policies`. Raises `NotFound` for an unknown name, `BadConfig` for a wrong
-    setting."""
+    """Make a step of one of the known `policies`.
+
+    Raises `NotFound` for an unknown name, `BadConfig` for a wrong setting.
+    """
     policy = policies.get(name)
     if policy is None:
         similar_names = get_close_matches(name, policies, 1)

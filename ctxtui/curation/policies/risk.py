@@ -89,7 +89,7 @@ def _drops_tools(context: Context, edit: Edit) -> bool:
 
 
 def drops_only_tools(context: Context, edits: Sequence[Edit]) -> bool:
-    """Whether tool definitions are dropped, and no other text is lost that the model may need again."""
+    """Whether tool definitions are dropped, and no other text that the model may need again."""
     return any(_drops_tools(context, edit) for edit in edits) and not loses_text(context, edits)
 
 

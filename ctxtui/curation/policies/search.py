@@ -1,9 +1,9 @@
-"""Searches for edits that help a context.
+"""Searches for edits that free tokens: those of each policy at its defaults, and of pairs.
 
-Each policy at its defaults, and pairs of policies. Advice and the policy ``budget`` call `search`. Each policy is run
-once. The effect of a pair is estimated from the single effects, block by block. Then the most promising pairs are run
-until the work limit is used up; on a context of a few hundred blocks that covers every pair that could be best. Work is
-counted in blocks, not in time, so that the same context always gives the same result.
+Advice and the policy ``budget`` call `search`. Each policy is run once. The effect of a pair is estimated from the
+single effects, block by block. Then the most promising pairs are run until the work limit is used up; on a context of a
+few hundred blocks that covers every pair that could be best. Work is counted in blocks, not in time, so that the same
+context always gives the same result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
     - `edits`: its edits, with the greatest `risk` of them.
     - `freed`: tokens that they free.
     - `saved`: tokens saved at each changed position.
-    - `put_in`: tokens of inserted blocks.
+    - `inserted`: tokens of inserted blocks.
     - `applied`: the context under them; None: not kept.
     """
 
@@ -45,7 +45,7 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
     freed: int
     risk: Risk
     saved: Mapping[int, int]
-    put_in: int
+    inserted: int
     applied: Applied | None = None
 
     @property
@@ -72,8 +72,8 @@ def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int 
 def _search(cached_context: PolicyContext, policies: Iterable[Policy], work: int) -> Iterator[Remedy]:
     single_remedies: list[Remedy] = []
     best: dict[Risk, int] = {}
-    proposals = filter(None, (propose_step(cached_context, policy) for policy in policies))
-    for remedy in filter(None, (single_remedy(cached_context, wish) for wish in proposals)):
+    proposals = filter(None, (LazyProposal(cached_context, policy).get() for policy in policies))
+    for remedy in filter(None, (single_remedy(cached_context, proposal) for proposal in proposals)):
         best[remedy.risk] = max(best.get(remedy.risk, 0), remedy.freed)
         single_remedies.append(remedy)
         yield remedy
@@ -150,19 +150,14 @@ class ProposedStep(NamedTuple):
     risk: Risk
 
 
-def propose_step(policy_context: PolicyContext, policy: Policy) -> ProposedStep | None:
-    """The proposal of `policy` at its defaults; None if it is empty."""
-    return LazyProposal(policy_context, policy).get()
-
-
 class LazyProposal:
     """Runs a policy edit by edit, only until one of the edits is unfit."""
 
     def __init__(self, policy_context: PolicyContext, policy: Policy) -> None:
         self._step = Step(policy)
         self._context = policy_context.context
-        self._coming = iter_proposals(self._step, policy_context)
-        self._heard: list[tuple[Edit, Risk]] = []
+        self._remaining = iter_proposals(self._step, policy_context)
+        self._received: list[tuple[Edit, Risk]] = []
         self._failed = False
 
     def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
@@ -170,20 +165,21 @@ class LazyProposal:
 
         None if it is empty, or an edit of it is `unfit`.
         """
-        if self._failed or any(unfit(*news) for news in self._heard):
+        if self._failed or any(unfit(*news) for news in self._received):
             return None
         try:
-            for edit in self._coming:
-                self._heard.append((edit, risk_of_one(self._context, edit)))
-                if unfit(*self._heard[-1]):
+            for edit in self._remaining:
+                self._received.append((edit, risk_of_one(self._context, edit)))
+                if unfit(*self._received[-1]):
                     return None
         except CtxtuiError:
             # A failing third-party policy is skipped; the list of policies shows the error.
             self._failed = True
             return None
-        if not self._heard:
+        if not self._received:
             return None
-        return ProposedStep(self._step, tuple(edit for edit, _ in self._heard), max(risk for _, risk in self._heard))
+        edits, risks = zip(*self._received, strict=True)
+        return ProposedStep(self._step, edits, max(risks))
 
 
 def single_remedy(policy_context: PolicyContext, proposal: ProposedStep) -> Remedy | None:
@@ -207,15 +203,15 @@ def _make_remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: 
         saved_tokens = policy_context.size(position) - after.size(position)
         if saved_tokens:
             saved[position] = saved_tokens
-    put_in = _inserted_tokens(after) - _inserted_tokens(policy_context)
+    inserted = _inserted_tokens(after) - _inserted_tokens(policy_context)
     risk = risk_of(policy_context.context, edits)
     return Remedy(
         steps=steps,
         edits=tuple(edits),
-        freed=sum(saved.values()) - put_in,
+        freed=sum(saved.values()) - inserted,
         risk=risk,
         saved=saved,
-        put_in=put_in,
+        inserted=inserted,
         applied=after.applied,
     )
 
@@ -231,9 +227,9 @@ def _estimate_pair(first: Remedy, second: Remedy) -> int:
     """
     both = second.saved.keys() & first.saved.keys()
     more = second.freed - sum(second.saved[position] for position in both)
-    if both and second.put_in:
+    if both and second.inserted:
         # A summary of less text is shorter.
-        removed_by_second = second.freed + second.put_in
+        removed_by_second = second.freed + second.inserted
         overlap = sum(min(first.saved[position], second.saved[position]) for position in both)
         more = round((removed_by_second - overlap) * (second.freed / removed_by_second)) if removed_by_second > 0 else 0
     return first.freed + max(0, more)

@@ -1,4 +1,4 @@
-"""Parses settings as a user writes them: ``n=9 keep_first=1 exclude=Read,Bash rename=old:new``."""
+"""Parses settings as a user writes them: ``n=9 exclude=Read,Bash rename=old:new``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ctxtui.curation.policies.policy import Policy
 def parse_value(text: str, default: Json) -> Json:
     """Parse `text` as a setting with that `default`.
 
-    JSON, a list with commas, pairs ``a:b`` with commas, or plain text.
+    The text is JSON, a list with commas, pairs ``a:b`` with commas, or plain text.
     """
     if isinstance(default, str):
         return text

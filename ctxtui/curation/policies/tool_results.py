@@ -16,17 +16,12 @@ PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri",
 """Members of a call's input that may hold the path of a file; the first present one counts."""
 
 
-def results(policy_context: PolicyContext) -> list[int]:
-    """The positions with the text of tool results, in order."""
-    return policy_context.results
-
-
 def longer_than(policy_context: PolicyContext, limit: float) -> list[int]:
     """The positions of results with more than `limit` characters."""
 
     def work(length: int, long_results: list[int] | None) -> list[int]:
         long_results = [] if long_results is None else long_results
-        positions = results(policy_context)
+        positions = policy_context.results
         more = (
             p
             for p in positions[bisect_left(positions, length) :]

@@ -1,1 +1,1 @@
-"""Prices staged edits over the next requests, and finds later blocks that quote removed text."""
+"""Prices staged edits over the next requests, and finds quotes of removed text."""

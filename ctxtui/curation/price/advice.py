@@ -40,7 +40,7 @@ def best_moment(tag: PriceTag) -> ApplyMoment | None:
 
 
 def savings_over(tag: PriceTag, horizon: int) -> float | None:
-    """USD that the next `horizon` calls save (negative: cost more) if the edits are applied at the best moment.
+    """USD that the next `horizon` calls save (negative: cost) if applied at the best moment.
 
     None without a known price.
     """
@@ -172,7 +172,11 @@ def rank(every: Iterable[Advice], limit: int = MAX_ADVICE) -> list[Advice]:
 
 
 def _makes_redundant(advice: Advice, piece: Advice) -> bool:
-    """Whether `advice` saves nearly as much as `piece` at less risk, as a part of it, or in much the same way."""
+    """Whether `piece` gains too little over `advice`.
+
+    It must save clearly more than advice of less risk or with some of its policies only, and not about as much as other
+    advice.
+    """
     if advice.risk < piece.risk or set(advice.names) <= set(piece.names):
         return piece.worth < MIN_GAIN_FACTOR * advice.worth
     return abs(piece.worth - advice.worth) < SAME_SAVINGS_SHARE * advice.worth

@@ -1,4 +1,4 @@
-"""Finds later blocks that quote text which an edit removes (design §10).
+"""Finds later blocks that quote text which an edit removes.
 
 Such blocks depend on the removed text: the model may need it again. A *literal* is a path, an id, a number or an error
 line of six or more characters. A block depends on another if it contains one of its literals that occurred nowhere else
@@ -148,7 +148,7 @@ class Literals:
 
 
 class Quote(NamedTuple):
-    """A `literal` removed with the block at `position`, and the later positions `by` that quote it."""
+    """A `literal` removed with the block at `position`, and positions `by` that quote it later."""
 
     literal: str
     position: int
@@ -196,8 +196,10 @@ class Lost(NamedTuple):
 
 
 def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, limit: int = 100) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks, quoted ones first, then by number of
-    occurrences."""
+    """The literals of the blocks at `covered` that `summary` lacks.
+
+    Quoted ones come first, then those with most occurrences.
+    """
     covered_positions = set(covered)
     counts: dict[str, int] = {}
     for position in covered_positions:

@@ -1,4 +1,4 @@
-"""Makes the next request under edits, as a cache sees it, to price the edits before anything is sent.
+"""Makes the next request under edits, as a cache sees it, to price them before sending.
 
 Results are the prompt (`edited_prompt`) and the tokens before each of its blocks (`edited_lengths`). Unchanged blocks
 are nodes of the tree, new ones get nodes with negative numbers.
@@ -42,7 +42,7 @@ class EditedLengths(NamedTuple):
 def edited_prompt(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> tuple[CachedPrompt, EditedLengths]:
-    """The prompt of `base` with the edits in `after` instead of those in `before`, with its lengths.
+    """The prompt of `base` with the edits of `after` instead of `before`, with its lengths.
 
     `place` gives the ends of such requests, `nodes` is the path of its blocks (empty: the raw one), `count` gives the
     tokens of changed blocks.
@@ -54,8 +54,8 @@ def edited_prompt(
     number_of = {node.id: number for number, node in enumerate(sent_nodes)}
 
     def tokens(node: int) -> int:
-        stood, more = lengths_upto[number_of[node]] if node != ROOT else (ROOT, 0)
-        return base.tokens(stood) + more
+        node_before, more = lengths_upto[number_of[node]] if node != ROOT else (ROOT, 0)
+        return base.tokens(node_before) + more
 
     prompt = _make_prompt(base, place, before, after, sent_nodes)
     return prompt._replace(tokens=tokens, total=lengths.total), lengths
@@ -109,8 +109,8 @@ def edited_lengths(
     The arguments are as in `edited_prompt`.
     """
     context, strips = after.context, base.rules.strips
-    stood = _last_nodes_before(before, nodes) if nodes else context.nodes
-    spoke, speaks = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
+    last_nodes = _last_nodes_before(before, nodes) if nodes else context.nodes
+    text_before, text_after = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
     inserts_before, inserts_after = inserted_items(before), inserted_items(after)
     more = dict.fromkeys(
         sorted(
@@ -119,14 +119,14 @@ def edited_lengths(
                 *inserts_after,
                 *before.changes,
                 *after.changes,
-                *_find_differently_read(after, spoke, speaks),
+                *_find_differently_read(after, text_before, text_after),
             }
         ),
         0,
     )
     first: int | None = None
     for position in more:
-        was, now = block_read_at(before, position, spoke), block_read_at(after, position, speaks)
+        was, now = block_read_at(before, position, text_before), block_read_at(after, position, text_after)
         if was != now or inserts_before.get(position) != inserts_after.get(position):
             first = position if first is None else first
             more[position] = (count(now) if now is not None else 0) - (count(was) if was is not None else 0)
@@ -135,7 +135,7 @@ def edited_lengths(
     path, same, had_items = nodes or context.nodes, True, before.items
     # Without a report for a position, the estimate up to the last block may exceed the whole.
     excess = max(0, base.tokens(path[-1]) - base.total) if path else 0
-    shared = base.total if first is None else max(0, base.tokens(stood[first - 1] if first else ROOT) - excess)
+    shared = base.total if first is None else max(0, base.tokens(last_nodes[first - 1] if first else ROOT) - excess)
     upto: list[tuple[int, int]] = []
     steps, added, inserted_tokens, here = iter([*more.items(), (RAW, 0)]), 0, 0, -1
     position, step = next(steps)
@@ -143,8 +143,8 @@ def edited_lengths(
         # After removed blocks the same blocks may follow as before: those keep their length.
         if same and number < len(had_items):
             was_here = had_items[number]
-            same = (was_here.item is after_item.item and spoke == speaks) or _is_read_same(
-                was_here, spoke, after_item, speaks
+            same = (was_here.item is after_item.item and text_before == text_after) or _is_read_same(
+                was_here, text_before, after_item, text_after
             )
         else:
             same = False
@@ -155,15 +155,15 @@ def edited_lengths(
             position, step = next(steps)
         if after_item.node < 0:
             inserted_tokens += count(after_item.item.block)
-        there = stood[here] if after_item.node >= 0 else stood[here - 1] if here else ROOT
+        there = last_nodes[here] if after_item.node >= 0 else last_nodes[here - 1] if here else ROOT
         upto.append((path[number], 0) if same else (there, added + inserted_tokens))
     return EditedLengths(upto, max(base.total + sum(more.values()), shared), first, shared)
 
 
-def _is_read_same(item_before: AppliedItem, spoke: int, item_after: AppliedItem, speaks: int) -> bool:
+def _is_read_same(item_before: AppliedItem, text_before: int, item_after: AppliedItem, text_after: int) -> bool:
     """Whether the provider reads the same in two blocks."""
     (block, place), (other, there) = item_before.item, item_after.item
-    if block.kind in THINKING and (item_before.position < spoke) != (item_after.position < speaks):
+    if block.kind in THINKING and (item_before.position < text_before) != (item_after.position < text_after):
         return False
     return block.digest == other.digest and place[:2] == there[:2]
 
@@ -180,24 +180,26 @@ def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
     return [*last_nodes, *[last] * (len(before.context) - len(last_nodes))]
 
 
-def _find_differently_read(side: Applied, spoke: int, speaks: int) -> Sequence[int]:
+def _find_differently_read(side: Applied, text_before: int, text_after: int) -> Sequence[int]:
     """Positions of thinking that the provider reads in only one of two requests.
 
-    Some models drop thinking before the last user text, which is at `spoke` in one and at `speaks` in the other.
+    Some models drop thinking before the last user text, which is at `text_before` in one and at `text_after` in the
+    other.
     """
     thinking = side.context.thinking
-    return thinking[bisect_left(thinking, min(spoke, speaks)) : bisect_left(thinking, max(spoke, speaks))]
+    first, last = sorted((text_before, text_after))
+    return thinking[bisect_left(thinking, first) : bisect_left(thinking, last)]
 
 
-def block_read_at(side: Applied, position: int, spoken: int) -> Block | None:
-    """The block that the provider reads at a raw position if the last user text is at `spoken`.
+def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
+    """The block that the provider reads at a raw position; None if it reads none.
 
-    None for none.
+    Thinking before `user_text`, the position of the last user text, is not read.
     """
     if position >= len(side.context):
         return None
     block = side.context.items[position].block
-    if position < spoken and block.kind in THINKING:
+    if position < user_text and block.kind in THINKING:
         return None
     change = side.changes.get(position)
     return block if change is None else change.after
@@ -216,10 +218,10 @@ def last_user_text(side: Applied) -> int:
 def _iter_markers(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
 ) -> Iterator[CacheMarker]:
-    """The breakpoints of `base` at their positions in the `line` of blocks sent under `after`, and those of breakpoint
-    edits.
+    """The breakpoints of `base` and of edits, at their positions in the `line` of blocks.
 
-    Of several at one position the last one counts. `ends` are the prefix ends at the blocks.
+    The blocks are those sent under `after`, `ends` the prefix ends at them. Of several breakpoints at one position the
+    last one counts.
     """
     tree, edges = after.context.tree, after.positions
 
@@ -232,32 +234,32 @@ def _iter_markers(
         before.positions[tree[mark.position.node].depth - 1]: mark.life for mark in base.markers if not mark.ends
     }
     for edge, life in markers_under_edits(after, _move_markers(base, before, after, lifetimes)).items():
-        spot = end_at(edge)
-        assert spot is not None, "a marker is at a block that is removed"
-        yield CacheMarker(spot, life)
+        end = end_at(edge)
+        assert end is not None, "a marker is at a block that is removed"
+        yield CacheMarker(end, life)
     head = next((number for number in range(len(line) - 1, -1, -1) if line[number].block.kind == HEADER), 0)
     for mark in base.markers:
         stop = len(line) if mark.ends == 1 else head
         if mark.ends and stop:
-            spot = ends[line[stop - 1].id]
+            end = ends[line[stop - 1].id]
             # The prefix end may be that of an earlier block.
-            while stop and line[stop - 1].id != spot.node:
+            while stop and line[stop - 1].id != end.node:
                 stop -= 1
-            if spot.before is not None and not is_off(after, edges[stop - 1]):
-                yield CacheMarker(spot, mark.life, mark.ends)
+            if end.before is not None and not is_off(after, edges[stop - 1]):
+                yield CacheMarker(end, mark.life, mark.ends)
     for position, edit in after.marks.items():
         edge = position, RAW
-        spot = end_at(edge)
-        if spot is None or is_off(after, edge):
+        end = end_at(edge)
+        if end is None or is_off(after, edge):
             continue
         if not (edge in lifetimes and before.marks.get(position) == edit):
-            yield CacheMarker(spot, base.rules.seconds(str(edit.params.get("ttl") or "")))
+            yield CacheMarker(end, base.rules.seconds(str(edit.params.get("ttl") or "")))
 
 
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints of `base` (`had`) at their blocks, as they would be without breakpoint edits.
+    """The breakpoints of `base` (`had`) at their blocks, as without breakpoint edits.
 
     Breakpoints of removed blocks move, those set by an edit there do not.
     """

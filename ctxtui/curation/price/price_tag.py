@@ -1,8 +1,8 @@
 """The price of staged edits, and what they break in the cache, before anything is sent.
 
 The inspector shows it for each staged edit, and advice ranks by it. The cache simulator forecasts the next two requests
-with the edits and without, at three moments: now, when the cache expires, at the next miss. The first request pays for
-what must be written again, the second shows the savings of every later request.
+with the edits and without, at up to three moments: now, when the cache expires (if it does), at the next miss. The
+first request pays for what must be written again, the second shows the savings of every later request.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @cached_property
     def expiry(self) -> float | None:
-        """Expiry of the currently readable prefix if nothing is sent (Unix seconds, to half a second).
+        """Expiry of the readable prefix if nothing is sent (Unix seconds, to half a second).
 
         None if nothing would be read, or it does not expire.
         """
@@ -158,7 +158,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `parts_at`: the raw position from which the two requests differ; None: they are the same.
     - `markers`: number of breakpoints with the edits.
     - `breakage`: what breaks in the cache if they are applied now.
-    - `moments`: cost at three moments.
+    - `moments`: cost now, at expiry of the cache if it expires, and at the next miss.
     - `thinking_lost`: tokens of thinking that the provider drops because of them.
     - `quotes`: the removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
@@ -307,7 +307,7 @@ def _cost_difference(question: PriceQuestion, plain: Usage, changed: Usage, time
 
 
 def pays_back(once: float | None, per_call: float | None) -> int | None:
-    """Number of later calls after which `once` (additional USD) is paid back by `per_call` (additional USD each).
+    """Number of later calls after which `once` is paid back by `per_call` (both additional USD).
 
     0: at once; None: never, or the price is unknown.
     """
@@ -319,17 +319,17 @@ def pays_back(once: float | None, per_call: float | None) -> int | None:
 
 
 def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, first: int | None, count: Count) -> int:
-    """Tokens of thinking lost because it is bound to a change, from `first` on.
+    """Tokens of thinking that is lost because it is bound to a change, from `first` on.
 
-    Removed by repair, or withheld by a provider that does so silently (OpenAI, facts §4).
+    Repairs removed it, or the provider withholds it silently (OpenAI, facts §4).
     """
     context = after.context
     lost = [p for p, change in after.changes.items() if change.why == BOUND and p not in before.changes]
     lost += [p for p in after.withheld if p not in before.withheld]
     if context.dialect == RESPONSES and first is not None:
         lost += [p for p in context.thinking if p > first and p not in after.changes]
-    spoken = last_user_text(after) if lost and base.rules.strips else 0
-    return sum(count(context.items[p].block) for p in lost if p >= spoken)
+    read_from = last_user_text(after) if lost and base.rules.strips else 0
+    return sum(count(context.items[p].block) for p in lost if p >= read_from)
 
 
 def _count_repairs(before: Applied, after: Applied) -> int:

@@ -167,7 +167,7 @@ def is_removed(applied: Applied, position: int) -> bool:
 
 
 def _last_turn_start(applied: Applied) -> int:
-    """The raw position of the start of the last user turn, or the one before which it is inserted; 0 without one."""
+    """The raw position of the last user turn, or the one before which it is inserted; 0 without one."""
     tree = Tree()
     start = tree[tree.extend(ROOT, sent_items(applied))].turn_start
     return applied.items[start - 1].position if start != ROOT else 0
@@ -185,7 +185,7 @@ def side_of_place(place: Place) -> str:
 
 
 def is_kept_apart(applied: Applied, position: int) -> bool:
-    """Whether the raw message that begins at `position` still follows one of the same side, as in the recording."""
+    """Whether the raw message at `position` still follows one of the same side, as recorded."""
     context = applied.context
     if not position or is_removed(applied, position - 1):
         return False

@@ -1,7 +1,7 @@
-"""Anthropic's context editing.
+"""Anthropic's context editing: the server changes a request before the model reads it.
 
-The server changes a request before the model reads it. The Messages API calls `apply_edits`. Old thinking is removed,
-and old tool results are replaced by `CLEARED`; compaction is not simulated. Source: facts §3.
+The Messages API calls `apply_edits`. Old thinking is removed, and old tool results are replaced by `CLEARED`;
+compaction is not simulated. Source: facts §3.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.fields import refusal_at, tag_refusal
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 
 TOOL_USES: Final = "clear_tool_uses_20250919"
 THINKING: Final = "clear_thinking_20251015"
@@ -24,7 +24,7 @@ CLEARED: Final = "[cleared to save context]"
 _DEFAULT_TRIGGER_TOKENS: Final = 100_000
 """Input tokens above which the clearing of tool results acts if it has no ``trigger``."""
 _DEFAULT_KEPT_RESULTS: Final = 3
-_LEAST_COMPACT: Final = 50_000
+_MIN_COMPACTION_TRIGGER: Final = 50_000
 """Minimum trigger of a compaction, in tokens."""
 _KINDS: Final = (COMPACT, THINKING, TOOL_USES)
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
@@ -34,14 +34,14 @@ Body = dict[str, Json]
 
 def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     """Refusals of ``context_management``."""
-    for n, edit in enumerate(rows(members(body.get("context_management")).get("edits"))):
-        kind, path = members(edit).get("type"), ("context_management", "edits", n)
+    for n, edit in enumerate(as_list(as_dict(body.get("context_management")).get("edits"))):
+        kind, path = as_dict(edit).get("type"), ("context_management", "edits", n)
         if kind not in _KINDS:
             yield tag_refusal(kind, _KINDS, path, "context edit")
         elif kind == THINKING and n:
             yield refusal_at(path, f"`{THINKING}` must be the first edit", "context edit order")
-        elif kind == COMPACT and _number_in(edit, "trigger", _LEAST_COMPACT) < _LEAST_COMPACT:
-            message = f"Input should be greater than or equal to {_LEAST_COMPACT}"
+        elif kind == COMPACT and _number_in(edit, "trigger", _MIN_COMPACTION_TRIGGER) < _MIN_COMPACTION_TRIGGER:
+            message = f"Input should be greater than or equal to {_MIN_COMPACTION_TRIGGER}"
             yield refusal_at((*path, "trigger", "value"), message, "wrong value")
 
 
@@ -51,8 +51,8 @@ def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tupl
     An edit that saves less than its ``clear_at_least`` is not applied. Compaction is not done.
     """
     applied: list[Json] = []
-    for edit in rows(members(body.get("context_management")).get("edits")):
-        kind = members(edit).get("type")
+    for edit in as_list(as_dict(body.get("context_management")).get("edits")):
+        kind = as_dict(edit).get("type")
         changed, count, name = body, 0, ""
         if kind == THINKING:
             changed, count, name = *_without_thinking(body, edit, model), "cleared_thinking_turns"
@@ -66,13 +66,13 @@ def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tupl
 
 
 def _number_in(edit: Json, key: str, default: int) -> int:
-    value = members(members(edit).get(key)).get("value")
+    value = as_dict(as_dict(edit).get(key)).get("value")
     return value if isinstance(value, int) else default
 
 
 def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
     limit = _number_in(edit, "trigger", _DEFAULT_TRIGGER_TOKENS)
-    if members(members(edit).get("trigger")).get("type") == "tool_uses":
+    if as_dict(as_dict(edit).get("trigger")).get("type") == "tool_uses":
         return sum(1 for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use") > limit
     return weigh(body) > limit
 
@@ -83,8 +83,8 @@ def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]
     Also returns the number of changed messages. Without ``keep`` it is the last one; a model that keeps the thinking of
     earlier turns then keeps all.
     """
-    keep = members(edit).get("keep")
-    if keep == "all" or members(keep).get("type") == "all" or (keep is None and not model.strips):
+    keep = as_dict(edit).get("keep")
+    if keep == "all" or as_dict(keep).get("type") == "all" or (keep is None and not model.strips):
         return body, 0
     turns = sorted({n for n, _, block in _iter_blocks(body) if block.get("type") in _THOUGHTS})
     removed_turns = set(turns[: max(0, len(turns) - _number_in(edit, "keep", 1))])
@@ -102,34 +102,34 @@ def _without_results(body: Body, edit: Json) -> tuple[Body, int]:
     names = {
         block.get("id"): block.get("name") for _, _, block in _iter_blocks(body) if block.get("type") == "tool_use"
     }
-    spared = rows(members(edit).get("exclude_tools"))
+    spared = as_list(as_dict(edit).get("exclude_tools"))
     result_ids = [
         str(block.get("tool_use_id"))
         for _, _, block in _iter_blocks(body)
         if block.get("type") == "tool_result" and names.get(block.get("tool_use_id")) not in spared
     ]
     cleared_ids = set(result_ids[: max(0, len(result_ids) - _number_in(edit, "keep", _DEFAULT_KEPT_RESULTS))])
-    inputs = members(edit).get("clear_tool_inputs")
+    inputs = as_dict(edit).get("clear_tool_inputs")
 
     def clear(_: int, __: int, block: Body) -> Body:
         if block.get("type") == "tool_result" and block.get("tool_use_id") in cleared_ids:
             return {**block, "content": CLEARED}
-        clears_input = inputs is True or block.get("name") in rows(inputs)
+        clears_input = inputs is True or block.get("name") in as_list(inputs)
         return {**block, "input": {}} if clears_input and block.get("id") in cleared_ids else block
 
     return map_blocks(body, clear), len(cleared_ids)
 
 
 def _iter_blocks(body: Body) -> Iterator[tuple[int, int, Body]]:
-    for n, message in enumerate(rows(body.get("messages"))):
-        for m, block in enumerate(rows(members(message).get("content"))):
-            yield n, m, members(block)
+    for n, message in enumerate(as_list(body.get("messages"))):
+        for m, block in enumerate(as_list(as_dict(message).get("content"))):
+            yield n, m, as_dict(block)
 
 
 def map_blocks(body: Body, change: Callable[[int, int, Body], Body | None]) -> Body:
     """Apply `change` to each block of `body`; None removes the block."""
     messages: list[Json] = []
-    for n, message in enumerate(rows(body.get("messages"))):
+    for n, message in enumerate(as_list(body.get("messages"))):
         content = message.get("content")
         if isinstance(content, list):
             changed = [change(n, m, block) for m, block in enumerate(content)]

@@ -11,7 +11,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, faults, fields
+from ctxtui.offline.json_shape import Fields, Path, fields, find_faults
 
 COUNTED: Final = fields(
     "model! string, messages! array, system string|array, tools array, tool_choice object, thinking object, "
@@ -22,6 +22,7 @@ CREATED: Final = COUNTED | fields(
     "max_tokens! integer >=0, stream boolean, stop_sequences array, metadata object, service_tier =auto|standard_only, "
     "inference_geo string, container string|object, diagnostics object"
 )
+"""Fields of a request for a message."""
 SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
 """Sampling parameters: only for older models, and under the older ``anthropic-version``."""
 BETA: Final = {
@@ -38,17 +39,17 @@ BETA: Final = {
 """Members that need a beta, with the prefixes of its names; "" is any beta."""
 
 
-def _block_fields(mark: str, specs: Mapping[str, str]) -> dict[str, Fields]:
-    """Fields of blocks by type, each with the fields in `mark`: `_MARK` (a breakpoint) or ""."""
-    return {kind: fields(f"type! string{mark}{spec and ', '}{spec}") for kind, spec in specs.items()}
+def _block_fields(more: str, specs: Mapping[str, str]) -> dict[str, Fields]:
+    """Fields of blocks by type, each with the fields in `more`: `_BREAKPOINT` or ""."""
+    return {kind: fields(f"type! string{more}{spec and ', '}{spec}") for kind, spec in specs.items()}
 
 
 _CALL: Final = "id! string, name! string, input! object, caller object"
 _RESULT: Final = "tool_use_id! string, content! object|array, caller object"
 _RESULT_TEXT: Final = "tool_use_id! string, content string|array, is_error boolean"
-_MARK: Final = ", cache_control object"
+_BREAKPOINT: Final = ", cache_control object"
 _TEXTS: Final = _block_fields(
-    _MARK,
+    _BREAKPOINT,
     {
         "text": "text! string, citations array",
         "image": "source! object, transformations object",
@@ -62,7 +63,7 @@ BLOCKS: Final = (
     _TEXTS
     | _block_fields("", {"thinking": "thinking! string, signature! string", "redacted_thinking": "data! string"})
     | _block_fields(
-        _MARK,
+        _BREAKPOINT,
         {
             "tool_use": f"{_CALL}, toolset_name string",
             "tool_result": f"{_RESULT_TEXT}, toolset_name string",
@@ -74,7 +75,7 @@ BLOCKS: Final = (
 )
 """Content blocks of messages, by type. Those that may carry a cache breakpoint have ``cache_control``."""
 BETA_BLOCKS: Final = _block_fields(
-    _MARK,
+    _BREAKPOINT,
     {
         "compaction": "content string, encrypted_content string, signature string, tool_changes",
         "mcp_tool_use": f"{_CALL}, server_name! string",
@@ -86,7 +87,7 @@ BETA_BLOCKS: Final = _block_fields(
 ) | _block_fields("", {"mcp_tool_listing": "server_name, tools", "fallback": "from, to"})
 """Additional blocks that a request with any beta header may hold."""
 INSIDE_RESULT: Final = _TEXTS | _block_fields(
-    _MARK, {"tool_reference": "tool_name! string", "browser_state": "tabs, changes, active_tab_id, state"}
+    _BREAKPOINT, {"tool_reference": "tool_name! string", "browser_state": "tabs, changes, active_tab_id, state"}
 )
 """Blocks allowed in a tool's result."""
 _DATA: Final = "media_type! string, data! string"
@@ -102,7 +103,7 @@ SOURCES: Final = _block_fields(
 )
 """Sources of images and documents, by type; the last two for documents only."""
 
-_MARKER: Final = fields("type! =ephemeral, ttl =5m|1h, scope")
+_BREAKPOINT_FIELDS: Final = fields("type! =ephemeral, ttl =5m|1h, scope")
 _NOUNS: Final = {"object": "dictionary", "array": "list"}
 
 
@@ -124,7 +125,7 @@ def format_choices(words: Sequence[str]) -> str:
 
 def field_refusals(value: Mapping[str, Json], known_fields: Fields, path: Path = ()) -> Iterator[Refusal]:
     """Refusals of the members of `value`, in the provider's words."""
-    for fault in faults(value, known_fields, path):
+    for fault in find_faults(value, known_fields, path):
         field = fault.field
         message, rule = {
             "missing": ("Field required", "field required"),
@@ -156,10 +157,10 @@ def typed_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -
         yield tag_refusal(kind, sorted(known_types), path, "unknown block")
     else:
         yield from field_refusals(block, known_types[kind], (*path, kind))
-        yield from marker_refusals(block.get("cache_control"), (*path, kind, "cache_control"))
+        yield from breakpoint_refusals(block.get("cache_control"), (*path, kind, "cache_control"))
 
 
-def marker_refusals(marker: Json, path: Path) -> Iterator[Refusal]:
+def breakpoint_refusals(marker: Json, path: Path) -> Iterator[Refusal]:
     """Refusals of a cache breakpoint."""
     if isinstance(marker, dict):
-        yield from field_refusals(marker, _MARKER, path)
+        yield from field_refusals(marker, _BREAKPOINT_FIELDS, path)

@@ -14,7 +14,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.fields import field_refusals, format_choices
 from ctxtui.offline.exchange import ApiRequest, Refusal
-from ctxtui.offline.json_shape import fields, members, rows
+from ctxtui.offline.json_shape import as_dict, as_list, fields
 
 BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0
@@ -58,7 +58,7 @@ class MessageThreads:
         if thread is None or not isinstance(request.body.get("messages"), list):
             # Anything but a list is refused elsewhere.
             return request
-        kind = members(thread).get("type")
+        kind = as_dict(thread).get("type")
         if not isinstance(thread, dict):
             return Refusal("thread: Input should be a valid dictionary", rule="wrong type")
         if not isinstance(kind, str) or kind not in _TYPES:
@@ -80,7 +80,7 @@ class MessageThreads:
                 message = f"{name}: cannot be sent when continuing a thread, which keeps its own"
                 return Refusal(message, rule="thread field")
         stored_members: dict[str, Json] = {name: stored.body[name] for name in _STORED_MEMBERS if name in stored.body}
-        messages = [*rows(stored.body.get("messages")), *rows(request.body.get("messages"))]
+        messages = [*as_list(stored.body.get("messages")), *as_list(request.body.get("messages"))]
         body = {**request.body, **stored_members, "messages": messages}
         return ApiRequest(canonical.dumps(body), body, request.headers)
 
@@ -89,11 +89,11 @@ class MessageThreads:
         thread = request.body.get("thread")
         if thread is None:
             return
-        before = self._threads.get(str(members(thread).get("previous_message_id")))
+        before = self._threads.get(str(as_dict(thread).get("previous_message_id")))
         if before is not None:
             before.continued, before.used = True, now
         answer = {"role": "assistant", "content": message["content"]}
-        body = {**request.body, "messages": [*rows(request.body.get("messages")), answer]}
+        body = {**request.body, "messages": [*as_list(request.body.get("messages")), answer]}
         self._threads[str(message["id"])] = StoredThread(body, len(request.raw), now)
         free_bytes = _MAX_BYTES - sum(stored.size for stored in self._threads.values())
         while free_bytes < 0 and len(self._threads) > 1:

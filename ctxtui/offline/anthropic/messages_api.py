@@ -1,6 +1,6 @@
 """The Messages API of the offline provider: requests in, messages and event streams out.
 
-`http.routes` calls `find_refusals`, then `messages` or `count_tokens`. Source: facts §1.
+`http.routes` calls `find_refusals`, then `create_message` or `count_tokens`. Source: facts §1.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part, make
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.context_edits import apply_edits, map_blocks
 from ctxtui.offline.anthropic.models import Claude, claude
-from ctxtui.offline.anthropic.thinking import CONTROLS, CheckedThinking, check_thinking, signature
+from ctxtui.offline.anthropic.thinking import CONTROLS, AnswerSigner, CheckedThinking, check_thinking
 from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
@@ -31,20 +31,21 @@ from ctxtui.wire.grammar import ANTHROPIC
 def content_of(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
 ) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer.
-
-    `last_signature` is the signature of the thinking before it; "" for none.
-    """
-    shown = members(request.body.get("thinking")).get("display") != "omitted"
+    """The blocks of an answer; `last_signature` is the signature of the thinking before it ("" for none)."""
+    shown = as_dict(request.body.get("thinking")).get("display") != "omitted"
+    signer = AnswerSigner(request.body, last_signature)
     for part in answer.parts:
+        block: dict[str, Json]
         if isinstance(part, Thought):
-            signed = signature(request.body, part.text, last_signature)
-            yield {"type": "thinking", "thinking": part.text if shown else "", "signature": signed}
-        elif isinstance(part, Words):
-            yield {"type": "text", "text": part.text, "citations": None}
+            text = part.text if shown else ""
+            block = {"type": "thinking", "thinking": text, "signature": signer.sign(part.text)}
+        elif isinstance(part, PlainText):
+            block = {"type": "text", "text": part.text, "citations": None}
         else:
             id_ = provider.names.new("toolu_01")
-            yield {"type": "tool_use", "id": id_, "name": part.name, "input": part.arguments}
+            block = {"type": "tool_use", "id": id_, "name": part.name, "input": part.arguments}
+        signer.add(block)
+        yield block
 
 
 def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
@@ -128,8 +129,8 @@ def _block_deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
             yield {"type": "input_json_delta", "partial_json": piece}
 
 
-_REASONS: Final = {END: "end_turn", CALLS: "tool_use", LENGTH: "max_tokens", STOP: "stop_sequence"}
-_TYPES: Final = {
+_STOP_REASONS: Final = {END: "end_turn", CALLS: "tool_use", LENGTH: "max_tokens", STOP: "stop_sequence"}
+_ERROR_TYPES: Final = {
     401: "authentication_error",
     404: "not_found_error",
     413: "request_too_large",
@@ -155,9 +156,9 @@ class PreparedRequest(NamedTuple):
     tokens_before: int
 
 
-def error(refusal: Refusal, request_id: str) -> Json:
+def format_error(refusal: Refusal, request_id: str) -> Json:
     """The error body."""
-    error_body: dict[str, Json] = {"type": _TYPES.get(refusal.status, refusal.type), "message": refusal.message}
+    error_body: dict[str, Json] = {"type": _ERROR_TYPES.get(refusal.status, refusal.type), "message": refusal.message}
     if refusal.code:
         error_body["details"] = {"error_code": refusal.code}
     return {"type": "error", "error": error_body, "request_id": request_id}
@@ -203,7 +204,7 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     return Reply(body=body)
 
 
-def messages(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def create_message(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a message."""
     expanded = _expand_thread(provider, request)
     if isinstance(expanded, Refusal):
@@ -276,23 +277,23 @@ def _refuse_too_long(weighed: WeighedRequest, model: Claude) -> Refusal:
 def _make_answer(
     provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Claude
 ) -> tuple[ModelAnswer, str]:
-    most = int(request.body["max_tokens"])
-    if most == 0:
+    max_tokens = int(request.body["max_tokens"])
+    if max_tokens == 0:
         return ModelAnswer((), LENGTH), "max_tokens"
     room = model.window - weighed.tokens
-    talk = read_task(weighed.request)
-    stops = [stop for stop in rows(request.body.get("stop_sequences")) if isinstance(stop, str)]
-    full = provider.make_answer(weighed.request, talk, _answer_options(request, model))
-    answer = limit_answer(full, stops, min(most, room), text_counter(request.model))
-    if answer.ended == LENGTH and room < most:
+    task = read_task(weighed.request)
+    stops = [stop for stop in as_list(request.body.get("stop_sequences")) if isinstance(stop, str)]
+    full = provider.make_answer(weighed.request, task, _answer_options(request, model))
+    answer = limit_answer(full, stops, min(max_tokens, room), text_counter(request.model))
+    if answer.ended == LENGTH and room < max_tokens:
         return answer, "model_context_window_exceeded"
-    return answer, _REASONS[answer.ended]
+    return answer, _STOP_REASONS[answer.ended]
 
 
 def _answer_options(request: ApiRequest, model: Claude) -> AnswerOptions:
-    choice, thinking = members(request.body.get("tool_choice")), members(request.body.get("thinking"))
+    choice, thinking = as_dict(request.body.get("tool_choice")), as_dict(request.body.get("thinking"))
     kind = choice.get("type")
-    form = members(members(request.body.get("output_config")).get("format"))
+    form = as_dict(as_dict(request.body.get("output_config")).get("format"))
     return AnswerOptions(
         forced_tool="*" if kind == "any" else str(choice["name"]) if kind == "tool" else "",
         may_call=kind != "none",

@@ -30,11 +30,11 @@ KNOWN: Final = tuple(
 """The listed ids, newest first; others of the same lines are refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
-_ALWAYS: Final = ("fable", "mythos")
+_ALWAYS_THINKING: Final = ("fable", "mythos")
 """Lines of models that always think."""
 _KINDS_OF_THINKING: Final = ("adaptive", "enabled", "disabled", "between_tools")
 ANY_OUTPUT: Final = 2**63
-"""The output limit, in tokens, where any `max_tokens` is accepted: the answers stay as short."""
+"""The output limit, in tokens, where any ``max_tokens`` is accepted: the answers are short anyway."""
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 
 
@@ -100,12 +100,12 @@ def claude(model: str, strict: bool = True) -> Claude | None:
         max_output=facts.max_output or 64_000,
         thinking=_thinking_types(line, version),
         efforts=_effort_levels(line, version),
-        thinks=line in _ALWAYS or version >= (5, 0),
+        thinks=line in _ALWAYS_THINKING or version >= (5, 0),
         prefill=version < (4, 6),
         system_role=version >= (4, 8) and (line, version) != ("sonnet", (5, 0)),
         sampling=version <= (4, 6),
-        forced_calls=not (line in _ALWAYS and version == (5, 1)),
-        bound=version >= ((5, 1) if line in _ALWAYS else (5, 5)),
+        forced_calls=not (line in _ALWAYS_THINKING and version == (5, 1)),
+        bound=version >= ((5, 1) if line in _ALWAYS_THINKING else (5, 5)),
         strips=facts.strips_thinking,
         images=100 if window <= 200_000 else 600,
     )
@@ -115,7 +115,7 @@ def _thinking_types(line: str, version: tuple[int, int]) -> tuple[str, ...]:
     kinds = ["adaptive"] if version >= (4, 6) else []
     if version <= (4, 6):
         kinds.append("enabled")
-    if line not in _ALWAYS:
+    if line not in _ALWAYS_THINKING:
         kinds.append("disabled")
         # The documentation does not name the models: assume those released with it.
         kinds += ["between_tools"] if version >= (5, 5) else []

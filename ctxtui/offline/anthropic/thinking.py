@@ -1,10 +1,10 @@
 """Signs thinking, and checks the signatures of thinking in requests.
 
 On newer models thinking is bound to its context: the signature is valid only after the same system prompt, tools and
-messages. The following does not count: cache breakpoints, the spelling of texts (string or list), boundaries between
-adjacent messages of one role, deferred tools without earlier reference, and the query of an address (a rotating link to
-the same bytes). Thinking itself is not part of that context; each block is bound to the thinking block before it
-instead. Source: facts §1, preserved thinking.
+messages. The following does not count: cache breakpoints, the order of a block's members, the spelling of texts (string
+or list), boundaries between adjacent messages of one role, deferred tools without earlier reference, and the query of
+an address (a rotating link to the same bytes). Thinking itself is not part of that context; each block is bound to the
+thinking block before it instead. Source: facts §1, preserved thinking.
 
 Our signatures contain the model and digests of the thinking, of the thinking before it, and of the context. They can
 thus be checked with the request alone, without a state of the server. A foreign signature (from a recording of the real
@@ -24,7 +24,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.usage_ledger import card, text_counter
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
@@ -36,9 +36,9 @@ class Prefix:
     """Digest of everything before a thinking block, added block by block."""
 
     def __init__(self, body: Body) -> None:
-        tools = [tool for tool in rows(body.get("tools")) if isinstance(tool, dict)]
+        tools = [tool for tool in as_list(body.get("tools")) if isinstance(tool, dict)]
         self._deferred = {str(tool.get("name")): tool for tool in tools if tool.get("defer_loading")}
-        self._new_hash = _new_hash()
+        self._hasher = _new_hash()
         self._role = ""
         self._turn = _new_hash()
         self._add("tools", [strip_non_content(tool) for tool in tools if not tool.get("defer_loading")])
@@ -47,7 +47,7 @@ class Prefix:
 
     def digest(self) -> bytes:
         """The digest of everything added."""
-        return bytes(self._new_hash.digest())
+        return bytes(self._hasher.digest())
 
     def turn_digest(self, role: str) -> bytes:
         """The digest of everything added since the current run of `role` began."""
@@ -55,7 +55,7 @@ class Prefix:
 
     def add(self, role: str, block: Json) -> None:
         """Add a block of a message of `role`; thinking is ignored."""
-        if members(block).get("type") in _THINKING:
+        if as_dict(block).get("type") in _THINKING:
             return
         if role != self._role:
             self._role, self._turn = role, _new_hash()
@@ -69,7 +69,7 @@ class Prefix:
         hasher = _new_hash(kind.encode())
         _hash_value(hasher, value)
         digest = bytes(hasher.digest())
-        self._new_hash.update(digest)
+        self._hasher.update(digest)
         return digest
 
 
@@ -96,32 +96,32 @@ def blocks(content: Json) -> list[Json]:
     """The blocks of a message's content; a string is one text block."""
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
-    return rows(content)
+    return as_list(content)
 
 
 def strip_non_content(value: Json) -> Json:
-    """A block without non-content.
+    """A block without breakpoints, nulls, the query of an address, and the spelling of a result (string or list).
 
-    Breakpoints, nulls, the query of an address, the spelling of a result.
+    Its members are sorted.
     """
     if not isinstance(value, dict):
         return value
-    stripped = {key: item for key, item in value.items() if key != "cache_control" and item is not None}
+    stripped = {key: value[key] for key in sorted(value) if key != "cache_control" and value[key] is not None}
     content = stripped.get("content")
     if stripped.get("type") == "tool_result" and content is not None:
         stripped["content"] = [strip_non_content(item) for item in blocks(content)]
-    source = members(stripped.get("source"))
+    source = as_dict(stripped.get("source"))
     if source.get("type") == "url" and isinstance(source.get("url"), str):
         stripped["source"] = {"type": "url", "url": source["url"].partition("?")[0]}
     return stripped
 
 
 def _referenced_tools(block: Json) -> Iterator[str]:
-    value = members(block)
+    value = as_dict(block)
     if value.get("type") == "tool_reference":
         yield str(value.get("tool_name"))
     content = value.get("content")
-    for item in content if isinstance(content, list) else rows(members(content).get("tool_references")):
+    for item in content if isinstance(content, list) else as_list(as_dict(content).get("tool_references")):
         yield from _referenced_tools(item)
 
 
@@ -187,23 +187,35 @@ def _compute_seal(body: bytes) -> bytes:
     return blake2b(body, digest_size=_DIGEST_SIZE, key=_KEY).digest()
 
 
-def signature(body: Body, text: str, last_signature: str) -> str:
-    """Sign `text` as the first thinking of the answer to `body`.
+class AnswerSigner:
+    """Signs the thinking in the answer to `body`.
 
     `last_signature` is that of the last thinking that the model read ("" for none).
     """
-    prefix = Prefix(body)
-    for message in rows(body.get("messages")):
-        for block in blocks(members(message).get("content")):
-            prefix.add(str(message.get("role")), block)
-    model = str(body.get("model"))
-    return issue(model, text, last_signature, prefix, _signature_length(model, text))
+
+    def __init__(self, body: Body, last_signature: str) -> None:
+        self._model = str(body.get("model"))
+        self._last_signature = last_signature
+        self._prefix = Prefix(body)
+        for message in as_list(body.get("messages")):
+            for block in blocks(as_dict(message).get("content")):
+                self._prefix.add(str(message.get("role")), block)
+
+    def sign(self, text: str) -> str:
+        """The signature of the thinking `text`, which follows the blocks added so far."""
+        length = _signature_length(self._model, text)
+        self._last_signature = issue(self._model, text, self._last_signature, self._prefix, length)
+        return self._last_signature
+
+    def add(self, block: Json) -> None:
+        """Add a block of the answer."""
+        self._prefix.add("assistant", block)
 
 
 def _signature_length(model: str, text: str) -> int:
     """The length at which a signature has as many tokens as its thinking.
 
-    Returned without text, it still fills the context.
+    If a block is returned without its text, the signature thus still fills the context.
     """
     facts = card(model)
     if not facts.factors.hidden:
@@ -213,17 +225,14 @@ def _signature_length(model: str, text: str) -> int:
 
 
 def sign_all(body: Body) -> dict[str, Json]:
-    """Sign every thinking block of `body` as if this provider had issued it.
-
-    For tests with invented conversations.
-    """
+    """Sign every thinking block of `body` as if this provider had issued it: for tests with invented conversations."""
     prefix, last_signature = Prefix(body), ""
     messages: list[Json] = []
-    for message in rows(body.get("messages")):
-        role, content = str(members(message).get("role")), members(message).get("content")
+    for message in as_list(body.get("messages")):
+        role, content = str(as_dict(message).get("role")), as_dict(message).get("content")
         signed_blocks: list[Json] = []
         for block in blocks(content):
-            if role == "assistant" and members(block).get("type") == "thinking":
+            if role == "assistant" and as_dict(block).get("type") == "thinking":
                 last_signature = issue(str(body.get("model")), str(block.get("thinking")), last_signature, prefix)
                 block = {**block, "signature": last_signature}
             prefix.add(role, block)
@@ -270,9 +279,9 @@ def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> Checked
     - Thinking of a newer model is dropped. A foreign signature passes if it is plausible.
     - For models that strip thinking of earlier turns, that thinking is dropped unchecked.
     """
-    behaviour = members(members(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
-    messages = [members(message) for message in rows(body.get("messages"))]
-    contents = [[members(block) for block in blocks(message.get("content"))] for message in messages]
+    behaviour = as_dict(as_dict(body.get("thinking")).get("block_binding")).get("prefix_mismatch_behavior")
+    messages = [as_dict(message) for message in as_list(body.get("messages"))]
+    contents = [[as_dict(block) for block in blocks(message.get("content"))] for message in messages]
     check = _ThinkingCheck(model, behaviour == "drop_block" and CONTROLS in betas, messages)
     if not any(block.get("type") == "thinking" for content in contents for block in content):
         return check.checked
@@ -367,5 +376,5 @@ def _latest_assistant_index(messages: Sequence[Body]) -> int:
 
 def is_user_text(message: Body) -> bool:
     """Whether a user's message holds something other than results of tools."""
-    kinds = {str(members(block).get("type")) for block in blocks(message.get("content"))}
+    kinds = {str(as_dict(block).get("type")) for block in blocks(message.get("content"))}
     return message.get("role") == "user" and bool(kinds - {"tool_result"})

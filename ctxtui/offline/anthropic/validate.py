@@ -21,10 +21,10 @@ from ctxtui.offline.anthropic.fields import (
     INSIDE_RESULT,
     SAMPLING,
     SOURCES,
+    breakpoint_refusals,
     field_refusals,
     format_choices,
     format_path,
-    marker_refusals,
     refusal_at,
     tag_refusal,
     typed_refusals,
@@ -33,7 +33,7 @@ from ctxtui.offline.anthropic.models import EFFORTS, Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, is_user_text
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeField, fields, members, rows
+from ctxtui.offline.json_shape import Fields, Path, ShapeField, as_dict, as_list, fields
 from ctxtui.tokens.image import image_size, stated_pages
 
 NEW_VERSION: Final = "2026-10-21"
@@ -75,11 +75,11 @@ def refusals(
     parts = list(_iter_parts(body))
     return [
         *_number_refusals(body, model, counting),
-        *turn_refusals(rows(body["messages"]), model),
+        *turn_refusals(as_list(body["messages"]), model),
         *(_document_refusals(body) if version == NEW_VERSION else ()),
         *_compaction_refusals(parts),
         *_safeguard_refusals(body),
-        *_markers_refusals(body, parts),
+        *_all_breakpoint_refusals(body, parts),
         *_tools_refusals(body, model),
         *edit_refusals(body),
         *_thinking_refusals(body, model, betas),
@@ -107,7 +107,7 @@ def _shape_refusals(
 
 
 def _message_refusals(body: Body, beta: bool) -> Iterator[Refusal]:
-    messages = rows(body["messages"])
+    messages = as_list(body["messages"])
     if len(messages) > MAX_MESSAGES:
         yield Refusal(f"messages: at most {MAX_MESSAGES} messages are allowed", rule="too many messages")
     for n, message in enumerate(messages):
@@ -123,19 +123,19 @@ def _message_refusals(body: Body, beta: bool) -> Iterator[Refusal]:
         yield from field_refusals(message, known_fields, path)
         if isinstance(content, str) and content and not content.strip():
             yield Refusal("messages: text content blocks must contain non-whitespace text", rule="empty text")
-        for m, block in enumerate(rows(content)):
+        for m, block in enumerate(as_list(content)):
             yield from _block_refusals(block, (*path, "content", m), BLOCKS | BETA_BLOCKS if beta else BLOCKS)
 
 
 def _system_refusals(body: Body) -> Iterator[Refusal]:
-    for n, block in enumerate(rows(body.get("system"))):
+    for n, block in enumerate(as_list(body.get("system"))):
         yield from _block_refusals(block, ("system", n), {"text": BLOCKS["text"]})
 
 
 def _block_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
     """Refusals of one block at `path`, which must be one of `known_types`."""
     yield from typed_refusals(block, path, known_types)
-    value = members(block)
+    value = as_dict(block)
     kind = str(value.get("type"))
     inner = (*path, kind)
     if kind not in known_types:
@@ -143,15 +143,15 @@ def _block_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) 
     if kind == "text":
         yield from _text_refusals(value, path)
     elif kind == "tool_result":
-        parts = rows(value.get("content"))
+        parts = as_list(value.get("content"))
         for n, part in enumerate(parts):
             yield from _block_refusals(part, (*inner, "content", n), INSIDE_RESULT)
-        if value.get("is_error") is True and any(members(part).get("type") != "text" for part in parts):
+        if value.get("is_error") is True and any(as_dict(part).get("type") != "text" for part in parts):
             yield refusal_at(inner, "all content must be type `text` if `is_error` is true", "error result not text")
     elif kind in ("image", "document"):
         yield from _source_refusals(kind, value.get("source"), (*inner, "source"))
     elif kind == "search_result":
-        for n, part in enumerate(rows(value.get("content"))):
+        for n, part in enumerate(as_list(value.get("content"))):
             yield from typed_refusals(part, (*inner, "content", n), {"text": BLOCKS["text"]})
     elif kind == "compaction" and value.get("content") == "":
         yield refusal_at((*inner, "content"), "content must be non-empty", "empty text")
@@ -168,11 +168,11 @@ def _text_refusals(value: Body, path: Path) -> Iterator[Refusal]:
 
 
 def _iter_parts(body: Body) -> Iterator[tuple[Path, Body]]:
-    for n, message in enumerate(rows(body["messages"])):
-        for m, block in enumerate(rows(message["content"])):
+    for n, message in enumerate(as_list(body["messages"])):
+        for m, block in enumerate(as_list(message["content"])):
             path = ("messages", n, "content", m)
             if block["type"] == "tool_result":
-                for k, part in enumerate(rows(block.get("content"))):
+                for k, part in enumerate(as_list(block.get("content"))):
                     yield (*path, "tool_result", "content", k), part
             yield path, block
 
@@ -186,13 +186,13 @@ def _number_refusals(body: Body, model: Claude, counting: bool) -> Iterator[Refu
         # A request that only fills the cache has no settings of an answer.
         clashes = {
             "stream": body.get("stream") is True,
-            "thinking": members(body.get("thinking")).get("type") == "enabled",
-            "output_config.format": members(body.get("output_config")).get("format") is not None,
-            "tool_choice": members(body.get("tool_choice")).get("type") in ("any", "tool"),
+            "thinking": as_dict(body.get("thinking")).get("type") == "enabled",
+            "output_config.format": as_dict(body.get("output_config")).get("format") is not None,
+            "tool_choice": as_dict(body.get("tool_choice")).get("type") in ("any", "tool"),
         }
         for name in (name for name, clash in clashes.items() if clash):
             yield Refusal(f"max_tokens: 0 cannot be combined with `{name}`", rule="pre-warm")
-    for n, stop in enumerate(rows(body.get("stop_sequences"))):
+    for n, stop in enumerate(as_list(body.get("stop_sequences"))):
         if not isinstance(stop, str):
             yield refusal_at(("stop_sequences", n), "Input should be a valid string", "wrong type")
         elif not stop.strip():
@@ -201,21 +201,21 @@ def _number_refusals(body: Body, model: Claude, counting: bool) -> Iterator[Refu
 
 def _document_refusals(body: Body) -> Iterator[Refusal]:
     """Restrictions of version 2026-10-21: documents by the assistant, citations by the user."""
-    for n, message in enumerate(rows(body["messages"])):
-        for m, block in enumerate(rows(message["content"])):
+    for n, message in enumerate(as_list(body["messages"])):
+        for m, block in enumerate(as_list(message["content"])):
             kind, path = block["type"], ("messages", n, "content", m)
             if kind == "document" and message["role"] == "assistant":
                 reason = "`document` blocks are not permitted directly in an `assistant` message"
                 yield refusal_at(path, reason, "assistant document")
-            texts = {"text": [block], "search_result": rows(block.get("content"))}.get(kind, [])
-            if message["role"] == "user" and any(members(part).get("citations") for part in texts):
+            texts = {"text": [block], "search_result": as_list(block.get("content"))}.get(kind, [])
+            if message["role"] == "user" and any(as_dict(part).get("citations") for part in texts):
                 reason = "`citations` are not permitted on `text` blocks in a `user` message"
                 yield refusal_at((*path, "text", "citations"), reason, "user citations")
 
 
 def _safeguard_refusals(body: Body) -> Iterator[Refusal]:
     """Requested checks of an answer (facts §13.3)."""
-    for n, check in enumerate(rows(body.get("safeguards"))):
+    for n, check in enumerate(as_list(body.get("safeguards"))):
         yield from typed_refusals(check, ("safeguards", n), _SAFEGUARDS)
 
 
@@ -230,21 +230,21 @@ def _compaction_refusals(parts: Parts) -> Iterator[Refusal]:
         yield Refusal(message, code="compaction_block_misplaced", rule="compaction")
 
 
-MAX_MARKERS: Final = 4
+MAX_BREAKPOINTS: Final = 4
 """Maximum breakpoints of one request, the automatic one included."""
 
 
-def _markers_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
+def _all_breakpoint_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
     """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
-    yield from marker_refusals(automatic, ("cache_control",))
+    yield from breakpoint_refusals(automatic, ("cache_control",))
     front_blocks = [
-        ((key, n), members(value)) for key in ("tools", "system") for n, value in enumerate(rows(body.get(key)))
+        ((key, n), as_dict(value)) for key in ("tools", "system") for n, value in enumerate(as_list(body.get(key)))
     ]
     marks = [
         ((*path, "cache_control"), _lifetime(value)) for path, value in [*front_blocks, *parts] if _lifetime(value)
     ]
-    limit = MAX_MARKERS
+    limit = MAX_BREAKPOINTS
     if isinstance(automatic, dict):
         lifetime = str(automatic.get("ttl") or "5m")
         own_lifetime = _lifetime(_last_block(body))
@@ -261,7 +261,7 @@ def _markers_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
             # One too many is refused above already.
             limit += len(marks) == limit + 1
     if len(marks) > limit:
-        message = f"A maximum of {MAX_MARKERS} blocks with cache_control may be provided. Found {len(marks)}."
+        message = f"A maximum of {MAX_BREAKPOINTS} blocks with cache_control may be provided. Found {len(marks)}."
         yield Refusal(message, rule="too many markers")
     first_short = next((n for n, (_, lifetime) in enumerate(marks) if lifetime == "5m"), len(marks))
     for path in [path for path, lifetime in marks[first_short:] if lifetime == "1h"][:1]:
@@ -278,10 +278,10 @@ def _lifetime(block: Body) -> str:
 
 def _last_block(body: Body) -> Body:
     """The last block that may carry a breakpoint: automatic caching uses it."""
-    for message in reversed(rows(body["messages"])):
+    for message in reversed(as_list(body["messages"])):
         for block in reversed(blocks(message["content"])):
             if block["type"] not in ("thinking", "redacted_thinking"):
-                return members(block)
+                return as_dict(block)
     return {}
 
 
@@ -306,17 +306,17 @@ _CHOICES: Final = {
 
 def _tools_refusals(body: Body, model: Claude) -> Iterator[Refusal]:
     """Refusals of ``tools`` and ``tool_choice``."""
-    tools = rows(body.get("tools"))
+    tools = as_list(body.get("tools"))
     for n, tool in enumerate(tools):
         yield from _tool_refusals(tool, ("tools", n))
-    named = [str(members(tool)["name"]) for tool in tools if "name" in members(tool)]
+    named = [str(as_dict(tool)["name"]) for tool in tools if "name" in as_dict(tool)]
     if len(set(named)) < len(named):
         yield Refusal("tools: Tool names must be unique.", rule="tool names unique")
-    if tools and all(members(tool).get("defer_loading") for tool in tools):
+    if tools and all(as_dict(tool).get("defer_loading") for tool in tools):
         yield Refusal("tools: at least one tool must not have `defer_loading` set", rule="all tools deferred")
     choice = body.get("tool_choice")
     if isinstance(choice, dict):
-        yield from _choice_refusals(choice, named, bool(tools), members(body.get("thinking")), model)
+        yield from _choice_refusals(choice, named, bool(tools), as_dict(body.get("thinking")), model)
 
 
 def _tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
@@ -338,7 +338,7 @@ def _tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
         if isinstance(schema, dict) and schema.get("type") != "object":
             message = "Field required" if "type" not in schema else "Input should be 'object'"
             yield refusal_at((*path, "input_schema", "type"), message, "input schema")
-    yield from marker_refusals(tool.get("cache_control"), (*path, "cache_control"))
+    yield from breakpoint_refusals(tool.get("cache_control"), (*path, "cache_control"))
 
 
 def _choice_refusals(
@@ -379,7 +379,7 @@ _OUTPUT: Final = fields(f"effort ={'|'.join(EFFORTS)}, format object, task_budge
 
 def _thinking_refusals(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
     """Refusals of ``thinking`` and ``output_config``."""
-    config, thinking = members(body.get("output_config")), body.get("thinking")
+    config, thinking = as_dict(body.get("output_config")), body.get("thinking")
     yield from _output_refusals(config, model)
     if not isinstance(thinking, dict):
         return
@@ -397,7 +397,7 @@ def _thinking_refusals(body: Body, model: Claude, betas: Collection[str]) -> Ite
         budget, most = thinking.get("budget_tokens"), body.get("max_tokens")
         if isinstance(budget, int) and isinstance(most, int) and budget >= most > 0:
             yield Refusal("`max_tokens` must be greater than `thinking.budget_tokens`.", rule="thinking budget")
-        yield from _opening_refusals(rows(body["messages"]))
+        yield from _opening_refusals(as_list(body["messages"]))
     thinks_hard = effort in ("xhigh", "max") and model.line in ("opus", "haiku") and model.version >= (5, 0)
     if kind == "disabled" and thinks_hard:
         yield Refusal(f"thinking.type: 'disabled' is not supported at effort '{effort}'", rule="thinking off")
@@ -450,7 +450,7 @@ _SOURCES: Final = {
 def _source_refusals(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
     """Refusals of the source of an image or a document."""
     yield from typed_refusals(source, path, _SOURCES[kind])
-    value = members(source)
+    value = as_dict(source)
     data, media_type = value.get("data"), value.get("media_type")
     if value.get("type") != "base64" or not isinstance(data, str):
         return
@@ -487,7 +487,7 @@ def _media_refusals(parts: Parts, limit: int) -> Iterator[Refusal]:
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:
-        source = members(block.get("source"))
+        source = as_dict(block.get("source"))
         if block["type"] == "image":
             size = image_size(_decode_base64(source.get("data")) or b"")
             edges.append((path, max(size.width, size.height) if size else 0))

@@ -14,7 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.anthropic.thinking import blocks
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _SERVER_RESULT: Final = "_tool_result"
@@ -54,12 +54,12 @@ def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
     """Group messages into runs of one role."""
     runs: list[RoleRun] = []
     for n, message in enumerate(messages):
-        role = str(members(message).get("role"))
+        role = str(as_dict(message).get("role"))
         if not runs or runs[-1].role != role:
             runs.append(RoleRun(role, n, n))
         runs[-1].last = n
-        content = members(message).get("content")
-        runs[-1].parts += [BlockAt(n, m, members(block)) for m, block in enumerate(blocks(content))]
+        content = as_dict(message).get("content")
+        runs[-1].parts += [BlockAt(n, m, as_dict(block)) for m, block in enumerate(blocks(content))]
     return runs
 
 
@@ -86,10 +86,10 @@ def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
 
 def _content_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
-        if members(message).get("content") not in ("", []):
+        if as_dict(message).get("content") not in ("", []):
             continue
-        role, last = members(message).get("role"), n == len(messages) - 1
-        if role == "system" and members(message)["content"] == [] and members(message).get("output_config"):
+        role, last = as_dict(message).get("role"), n == len(messages) - 1
+        if role == "system" and as_dict(message)["content"] == [] and as_dict(message).get("output_config"):
             # It only sets the effort from here on: Claude Code's first one after a compaction.
             continue
         if role == "user":
@@ -204,9 +204,9 @@ def _id_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
 
 def _end_refusals(messages: Sequence[Json], last: RoleRun, model: Claude) -> Iterator[Refusal]:
     for n, message in enumerate(messages):
-        content = rows(members(message).get("content"))
-        if members(message).get("role") == "assistant" and content and members(content[-1]).get("type") in _THINKING:
-            kind = members(content[-1])["type"]
+        content = as_list(as_dict(message).get("content"))
+        if as_dict(message).get("role") == "assistant" and content and as_dict(content[-1]).get("type") in _THINKING:
+            kind = as_dict(content[-1])["type"]
             yield Refusal(
                 f"messages.{n}: The final block in an assistant message cannot be `{kind}`.", rule="thinking last"
             )

@@ -1,7 +1,7 @@
-"""Google's explicit caching.
+"""Google's explicit caching: contents that the provider keeps under a name until they expire.
 
-Contents that the provider keeps under a name until they expire. The handlers of ``cachedContents`` are here;
-`generate_api` uses `named`, `conflicts` and `merged` for requests that name a cached content.
+The handlers of ``cachedContents`` are here; `generate_api` uses `find_named`, `find_conflicts` and `merge` for requests
+that name a cached content.
 """
 
 from __future__ import annotations
@@ -15,15 +15,22 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import ApiRequest, CachedContent, Refusal, Reply
 from ctxtui.offline.google.models import gemini
-from ctxtui.offline.google.validate import CACHED, as_rows, camel, content_refusals, shape_refusals, wrong
-from ctxtui.offline.json_shape import members
+from ctxtui.offline.google.validate import (
+    CACHED,
+    as_entries,
+    content_refusals,
+    invalid_argument,
+    shape_refusals,
+    to_camel_case,
+)
+from ctxtui.offline.json_shape import as_dict
 from ctxtui.offline.provider import Provider
 from ctxtui.wire.grammar import GOOGLE
 
 PREFIX: Final = "cachedContents/"
-LIFE: Final = 3600.0
+LIFETIME_S: Final = 3600.0
 """Seconds that a cached content lives by default (Gemini API docs, context caching)."""
-_HELD: Final = ("contents", "tools", "toolConfig", "systemInstruction")
+_CACHED_MEMBERS: Final = ("contents", "tools", "toolConfig", "systemInstruction")
 """Members of a request that are cached."""
 _TTL: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 """A lifetime: seconds, followed by ``s``."""
@@ -37,40 +44,40 @@ def find(provider: Provider, name: str) -> CachedContent | Refusal:
     return cached
 
 
-def named(provider: Provider, body: Json) -> CachedContent | Refusal | None:
+def find_named(provider: Provider, body: Json) -> CachedContent | Refusal | None:
     """Return the cached content that a request names; None if it names none."""
-    name = members(camel(body)).get("cachedContent")
+    name = as_dict(to_camel_case(body)).get("cachedContent")
     return find(provider, name) if isinstance(name, str) and name else None
 
 
-def conflicts(cached: CachedContent, body: Json, model: str) -> list[Refusal]:
+def find_conflicts(cached: CachedContent, body: Json, model: str) -> list[Refusal]:
     """Check a request against the cached content that it names."""
     if cached.model != model:
         message = (
             f"Model used by GenerateContent request (models/{model}) and CachedContent (models/{cached.model}) has "
         )
-        return [wrong(f"{message}to be the same.", "other model")]
-    if {"systemInstruction", "tools", "toolConfig"} & members(body).keys():
+        return [invalid_argument(f"{message}to be the same.", "other model")]
+    if {"systemInstruction", "tools", "toolConfig"} & as_dict(body).keys():
         message = "CachedContent can not be used with GenerateContent request setting system_instruction, tools or "
         message += "tool_config.\n\nProposed fix: move those values to CachedContent from GenerateContent request."
-        return [wrong(message, "next to cached content")]
+        return [invalid_argument(message, "next to cached content")]
     return []
 
 
-def merged(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, Json]:
+def merge(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, Json]:
     """Return the request with the contents of `cached` in front of its own."""
-    body_members = dict(members(camel(dict(body))))
     if cached is None:
         return dict(body)
+    body_members = dict(as_dict(to_camel_case(dict(body))))
     body_members.pop("cachedContent", None)
-    contents = [*as_rows(cached.contents.get("contents")), *as_rows(body_members.get("contents"))]
+    contents = [*as_entries(cached.contents.get("contents")), *as_entries(body_members.get("contents"))]
     return {**body_members, **cached.contents, "contents": contents}
 
 
-def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:
+def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
     """The reasons to refuse a request to cache contents."""
-    value = camel(request.body)
-    refusals = [*shape_refusals(value, CACHED, ()), *content_refusals(members(value))]
+    value = to_camel_case(request.body)
+    refusals = [*shape_refusals(value, CACHED, ()), *content_refusals(as_dict(value))]
     if not refusals and gemini(_model_name(value), provider.strict_models) is None:
         refusals = [
             Refusal(f"models/{_model_name(value)} is not found for API version v1beta.", 404, rule="unknown model")
@@ -79,27 +86,27 @@ def create_refused(provider: Provider, request: ApiRequest) -> list[Refusal]:
 
 
 def _model_name(value: Json) -> str:
-    return str(members(value).get("model")).rpartition("/")[2]
+    return str(as_dict(value).get("model")).rpartition("/")[2]
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """Cache the contents of a request."""
-    value = dict(members(camel(request.body)))
+    value = dict(as_dict(to_camel_case(request.body)))
     model = _model_name(value)
     rules = gemini(model, provider.strict_models)
     assert rules is not None
-    contents: dict[str, Json] = {key: value[key] for key in _HELD if key in value}
+    contents: dict[str, Json] = {key: value[key] for key in _CACHED_MEMBERS if key in value}
     weighed = provider.ledger.weigh(GOOGLE, canonical.dumps({"contents": [], **contents}), model)
     if weighed.tokens < rules.min_cached:
         message = f"Cached content is too small. total_token_count={weighed.tokens}, min_total_token_count="
-        return wrong(f"{message}{rules.min_cached}", "small")
+        return invalid_argument(f"{message}{rules.min_cached}", "small")
     now = provider.now()
     name = PREFIX + provider.names.new("", 16).lower()
     title = str(value.get("displayName") or "")
-    cached = CachedContent(name, model, contents, weighed.tokens, now, now, now + LIFE, title)
-    wrong_life = _set_expiry(cached, value, now)
-    if wrong_life is not None:
-        return wrong_life
+    cached = CachedContent(name, model, contents, weighed.tokens, now, now, now + LIFETIME_S, title)
+    refusal = _set_expiry(cached, value, now)
+    if refusal is not None:
+        return refusal
     provider.cached[name] = cached
     return Reply(body=cached.resource())
 
@@ -109,13 +116,15 @@ def _set_expiry(cached: CachedContent, value: Mapping[str, Json], now: float) ->
     if isinstance(ttl, str):
         match = _TTL.fullmatch(ttl)
         if match is None:
-            return wrong(f"Invalid value at 'ttl' (type.googleapis.com/google.protobuf.Duration), {ttl!r}", "ttl")
+            return invalid_argument(
+                f"Invalid value at 'ttl' (type.googleapis.com/google.protobuf.Duration), {ttl!r}", "ttl"
+            )
         cached.expires = now + float(match[1])
     elif isinstance(expires, str):
         try:
             cached.expires = datetime.fromisoformat(expires).timestamp()
         except ValueError:
-            return wrong(f"Invalid value at 'expire_time' (TYPE_TIMESTAMP), {expires!r}", "expire time")
+            return invalid_argument(f"Invalid value at 'expire_time' (TYPE_TIMESTAMP), {expires!r}", "expire time")
     return None
 
 
@@ -124,6 +133,9 @@ def update(provider: Provider, name: str, value: Mapping[str, Json]) -> Reply | 
     cached = find(provider, name)
     if isinstance(cached, Refusal):
         return cached
-    wrong_life = _set_expiry(cached, members(camel(dict(value))), provider.now())
-    cached.updated = provider.now()
-    return wrong_life or Reply(body=cached.resource())
+    now = provider.now()
+    refusal = _set_expiry(cached, as_dict(to_camel_case(dict(value))), now)
+    if refusal is not None:
+        return refusal
+    cached.updated = now
+    return Reply(body=cached.resource())

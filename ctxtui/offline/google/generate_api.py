@@ -1,6 +1,6 @@
 """Google's generateContent, streamGenerateContent and countTokens: requests in, answers out.
 
-`http.google_paths` calls `refused`, then `generate` or `count_tokens`. Source: facts §12.
+`http.google_paths` calls `find_refusals`, then `generate` or `count_tokens`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import make
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.google import cached_contents
 from ctxtui.offline.google.models import Gemini, gemini
-from ctxtui.offline.google.validate import camel, refusals, shape_refusals
-from ctxtui.offline.json_shape import clamp, fields, members, rows
+from ctxtui.offline.google.validate import refusals, shape_refusals, to_camel_case
+from ctxtui.offline.json_shape import as_dict, as_list, clamp, fields
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
@@ -33,7 +33,7 @@ SSE: Final = "text/event-stream"
 LIST: Final = "application/json"
 THOUGHT_TITLE: Final = "**Working it out**"
 """Google's summaries of thoughts begin with a title, which clients show."""
-_REASONS: Final = {END: "STOP", CALLS: "STOP", LENGTH: "MAX_TOKENS", STOP: "STOP"}
+_FINISH_REASONS: Final = {END: "STOP", CALLS: "STOP", LENGTH: "MAX_TOKENS", STOP: "STOP"}
 _STATUSES: Final = {
     400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
     413: "INVALID_ARGUMENT", 429: "RESOURCE_EXHAUSTED", 500: "INTERNAL", 503: "UNAVAILABLE", 529: "UNAVAILABLE",
@@ -58,25 +58,25 @@ class Target(Struct, frozen=True):
     sse: bool = False
 
 
-def error(refusal: Refusal, _request_id: str) -> Json:
+def format_error(refusal: Refusal, _request_id: str) -> Json:
     """Build an error body."""
     status = _STATUSES.get(refusal.status, "UNKNOWN")
     return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
 
-def refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
+def find_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
     """The reasons to refuse a request for an answer."""
     model = gemini(target.model, provider.strict_models)
     if model is None:
         return [_refuse_unknown_model(target.model)]
-    cached = cached_contents.named(provider, request.body)
+    cached = cached_contents.find_named(provider, request.body)
     if isinstance(cached, Refusal):
         return [cached]
     if cached is not None:
-        conflicts = cached_contents.conflicts(cached, camel(request.body), target.model)
+        conflicts = cached_contents.find_conflicts(cached, to_camel_case(request.body), target.model)
         if conflicts:
             return conflicts
-    return refusals(cached_contents.merged(request.body, cached), model)
+    return refusals(cached_contents.merge(request.body, cached), model)
 
 
 def _refuse_unknown_model(model: str) -> Refusal:
@@ -89,9 +89,9 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
     """Answer a request."""
     model = gemini(target.model, provider.strict_models)
     assert model is not None
-    cached = cached_contents.named(provider, request.body)
+    cached = cached_contents.find_named(provider, request.body)
     assert not isinstance(cached, Refusal)
-    raw = request.raw if cached is None else canonical.dumps(cached_contents.merged(request.body, cached))
+    raw = request.raw if cached is None else canonical.dumps(cached_contents.merge(request.body, cached))
     weighed = provider.ledger.weigh(GOOGLE, raw, target.model)
     if weighed.tokens > model.window:
         message = f"The input token count ({weighed.tokens}) exceeds the maximum number of tokens allowed"
@@ -106,7 +106,7 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
         "modelVersion": target.model,
         "responseId": provider.names.new("", 22),
     }
-    reason = _REASONS[answer.ended]
+    reason = _FINISH_REASONS[answer.ended]
     candidate = {"content": {"parts": parts, "role": "model"}, "finishReason": reason, "index": 0}
     output = usage.get("candidatesTokenCount", 0) + usage.get("thoughtsTokenCount", 0)
     provider.limits.count_request(now, outcome.total, output)
@@ -121,30 +121,30 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
 
 
 def _generation_config(request: ApiRequest) -> dict[str, Json]:
-    return dict(members(camel(members(camel(request.body)).get("generationConfig"))))
+    return dict(as_dict(to_camel_case(as_dict(to_camel_case(request.body)).get("generationConfig"))))
 
 
 def _make_answer(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gemini) -> ModelAnswer:
     config, choice = _generation_config(request), _function_choice(request)
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
-    most = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
-    stops = [stop for stop in rows(config.get("stopSequences")) if isinstance(stop, str)]
-    return limit_answer(answer, stops, most, text_counter(model.id))
+    max_tokens = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
+    stops = [stop for stop in as_list(config.get("stopSequences")) if isinstance(stop, str)]
+    return limit_answer(answer, stops, max_tokens, text_counter(model.id))
 
 
 def _function_choice(request: ApiRequest) -> dict[str, Json]:
-    tools = members(camel(members(camel(request.body)).get("toolConfig")))
-    return dict(members(camel(tools.get("functionCallingConfig"))))
+    tools = as_dict(to_camel_case(as_dict(to_camel_case(request.body)).get("toolConfig")))
+    return dict(as_dict(to_camel_case(tools.get("functionCallingConfig"))))
 
 
 def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gemini) -> AnswerOptions:
-    allowed = rows(choice.get("allowedFunctionNames"))
+    allowed = as_list(choice.get("allowedFunctionNames"))
     forced = ("*" if len(allowed) != 1 else str(allowed[0])) if choice.get("mode") == "ANY" else ""
     form = config.get("responseJsonSchema") or config.get("responseSchema")
     if form is None and config.get("responseMimeType") == "application/json":
         form = {"type": "object"}
-    thinking = members(camel(config.get("thinkingConfig")))
+    thinking = as_dict(to_camel_case(config.get("thinkingConfig")))
     return AnswerOptions(
         forced_tool=forced,
         may_call=choice.get("mode") != "NONE",
@@ -157,17 +157,14 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
 def _answer_parts(
     provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
 ) -> Iterator[dict[str, Json]]:
-    """The answer's parts.
-
-    Thoughts only if the request includes them, a signature on the first call if `model` signs.
-    """
-    tells = members(camel(config.get("thinkingConfig"))).get("includeThoughts") is True
+    """The answer's parts: thoughts only if requested, a signature on the first call if `model` signs."""
+    includes_thoughts = as_dict(to_camel_case(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
     for part in answer.parts:
         if isinstance(part, Thought):
-            if tells:
+            if includes_thoughts:
                 yield {"text": f"{THOUGHT_TITLE}\n\n{part.text}", "thought": True}
-        elif isinstance(part, Words):
+        elif isinstance(part, PlainText):
             yield {"text": part.text}
         else:
             call = {"name": part.name, "args": _call_arguments(part), "id": provider.names.new("", 8)}
@@ -192,7 +189,7 @@ def _make_usage(
     thoughts = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
     blocks = [make(part_kind(part), part) for part in parts if not part.get("thought")]
     output = output_tokens(model.id, blocks)
-    # Zeros are left out (facts §12).
+    # Zeros are left out.
     figures = {
         "promptTokenCount": outcome.total,
         "candidatesTokenCount": output,
@@ -227,20 +224,22 @@ def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
     return [{**part, "text": "".join(words[n : n + 8])} for n in range(0, len(words), 8)] or [part]
 
 
-def count_refused(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
+def find_count_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
     """The reasons to refuse a request for a token count."""
-    body = camel(request.body)
+    body = to_camel_case(request.body)
     refusals = list(shape_refusals(body, _COUNTED, ()))
-    inner = members(body).get("generateContentRequest")
-    return refusals or refused(provider, ApiRequest(request.raw, inner or dict(members(body)), request.headers), target)
+    inner = as_dict(body).get("generateContentRequest")
+    return refusals or find_refusals(
+        provider, ApiRequest(request.raw, inner or dict(as_dict(body)), request.headers), target
+    )
 
 
 def count_tokens(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
     """Count the tokens of a request."""
-    body = members(camel(request.body))
-    inner = members(body.get("generateContentRequest")) or body
-    cached = cached_contents.named(provider, inner)
-    full_request = cached_contents.merged(inner, None if isinstance(cached, Refusal) else cached)
+    body = as_dict(to_camel_case(request.body))
+    inner = as_dict(body.get("generateContentRequest")) or body
+    cached = cached_contents.find_named(provider, inner)
+    full_request = cached_contents.merge(inner, None if isinstance(cached, Refusal) else cached)
     weighed = provider.ledger.weigh(GOOGLE, canonical.dumps(full_request), target.model)
     return Reply(
         body={

@@ -14,7 +14,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.google.models import Gemini
-from ctxtui.offline.json_shape import Fields, Path, faults, fields, members, rows
+from ctxtui.offline.json_shape import Fields, Path, as_dict, as_list, fields, find_faults
 
 _CONFIG: Final = fields(
     "stopSequences array, candidateCount integer >=1 <=8, maxOutputTokens integer >=1, temperature number >=0 <=2, "
@@ -77,29 +77,29 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 """Signatures that Google documents for calls of other models."""
 
 
-def camel(value: Json, *, deep: bool = False) -> Json:
+def to_camel_case(value: Json, *, deep: bool = False) -> Json:
     """Return an object with its own keys in camel case; Google takes snake case as well.
 
     `deep`: do so with each object of a list. Any other value is returned unchanged.
     """
     if isinstance(value, list) and deep:
-        return [camel(item) for item in value]
+        return [to_camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
 
 
-def as_rows(value: Json) -> list[Json]:
+def as_entries(value: Json) -> list[Json]:
     """Return a repeated field's entries: a list, or one object that stands for it."""
-    return [value] if isinstance(value, dict) else list(rows(value))
+    return [value] if isinstance(value, dict) else list(as_list(value))
 
 
-def wrong(message: str, rule: str) -> Refusal:
+def invalid_argument(message: str, rule: str) -> Refusal:
     """Build the refusal of an invalid argument."""
     return Refusal(message, type=ARGUMENT, rule=rule)
 
 
-def spelled(path: Path) -> str:
+def format_path(path: Path) -> str:
     """Write a path as Google does: ``contents[0].parts[1].text``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
@@ -107,23 +107,25 @@ def spelled(path: Path) -> str:
 def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]:
     """Check the members of an object at `path`."""
     if not isinstance(value, dict):
-        yield wrong(f"Invalid value at '{spelled(path)}' (type.googleapis.com), {value!r}", "type")
+        yield invalid_argument(f"Invalid value at '{format_path(path)}' (type.googleapis.com), {value!r}", "type")
         return
-    for fault in faults(value, fields, path):
-        path_text = spelled(fault.path)
+    for fault in find_faults(value, fields, path):
+        path_text = format_path(fault.path)
         if fault.kind == "extra":
-            parent_text = f" at '{spelled(fault.path[:-1])}'" if fault.path[:-1] else ""
+            parent_text = f" at '{format_path(fault.path[:-1])}'" if fault.path[:-1] else ""
             message = f'Invalid JSON payload received. Unknown name "{fault.path[-1]}"{parent_text}: Cannot find field.'
-            yield wrong(message, "unknown name")
+            yield invalid_argument(message, "unknown name")
         elif fault.kind == "missing":
-            yield wrong(
+            yield invalid_argument(
                 f"* GenerateContentRequest.{path_text}: [FIELD_INVALID] {fault.path[-1]} is required.", "missing"
             )
         elif fault.kind in ("small", "large"):
-            yield wrong(f"* GenerateContentRequest.{path_text}: value {fault.value} is out of range.", "range")
+            yield invalid_argument(
+                f"* GenerateContentRequest.{path_text}: value {fault.value} is out of range.", "range"
+            )
         else:
             kind = _TYPES[fault.field.types[0]] if fault.field.types else "TYPE_STRING"
-            yield wrong(f"Invalid value at '{path_text}' ({kind}), {fault.value!r}", "type")
+            yield invalid_argument(f"Invalid value at '{path_text}' ({kind}), {fault.value!r}", "type")
 
 
 def refusals(body: Json, model: Gemini) -> list[Refusal]:
@@ -131,62 +133,64 @@ def refusals(body: Json, model: Gemini) -> list[Refusal]:
 
     The provider reports only the first reason. If fields are wrong, the order of turns is not checked.
     """
-    value = camel(body)
-    shape_faults = list(shape_refusals(value, _BODY, ()))
-    if shape_faults:
-        return shape_faults
-    shape_faults = [
+    value = to_camel_case(body)
+    errors = list(shape_refusals(value, _BODY, ()))
+    if errors:
+        return errors
+    errors = [
         *_config_refusals(value, model),
         *_system_refusals(value),
         *_tool_refusals(value),
         *content_refusals(value),
     ]
-    if not as_rows(value.get("contents")):
-        shape_faults.append(wrong("* GenerateContentRequest.contents: contents is not specified\n", "no contents"))
-    if shape_faults:
-        return shape_faults
-    contents = [camel(content) for content in as_rows(value.get("contents"))]
-    turns = _merge_turns([members(content) for content in contents])
+    if not as_entries(value.get("contents")):
+        errors.append(invalid_argument("* GenerateContentRequest.contents: contents is not specified\n", "no contents"))
+    if errors:
+        return errors
+    contents = [to_camel_case(content) for content in as_entries(value.get("contents"))]
+    turns = _merge_turns([as_dict(content) for content in contents])
     return [*_turn_refusals(turns), *(_signature_refusals(turns) if model.signs else ())]
 
 
 def content_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     """Check each content by itself."""
-    for n, content in enumerate(map(camel, as_rows(value.get("contents")))):
+    for n, content in enumerate(map(to_camel_case, as_entries(value.get("contents")))):
         path: Path = ("contents", n)
         yield from shape_refusals(content, _CONTENT, path)
-        role = members(content).get("role")
+        role = as_dict(content).get("role")
         if role not in (None, "", "user", "model", "function"):
-            yield wrong("Please use a valid role: user, model.", "role")
-        parts = as_rows(members(content).get("parts"))
+            yield invalid_argument("Please use a valid role: user, model.", "role")
+        parts = as_entries(as_dict(content).get("parts"))
         if not parts:
-            yield wrong(f"* GenerateContentRequest.{spelled(path)}.parts: contents.parts must not be empty.\n", "empty")
+            yield invalid_argument(
+                f"* GenerateContentRequest.{format_path(path)}.parts: contents.parts must not be empty.\n", "empty"
+            )
         yield from _part_refusals(parts, path)
 
 
 def _part_refusals(parts: Sequence[Json], path: Path) -> Iterator[Refusal]:
-    for m, part in enumerate(map(camel, parts)):
+    for m, part in enumerate(map(to_camel_case, parts)):
         part_path: Path = (*path, "parts", m)
         yield from shape_refusals(part, _PART, part_path)
-        data_members = [name for name in _DATA if name in members(part)]
+        data_members = [name for name in _DATA if name in as_dict(part)]
         if not data_members:
             message = "required oneof field 'data' must have one initialized field"
-            yield wrong(f"* GenerateContentRequest.{spelled(part_path)}.data: {message}\n", "no data")
+            yield invalid_argument(f"* GenerateContentRequest.{format_path(part_path)}.data: {message}\n", "no data")
         elif len(data_members) > 1:
             message = f"oneof field 'data' is already set. Cannot set '{data_members[1]}'"
-            yield wrong(f"Invalid value at '{spelled(part_path)}' (oneof), {message}", "two data")
+            yield invalid_argument(f"Invalid value at '{format_path(part_path)}' (oneof), {message}", "two data")
         for name in data_members:
-            inner = camel(part[name])
+            inner = to_camel_case(part[name])
             if name in _INSIDE:
                 yield from shape_refusals(inner, _INSIDE[name], (*part_path, name))
-            if name == "inlineData" and not _is_base64(members(inner).get("data")):
+            if name == "inlineData" and not _is_base64(as_dict(inner).get("data")):
                 message = (
-                    f"Invalid value at '{spelled((*part_path, name, 'data'))}' (TYPE_BYTES), Base64 decoding failed"
+                    f"Invalid value at '{format_path((*part_path, name, 'data'))}' (TYPE_BYTES), Base64 decoding failed"
                 )
-                yield wrong(message, "base64")
-        signature = members(part).get("thoughtSignature")
+                yield invalid_argument(message, "base64")
+        signature = as_dict(part).get("thoughtSignature")
         if isinstance(signature, str) and signature not in SIGNED and not _is_base64(signature):
-            yield wrong("Corrupted thought signature.", "signature")
+            yield invalid_argument("Corrupted thought signature.", "signature")
 
 
 def _is_base64(value: Json) -> bool:
@@ -197,41 +201,43 @@ def _is_base64(value: Json) -> bool:
 
 
 def _system_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
-    system = camel(value.get("systemInstruction"))
+    system = to_camel_case(value.get("systemInstruction"))
     if system is None:
         return
     yield from shape_refusals(system, _CONTENT, ("systemInstruction",))
-    parts = as_rows(members(system).get("parts"))
+    parts = as_entries(as_dict(system).get("parts"))
     if not parts:
-        yield wrong("* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.\n", "empty")
+        yield invalid_argument(
+            "* GenerateContentRequest.system_instruction.parts: contents.parts must not be empty.\n", "empty"
+        )
     yield from _part_refusals(parts, ("systemInstruction",))
 
 
 def _config_refusals(value: Mapping[str, Json], model: Gemini) -> Iterator[Refusal]:
-    config = camel(value.get("generationConfig") or {})
+    config = to_camel_case(value.get("generationConfig") or {})
     yield from shape_refusals(config, _CONFIG, ("generationConfig",))
-    max_tokens = members(config).get("maxOutputTokens")
+    max_tokens = as_dict(config).get("maxOutputTokens")
     if isinstance(max_tokens, int) and max_tokens > model.max_output:
         message = f"Unable to submit request because it has a maxOutputTokens value of {max_tokens} "
-        yield wrong(
+        yield invalid_argument(
             f"{message}but the supported range is from 1 (inclusive) to {model.max_output + 1} (exclusive).",
             "max tokens",
         )
-    if members(config).get("thinkingConfig") is not None:
-        thinking = camel(members(config)["thinkingConfig"])
+    if as_dict(config).get("thinkingConfig") is not None:
+        thinking = to_camel_case(as_dict(config)["thinkingConfig"])
         yield from shape_refusals(thinking, _THINKING, ("generationConfig", "thinkingConfig"))
         if not model.thinks:
-            yield wrong("Thinking is not enabled for this model", "thinking")
+            yield invalid_argument("Thinking is not enabled for this model", "thinking")
 
 
 def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
     names: list[Json] = []
-    for n, tool in enumerate(map(camel, as_rows(value.get("tools")))):
+    for n, tool in enumerate(map(to_camel_case, as_entries(value.get("tools")))):
         yield from shape_refusals(tool, _TOOL, ("tools", n))
-        for m, declaration in enumerate(map(camel, rows(members(tool).get("functionDeclarations")))):
+        for m, declaration in enumerate(map(to_camel_case, as_list(as_dict(tool).get("functionDeclarations")))):
             path: Path = ("tools", n, "functionDeclarations", m)
             yield from shape_refusals(declaration, _DECLARATION, path)
-            name = members(declaration).get("name")
+            name = as_dict(declaration).get("name")
             if not isinstance(name, str) or not _NAME.fullmatch(name):
                 message = (
                     "Invalid function name. Must start with a letter or an underscore. Must be alphanumeric (a-z, "
@@ -239,27 +245,27 @@ def _tool_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
                 message += (
                     "A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 128."
                 )
-                yield wrong(f"* GenerateContentRequest.{spelled(path)}.name: {message}\n", "tool name")
+                yield invalid_argument(f"* GenerateContentRequest.{format_path(path)}.name: {message}\n", "tool name")
             elif name in names:
-                yield wrong(f"Duplicate function declaration found: {name}", "two tools")
-            if {"parameters", "parametersJsonSchema"} <= members(declaration).keys():
+                yield invalid_argument(f"Duplicate function declaration found: {name}", "two tools")
+            if {"parameters", "parametersJsonSchema"} <= as_dict(declaration).keys():
                 message = "parameters_json_schema must not be set when parameters is set."
-                yield wrong(f"* GenerateContentRequest.{spelled(path)}: {message}\n", "two schemas")
+                yield invalid_argument(f"* GenerateContentRequest.{format_path(path)}: {message}\n", "two schemas")
             names.append(name)
     yield from _choice_refusals(value, names)
 
 
 def _choice_refusals(value: Mapping[str, Json], names: Sequence[Json]) -> Iterator[Refusal]:
-    choice = camel(members(camel(value.get("toolConfig"))).get("functionCallingConfig"))
+    choice = to_camel_case(as_dict(to_camel_case(value.get("toolConfig"))).get("functionCallingConfig"))
     if choice is None:
         return
     yield from shape_refusals(choice, _CHOICE, ("toolConfig", "functionCallingConfig"))
-    allowed = rows(members(choice).get("allowedFunctionNames"))
-    if allowed and members(choice).get("mode") not in ("ANY", "VALIDATED"):
-        yield wrong("Please set allowed_function_names only when function calling mode is ANY.", "choice")
+    allowed = as_list(as_dict(choice).get("allowedFunctionNames"))
+    if allowed and as_dict(choice).get("mode") not in ("ANY", "VALIDATED"):
+        yield invalid_argument("Please set allowed_function_names only when function calling mode is ANY.", "choice")
     for name in allowed:
         if name not in names:
-            yield wrong(f"allowed_function_names: {name} is not a declared function.", "unknown tool")
+            yield invalid_argument(f"allowed_function_names: {name} is not a declared function.", "unknown tool")
 
 
 _Turn = tuple[str, list[Mapping[str, Json]]]
@@ -273,35 +279,37 @@ def _merge_turns(contents: Sequence[Mapping[str, Json]]) -> list[_Turn]:
         side = "model" if content.get("role") == "model" else "user"
         if not turns or turns[-1][0] != side:
             turns.append((side, []))
-        turns[-1][1].extend(members(camel(part)) for part in as_rows(content.get("parts")))
+        turns[-1][1].extend(as_dict(to_camel_case(part)) for part in as_entries(content.get("parts")))
     return turns
 
 
 def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
     for n, (side, parts) in enumerate(turns):
-        calls = [members(part["functionCall"]) for part in parts if "functionCall" in part]
-        answers = [members(part["functionResponse"]) for part in parts if "functionResponse" in part]
+        calls = [as_dict(part["functionCall"]) for part in parts if "functionCall" in part]
+        answers = [as_dict(part["functionResponse"]) for part in parts if "functionResponse" in part]
         if side == "model":
             if answers:
-                yield wrong("Please ensure that function response turns have the role user.", "response of model")
+                yield invalid_argument(
+                    "Please ensure that function response turns have the role user.", "response of model"
+                )
             if calls and n == 0:
                 message = "function call turn comes immediately after a user turn or after a function response turn."
-                yield wrong(f"Please ensure that {message}", "call first")
+                yield invalid_argument(f"Please ensure that {message}", "call first")
             after = turns[n + 1][1] if n + 1 < len(turns) else []
             if calls and sum("functionResponse" in part for part in after) != len(calls):
                 message = "the number of function response parts is equal to the number of function call parts"
-                yield wrong(f"Please ensure that {message} of the function call turn.", "pairs")
+                yield invalid_argument(f"Please ensure that {message} of the function call turn.", "pairs")
             continue
         if calls:
-            yield wrong("Please ensure that function call turns have the role model.", "call of user")
+            yield invalid_argument("Please ensure that function call turns have the role model.", "call of user")
         previous_parts = turns[n - 1][1] if n else []
-        called = [members(part["functionCall"]) for part in previous_parts if "functionCall" in part]
+        called = [as_dict(part["functionCall"]) for part in previous_parts if "functionCall" in part]
         if answers and not called:
             message = "function response turn comes immediately after a function call turn."
-            yield wrong(f"Please ensure that {message}", "response without call")
+            yield invalid_argument(f"Please ensure that {message}", "response without call")
         elif answers and not _is_each_called(answers, called):
             message = "function response parts match the function call parts of the function call turn."
-            yield wrong(f"Please ensure that {message}", "pairs")
+            yield invalid_argument(f"Please ensure that {message}", "pairs")
 
 
 def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
@@ -326,11 +334,11 @@ def _signature_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
     for side, parts in reversed(turns):
         first = next((part for part in parts if "functionCall" in part), None)
         if side == "model" and first is not None and not first.get("thoughtSignature"):
-            name = members(first["functionCall"]).get("name")
+            name = as_dict(first["functionCall"]).get("name")
             message = (
                 "Function call is missing a thought_signature in functionCall parts. This is required for tools to "
             )
             message += "work correctly, and missing thought_signature may lead to degraded model performance."
-            yield wrong(f"{message} Additional data, function call `{name}`.", "no signature")
+            yield invalid_argument(f"{message} Additional data, function call `{name}`.", "no signature")
         elif side == "user" and any("functionResponse" not in part for part in parts):
             return

@@ -23,7 +23,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.wire.key_mask import MASKED, mask_url
 
-_SECRET: Final = frozenset(
+_SECRET_HEADERS: Final = frozenset(
     "authorization proxy-authorization x-api-key api-key x-goog-api-key cookie set-cookie".split()
 )
 _TAIL: Final = b"\n]}}\n"
@@ -94,21 +94,18 @@ class LoggedExchange(Struct, kw_only=True):
     frames: list[Json] = field(default_factory=list)
     written: bool = False
 
-    def sent(self, data: bytes) -> None:
+    def add_sent(self, data: bytes) -> None:
         """Add sent data of a streamed answer."""
         self.first_byte = self.first_byte or self.now()
         self.answer += data
 
-    def frame(self, text: str, *, sent: bool) -> None:
+    def add_frame(self, text: str, *, sent: bool) -> None:
         """Add a WebSocket frame, `sent` or received by this server."""
         # A HAR file names the direction from the client's side.
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
-    def ended(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
-        """Write the exchange, complete or broken off for the reason `error`.
-
-        Only the first call counts.
-        """
+    def finish(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
+        """Write the exchange, complete or broken off for the reason `error`; only the first call counts."""
         if self.written:
             return
         self.written = True
@@ -149,7 +146,7 @@ Headers = list[tuple[str, str]]
 
 
 def _message_entry(headers: Headers, body: bytes | bytearray) -> dict[str, Json]:
-    shown = [{"name": name, "value": MASKED if name.lower() in _SECRET else value} for name, value in headers]
+    shown = [{"name": name, "value": MASKED if name.lower() in _SECRET_HEADERS else value} for name, value in headers]
     return {"httpVersion": "HTTP/1.1", "headers": shown, "cookies": [], "headersSize": -1, "bodySize": len(body)}
 
 
@@ -181,15 +178,15 @@ def logging_to(log: ExchangeLog, now: Callable[[], float]) -> Middleware:
         try:
             response = await handler(request)
         except web.HTTPException as error:
-            exchange.ended(error)
+            exchange.finish(error)
             raise
         except (ConnectionError, asyncio.CancelledError) as error:
-            exchange.ended(None, f"the client went away: {type(error).__name__}")
+            exchange.finish(None, f"the client went away: {type(error).__name__}")
             raise
         cut = request.transport is None or request.transport.is_closing()
         if isinstance(response, web.WebSocketResponse):
             cut = response.close_code in (None, WSCloseCode.ABNORMAL_CLOSURE)
-        exchange.ended(response, "the connection was cut" if cut else "")
+        exchange.finish(response, "the connection was cut" if cut else "")
         return response
 
     return write

@@ -11,7 +11,7 @@ from typing import Final
 
 from aiohttp import web
 
-from ctxtui.offline.exchange import Refusal, Reply
+from ctxtui.offline.exchange import NotJson, Refusal, Reply, parse
 from ctxtui.offline.google import cached_contents, generate_api
 from ctxtui.offline.google.generate_api import Target
 from ctxtui.offline.google.models import describe_model, gemini, list_models
@@ -42,11 +42,13 @@ def _make_route(request: web.Request, method: str) -> ServedRoute:
     target = Target(request.match_info["model"], streams, streams and request.query.get("alt") == "sse")
     counts = method == "countTokens"
     return ServedRoute(
-        refused=partial(generate_api.count_refused if counts else generate_api.refused, target=target),
+        find_refusals=partial(
+            generate_api.find_count_refusals if counts else generate_api.find_refusals, target=target
+        ),
         serve=partial(generate_api.count_tokens if counts else generate_api.generate, target=target),
-        error=generate_api.error,
+        format_error=generate_api.format_error,
         id_header=ID_HEADER,
-        has_key=partial(_check_key, request.query.get("key", "")),
+        check_key=partial(_check_key, request.query.get("key", "")),
     )
 
 
@@ -79,11 +81,11 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
 
     async def create_cached(request: web.Request) -> web.StreamResponse:
         route = ServedRoute(
-            refused=cached_contents.create_refused,
+            find_refusals=cached_contents.find_refusals,
             serve=cached_contents.create,
-            error=generate_api.error,
+            format_error=generate_api.format_error,
             id_header=ID_HEADER,
-            has_key=partial(_check_key, request.query.get("key", "")),
+            check_key=partial(_check_key, request.query.get("key", "")),
         )
         return await post(request.path, route, request)
 
@@ -101,7 +103,11 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
             del provider.cached[content.name]
             return json_response({})
         if request.method == "PATCH":
-            changed = cached_contents.update(provider, name, await request.json())
+            try:
+                change = parse(await request.read())
+            except NotJson as error:
+                return _refusal_response(Refusal(f"Invalid JSON payload received. {error}", rule="no JSON"))
+            changed = cached_contents.update(provider, name, change)
             return json_response(changed.body) if isinstance(changed, Reply) else _refusal_response(changed)
         return json_response(content.resource())
 
@@ -118,4 +124,4 @@ def add_google(app: web.Application, provider: Provider, post: Post) -> None:
 
 
 def _refusal_response(refusal: Refusal) -> web.Response:
-    return json_response(generate_api.error(refusal, ""), refusal.status)
+    return json_response(generate_api.format_error(refusal, ""), refusal.status)

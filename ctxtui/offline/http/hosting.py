@@ -1,7 +1,4 @@
-"""Starting and stopping the offline provider.
-
-In an event loop, in a thread, or in a process of its own.
-"""
+"""Starting and stopping the offline provider: in an event loop, in a thread, or in a process of its own."""
 
 from __future__ import annotations
 

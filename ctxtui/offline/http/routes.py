@@ -27,18 +27,18 @@ Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
 class ServedRoute(Struct, frozen=True):
     """One path of an API.
 
-    - `refused`: returns the reasons to refuse a request.
+    - `find_refusals`: returns the reasons to refuse a request.
     - `serve`: makes the reply to an accepted request.
-    - `error`: writes a refusal as the API does.
+    - `format_error`: makes the error body of a refusal and a request id, as the API does.
     - `id_header`: the header of the request id.
-    - `has_key`: returns the refusal of a request without a valid key; None if the key is valid.
+    - `check_key`: returns the refusal of a request without a valid key, by its headers; None if the key is valid.
     """
 
-    refused: Callable[[Provider, ApiRequest], list[Refusal]]
+    find_refusals: Callable[[Provider, ApiRequest], list[Refusal]]
     serve: Serve
-    error: Callable[[Refusal, str], Json]
+    format_error: Callable[[Refusal, str], Json]
     id_header: str
-    has_key: Callable[[Mapping[str, str]], Refusal | None]
+    check_key: Callable[[Mapping[str, str]], Refusal | None]
 
 
 def _check_anthropic_key(headers: Mapping[str, str]) -> Refusal | None:
@@ -63,17 +63,21 @@ def _check_openai_key(headers: Mapping[str, str]) -> Refusal | None:
     return None
 
 
-_ANTHROPIC: Final = partial(ServedRoute, error=messages_api.error, id_header="request-id", has_key=_check_anthropic_key)
-_OPENAI: Final = partial(ServedRoute, error=chat_api.error, id_header="x-request-id", has_key=_check_openai_key)
+_ANTHROPIC: Final = partial(
+    ServedRoute, format_error=messages_api.format_error, id_header="request-id", check_key=_check_anthropic_key
+)
+_OPENAI: Final = partial(
+    ServedRoute, format_error=chat_api.format_error, id_header="x-request-id", check_key=_check_openai_key
+)
 ROUTES: Final[dict[str, ServedRoute]] = {
-    "/v1/messages": _ANTHROPIC(refused=messages_api.find_refusals, serve=messages_api.messages),
+    "/v1/messages": _ANTHROPIC(find_refusals=messages_api.find_refusals, serve=messages_api.create_message),
     "/v1/messages/count_tokens": _ANTHROPIC(
-        refused=partial(messages_api.find_refusals, counting=True), serve=messages_api.count_tokens
+        find_refusals=partial(messages_api.find_refusals, counting=True), serve=messages_api.count_tokens
     ),
-    "/v1/chat/completions": _OPENAI(refused=chat_api.find_refusals, serve=chat_api.completions),
-    "/v1/responses": _OPENAI(refused=responses_api.find_refusals, serve=responses_api.create),
+    "/v1/chat/completions": _OPENAI(find_refusals=chat_api.find_refusals, serve=chat_api.create_completion),
+    "/v1/responses": _OPENAI(find_refusals=responses_api.find_refusals, serve=responses_api.create_response),
     "/v1/responses/input_tokens": _OPENAI(
-        refused=partial(responses_api.find_refusals, counting=True), serve=responses_api.input_tokens
+        find_refusals=partial(responses_api.find_refusals, counting=True), serve=responses_api.count_tokens
     ),
 }
 """Handlers of paths with a body."""
@@ -86,16 +90,13 @@ def serve(
     headers: Mapping[str, str],
     responses: dict[str, StoredResponse] | None = None,
 ) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or its refusal.
-
-    `responses` are those stored for its WebSocket.
-    """
+    """The reply to a request with body `raw`, or its refusal; `responses` are those stored for its WebSocket."""
     if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
-    refusal = route.has_key(headers)
+    refusal = route.check_key(headers)
     if refusal is not None:
         return refusal
-    wait = provider.limits.wait(provider.now())
+    wait = provider.limits.wait_seconds(provider.now())
     if wait is not None:
         # `server` takes the seconds of its header `retry-after` from the rule.
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
@@ -109,7 +110,7 @@ def serve(
             "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP"
         )
         return Refusal(f"{message} library correctly. {error})", rule="no JSON")
-    refusals = route.refused(provider, request)
+    refusals = route.find_refusals(provider, request)
     if refusals:
         return refusals[0]
     try:

@@ -20,7 +20,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal, Reply, StoredResponse, compact
 from ctxtui.offline.faults import BREAKS, DISCONNECT, GARBAGE, STREAM_ERROR, Fault
 from ctxtui.offline.http.exchange_log import current_exchange
-from ctxtui.offline.json_shape import members
+from ctxtui.offline.json_shape import as_dict
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
 _GARBAGE_FRAME: Final = "{]<html> garbage"
@@ -92,7 +92,7 @@ async def send(
     exchange = current_exchange()
     if exchange is not None:
         # Before the end, so that clients with the answer find it in the log.
-        exchange.ended(response)
+        exchange.finish(response)
     await response.write_eof()
     return response
 
@@ -101,7 +101,7 @@ async def _write(response: web.StreamResponse, data: bytes) -> None:
     await response.write(data)
     exchange = current_exchange()
     if exchange is not None:
-        exchange.sent(data)
+        exchange.add_sent(data)
 
 
 def _cut_connection(request: web.Request) -> None:
@@ -124,7 +124,7 @@ class Connection(Struct):
     request: web.Request
     socket: web.WebSocketResponse
     answer: Answer
-    error: ErrorBody
+    format_error: ErrorBody
     pace: float
     lanes: dict[str, dict[str, StoredResponse]] = field(default_factory=dict)
 
@@ -141,7 +141,7 @@ class Connection(Struct):
     async def _serve_frame(self, text: str) -> None:
         exchange = current_exchange()
         if exchange is not None:
-            exchange.frame(text, sent=False)
+            exchange.add_frame(text, sent=False)
         lane = _lane_of(text)
         # A conversation may continue in another lane, so all responses of the connection are passed.
         responses = {
@@ -169,19 +169,19 @@ class Connection(Struct):
 
     async def _refuse(self, refusal: Refusal, lane: str) -> None:
         await self._write(
-            _encode_frame({"type": "error", "status": refusal.status, **members(self.error(refusal, ""))}, lane)
+            _encode_frame({"type": "error", "status": refusal.status, **as_dict(self.format_error(refusal, ""))}, lane)
         )
 
     async def _write(self, text: str) -> None:
         await self.socket.send_str(text)
         exchange = current_exchange()
         if exchange is not None:
-            exchange.frame(text, sent=True)
+            exchange.add_frame(text, sent=True)
 
 
 def _lane_of(text: str) -> str:
     try:
-        return str(members(json.loads(text)).get("stream_id") or "")
+        return str(as_dict(json.loads(text)).get("stream_id") or "")
     except (ValueError, RecursionError):
         return ""
 

@@ -29,14 +29,14 @@ from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
 from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import MAX_FRAME_BYTES, Connection, in_thread, json_response, send
-from ctxtui.offline.json_shape import members
-from ctxtui.offline.local import Local, add_listings, local_routes
+from ctxtui.offline.json_shape import as_dict
+from ctxtui.offline.local import LocalServer, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
 
-_NO_NAME: Final = frozenset("@/\\?# \t,")
+_INVALID_HOST_CHARS: Final = frozenset("@/\\?# \t,")
 """Characters that are invalid in a host name: they make it ambiguous."""
 
 
@@ -56,7 +56,7 @@ def foreign_header(request: web.Request) -> str:
     Programs send no ``Origin``, and a request without ``Host`` comes from no browser.
     """
     for value in request.headers.getall("Host", []):
-        if _NO_NAME.intersection(value) or not _is_loopback_address(f"//{value}"):
+        if _INVALID_HOST_CHARS.intersection(value) or not _is_loopback_address(f"//{value}"):
             return f"Host: {value}"
     for value in request.headers.getall("Origin", []):
         if not _is_loopback_address(value):
@@ -71,7 +71,7 @@ def _is_loopback_address(address: str) -> bool:
         return False
 
 
-def locals_only(on_refused: Callable[[str, Refusal], object]) -> Middleware:
+def loopback_only(on_refused: Callable[[str, Refusal], object]) -> Middleware:
     """Middleware that answers strangers with 403; `on_refused` gets the path and the reason."""
 
     @web.middleware
@@ -175,8 +175,8 @@ class SeenRequest(Struct, frozen=True):
     @property
     def usage(self) -> dict[str, Json]:
         """The reported usage, in the dialect's own form."""
-        answer = members(self.answer)
-        return members(answer.get("usage") or answer.get("usageMetadata"))
+        answer = as_dict(self.answer)
+        return as_dict(answer.get("usage") or answer.get("usageMetadata"))
 
 
 class Server(Struct):
@@ -191,6 +191,7 @@ class Server(Struct):
     - `log`: writes exchanges to a file.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
     - `request_lock`: keeps requests in order.
+    - `in_progress`: number of requests in progress.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -198,18 +199,17 @@ class Server(Struct):
     pace: float = 0.0
     seen: list[SeenRequest] = field(default_factory=list)
     on_request: Callable[[SeenRequest], None] | None = None
-    local: Local | None = None
+    local: LocalServer | None = None
     log: ExchangeLog | None = None
     websocket: bool = True
     request_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     in_progress: int = 0
-    """Number of requests in progress."""
     _seen_bytes: int = 0
 
     def app(self, *, anyone: bool = False) -> web.Application:
         """The web application; it serves this machine only, unless `anyone` is set."""
         logging = [logging_to(self.log, self.provider.now)] if self.log else []
-        guard = [] if anyone else [locals_only(lambda path, why: self._add_seen(path, b"", why, None))]
+        guard = [] if anyone else [loopback_only(lambda path, why: self._add_seen(path, b"", why, None))]
         app = web.Application(client_max_size=_MAX_BODY_BYTES, middlewares=[end_for_gone_client, *guard, *logging])
         for path, route in (local_routes(self.local) if self.local else ROUTES).items():
             app.router.add_post(path, partial(self._serve_post, path, route))
@@ -234,38 +234,38 @@ class Server(Struct):
         begun = time.monotonic()
         reply = await self._make_reply(path, route, raw, headers, fault)
         id_ = self.provider.names.new("req_011C", 20)
-        response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_make_headers(route, begun)}
+        response_headers = {route.id_header: id_, MARK_HEADER: OFFLINE, **_api_headers(route, begun)}
         if not isinstance(reply, Refusal):
-            model = str(members(reply.body).get("model") or members(reply.body).get("modelVersion") or OFFLINE)
+            model = str(as_dict(reply.body).get("model") or as_dict(reply.body).get("modelVersion") or OFFLINE)
             mark = f"simulating {model}" if is_simulated(model) else OFFLINE
             response_headers |= {**reply.headers, MARK_HEADER: mark}
             return await send(request, reply, response_headers, fault, self.pace)
         if reply.status == 429:
             wait = fault.seconds if fault is not None else float(reply.rule.rpartition(" ")[2])
             response_headers["retry-after"] = str(math.ceil(wait))
-        return json_response(route.error(reply, id_), reply.status, response_headers)
+        return json_response(route.format_error(reply, id_), reply.status, response_headers)
 
     async def _serve_websocket(self, request: web.Request) -> web.StreamResponse:
-        """Serve a WebSocket, if requested."""
+        """Serve a WebSocket; a request for anything else is not found."""
         route = ROUTES["/v1/responses"]
         headers = {name.lower(): value for name, value in request.headers.items()}
         if headers.get("upgrade", "").lower() != "websocket":
             return await self._answer_not_found(request)
-        refusal = route.has_key(headers)
+        refusal = route.check_key(headers)
         if refusal is None and not self.websocket:
             refusal = Refusal("WebSockets are not served here.", 426, rule="websocket")
         if refusal is not None:
             self._add_seen("/v1/responses", b"", refusal, None)
-            return json_response(route.error(refusal, ""), refusal.status, {MARK_HEADER: OFFLINE})
+            return json_response(route.format_error(refusal, ""), refusal.status, {MARK_HEADER: OFFLINE})
         requested_fault = self._next_fault(headers) if FAULT_HEADER in headers else None
 
         async def answer(raw: bytes, responses: dict[str, StoredResponse]) -> tuple[Reply | Refusal, Fault | None]:
-            fault = requested_fault or self.faults.next_fault()
+            fault = requested_fault or self.faults.take_fault()
             return await self._make_reply("/v1/responses", route, raw, headers, fault, responses), fault
 
         socket = web.WebSocketResponse(max_msg_size=MAX_FRAME_BYTES)
         socket.headers.update({route.id_header: self.provider.names.new("req_011C", 20), MARK_HEADER: OFFLINE})
-        return await Connection(request, socket, answer, route.error, self.pace).serve()
+        return await Connection(request, socket, answer, route.format_error, self.pace).serve()
 
     async def _make_reply(
         self,
@@ -303,7 +303,7 @@ class Server(Struct):
     def _next_fault(self, headers: Mapping[str, str]) -> Fault | None:
         spelled = headers.get(FAULT_HEADER)
         if spelled is None:
-            return self.faults.next_fault()
+            return self.faults.take_fault()
         try:
             return parse(spelled)
         except BadConfig as error:
@@ -357,7 +357,7 @@ class Server(Struct):
     ) -> web.Response:
         route = ROUTES["/v1/messages" if _is_anthropic(request) else "/v1/chat/completions"]
         refusal = Refusal(message, 404, param=param, code=code, rule="path")
-        return json_response(route.error(refusal, self.provider.names.new("req_")), 404)
+        return json_response(route.format_error(refusal, self.provider.names.new("req_")), 404)
 
     async def _answer_greeting(self, _: web.Request) -> web.StreamResponse:
         paths = local_routes(self.local) if self.local else ROUTES
@@ -368,7 +368,7 @@ def _is_anthropic(request: web.Request) -> bool:
     return "anthropic-version" in request.headers
 
 
-def _make_headers(route: ServedRoute, started: float) -> dict[str, str]:
+def _api_headers(route: ServedRoute, started: float) -> dict[str, str]:
     if route.id_header == GOOGLE_ID:
         return {"server-timing": f"gfet4t7; dur={(time.monotonic() - started) * 1000:.0f}"}
     if route.id_header != "x-request-id":

@@ -1,6 +1,6 @@
 """Chat Completions of the offline provider: requests in, completions and chunk streams out.
 
-`http.routes` calls `find_refusals`, then `completions`. Source: facts §4.
+`http.routes` calls `find_refusals`, then `create_completion`. Source: facts §4.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
-from ctxtui.offline.json_shape import clamp, members, rows
+from ctxtui.offline.json_shape import as_dict, as_list, clamp
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals
@@ -26,7 +26,7 @@ from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_coun
 from ctxtui.wire.grammar import CHAT
 
 # OpenAI has one reason for the model's end and a stop sequence.
-_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
+_FINISH_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
 """Maximum tokens of all choices of a request together."""
 _CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
@@ -46,7 +46,7 @@ def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
     return refusals(request.body, strict=provider.strict_models)
 
 
-def completions(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a completion, or its refusal if it does not fit the window."""
     model = gpt(request.model, provider.strict_models)
     assert model is not None
@@ -74,7 +74,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
         "created": int(now),
         "model": request.model,
         "choices": [
-            {"index": n, "message": message, "logprobs": None, "finish_reason": _REASONS[answer.ended]}
+            {"index": n, "message": message, "logprobs": None, "finish_reason": _FINISH_REASONS[answer.ended]}
             for n, (message, answer) in enumerate(zip(messages, choices, strict=True))
         ],
         "usage": usage,
@@ -82,7 +82,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
         "system_fingerprint": "fp_ctxtui_offline",
     }
     provider.limits.count_request(now, usage["prompt_tokens"], usage["completion_tokens"])
-    with_usage = members(request.body.get("stream_options")).get("include_usage") is True
+    with_usage = as_dict(request.body.get("stream_options")).get("include_usage") is True
     return Reply(
         body=completion,
         events=tuple(chunks(completion, with_usage)) if request.streams else None,
@@ -106,7 +106,7 @@ def _make_answer(
 ) -> ModelAnswer:
     body = request.body
     requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
-    stops = [body["stop"]] if isinstance(body.get("stop"), str) else rows(body.get("stop"))
+    stops = [body["stop"]] if isinstance(body.get("stop"), str) else as_list(body.get("stop"))
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
     max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
     return limit_answer(
@@ -116,9 +116,9 @@ def _make_answer(
 
 def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     body, choice = request.body, request.body.get("tool_choice")
-    named = members(members(choice).get("function")).get("name")
-    form = members(members(body.get("response_format")).get("json_schema")).get("schema")
-    if members(body.get("response_format")).get("type") == "json_object":
+    named = as_dict(as_dict(choice).get("function")).get("name")
+    form = as_dict(as_dict(body.get("response_format")).get("json_schema")).get("schema")
+    if as_dict(body.get("response_format")).get("type") == "json_object":
         form = {"type": "object"}
     return AnswerOptions(
         forced_tool="*" if choice == "required" else str(named or ""),
@@ -200,7 +200,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-def error(refusal: Refusal, _request_id: str) -> Json:
+def format_error(refusal: Refusal, _request_id: str) -> Json:
     """The error body, the same in both of OpenAI's dialects."""
     code, kind = refusal.code, refusal.type
     if refusal.status in _ERROR_TYPES:

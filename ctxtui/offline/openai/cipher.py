@@ -13,7 +13,7 @@ from typing import Final
 from ctxtui.core.canonical import Json
 
 _MARK: Final = b"ctxtui offline\0"
-_SEAL: Final = 12
+_SEAL_BYTES: Final = 12
 """Bytes of the seal."""
 _MIN_FOREIGN_BYTES: Final = 24
 """Shorter ciphers cannot be a provider's."""
@@ -22,13 +22,15 @@ _MIN_FOREIGN_BYTES: Final = 24
 def encrypt(text: str) -> str:
     """Encode the reasoning `text` as ``encrypted_content``."""
     body = text.encode("utf-8", "surrogatepass")
-    return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL).digest() + body).decode()
+    return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL_BYTES).digest() + body).decode()
 
 
 def decrypt(cipher: str) -> str:
     """Decode `cipher`; "" if it is not ours."""
     raw = _decode_base64(cipher)
-    return raw[len(_MARK) + _SEAL :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
+    return (
+        raw[len(_MARK) + _SEAL_BYTES :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
+    )
 
 
 def _decode_base64(cipher: str) -> bytes | None:
@@ -40,23 +42,17 @@ def _decode_base64(cipher: str) -> bytes | None:
 
 
 def was_changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that was changed.
-
-    False for others, which cannot be checked.
-    """
+    """Whether `cipher` is one of ours that was changed; False for others, which cannot be checked."""
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 
 
 def is_acceptable(cipher: Json) -> bool:
-    """Whether `cipher` is acceptable.
-
-    Unchanged if ours, plausible (base64 of some length) if not.
-    """
+    """Whether `cipher` is unchanged if ours, or plausible (base64 of some length) if not."""
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     if raw is None:
         return False
     if not raw.startswith(_MARK):
         return len(raw) >= _MIN_FOREIGN_BYTES
-    seal, body = raw[len(_MARK) : len(_MARK) + _SEAL], raw[len(_MARK) + _SEAL :]
-    return seal == blake2b(body, digest_size=_SEAL).digest()
+    seal, body = raw[len(_MARK) : len(_MARK) + _SEAL_BYTES], raw[len(_MARK) + _SEAL_BYTES :]
+    return seal == blake2b(body, digest_size=_SEAL_BYTES).digest()

@@ -1,7 +1,6 @@
-"""The Responses API of the offline provider.
+"""The Responses API of the offline provider: requests in, responses out, and stored responses.
 
-Requests in, responses out, and stored responses. `http.routes` calls `find_refusals`, then `create` or `input_tokens`.
-Source: facts §4.
+`http.routes` calls `find_refusals`, then `create_response` or `count_tokens`. Source: facts §4.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
-from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, Words, limit_answer
+from ctxtui.offline.answer import LENGTH, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
-from ctxtui.offline.json_shape import members, rows
+from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
@@ -59,12 +58,12 @@ def _started_item(item: Event) -> Event:
     return {**item, **empty[item["type"]]}
 
 
-_CALLED: Final = {
+_CALL_EVENTS: Final = {
     "function_call": ("response.function_call_arguments", "arguments", ("name", "arguments")),
     "custom_tool_call": ("response.custom_tool_call_input", "input", ("input",)),
 }
 """Names of events and members for the input of a call, by the item's type."""
-_PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
+_PART_EVENTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
     "reasoning": ("summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text", {}),
     "message": ("content", "content_index", "content_part", "output_text", {"logprobs": []}),
 }
@@ -72,12 +71,12 @@ _PARTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
 
 
 def _item_events(item: Event, position: Event) -> Iterator[Event]:
-    if item["type"] in _CALLED:
-        name, arguments_key, done = _CALLED[item["type"]]
+    if item["type"] in _CALL_EVENTS:
+        name, arguments_key, done = _CALL_EVENTS[item["type"]]
         yield from ({"type": f"{name}.delta", **position, "delta": piece} for piece in pieces(item[arguments_key]))
         yield {"type": f"{name}.done", **position, **{key: item[key] for key in done}}
-    elif item["type"] in _PARTS:
-        parts_key, index, outer, inner, more = _PARTS[item["type"]]
+    elif item["type"] in _PART_EVENTS:
+        parts_key, index, outer, inner, more = _PART_EVENTS[item["type"]]
         for n, part in enumerate(item[parts_key]):
             place = {**position, index: n}
             yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
@@ -107,10 +106,7 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues, stored for its WebSocket or for all.
-
-    None if there is none.
-    """
+    """The response that the request continues, stored for its WebSocket or for all; None if there is none."""
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
@@ -123,10 +119,7 @@ def _weigh_items(provider: Provider, request: ApiRequest, items: Sequence[Json])
 
 
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Remove the reasoning before the last user message.
-
-    Also returns the report on the removed items.
-    """
+    """Remove the reasoning before the last user message; also returns the report on the removed items."""
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     removed = [item for item in items[:last] if kind_of(item) == "reasoning"]
     report = [
@@ -163,7 +156,7 @@ _ECHOED: Final[dict[str, Json]] = {
     "user": None,
 }
 """Parameters that a response repeats, with their defaults."""
-_WHOLE: Final = ("function_call", "custom_tool_call")
+_CALL_ITEMS: Final = ("function_call", "custom_tool_call")
 """Output items that are one block."""
 _TRIGGER: Final = "compaction_trigger"
 """The last item of a request for compaction instead of an answer (facts §13.2)."""
@@ -182,7 +175,7 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
     previous = previous_response(provider, request)
     if request.body.get("conversation") is not None:
         conversation = request.body["conversation"]
-        message = f"Conversation with id '{members(conversation).get('id') or conversation}' not found."
+        message = f"Conversation with id '{as_dict(conversation).get('id') or conversation}' not found."
         return [Refusal(message, 404, param="conversation", rule="conversation")]
     items = previous.items if previous else None
     by_socket = request.socket_responses is not None
@@ -196,13 +189,13 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
     )
 
 
-def input_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a token count."""
     weighed, _ = read_input(provider, request, _model_rules(provider, request))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
-def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
+def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply to a request for a response."""
     model = _model_rules(provider, request)
     weighed, removed = read_input(provider, request, model)
@@ -213,16 +206,16 @@ def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
     if request.body.get("generate") is False:
         return _empty_reply(provider, request, now)
     outcome = provider.ledger.predict(weighed, request.model, now, provider="openai")
-    talk = read_task(weighed.request)
-    if members(request.body.get("prompt_cache_options")).get("prewarm") is True:
+    task = read_task(weighed.request)
+    if as_dict(request.body.get("prompt_cache_options")).get("prewarm") is True:
         answer, output = ModelAnswer(()), []
-    elif any(members(item).get("type") == _TRIGGER for item in rows(request.body.get("input"))[-1:]):
+    elif any(as_dict(item).get("type") == _TRIGGER for item in as_list(request.body.get("input"))[-1:]):
         # Only the provider reads the item that replaces the conversation from here on.
-        compacted = {"type": "compaction", "encrypted_content": encrypt(summarize(talk, task=True))}
+        compacted = {"type": "compaction", "encrypted_content": encrypt(summarize(task, with_task=True))}
         answer, output = ModelAnswer(()), [{"id": provider.names.new("cmp_"), **compacted}]
     else:
-        answer = _make_answer(provider, request, weighed, talk, model)
-        output = list(_output_items(provider, request, answer, talk))
+        answer = _make_answer(provider, request, weighed, task, model)
+        output = list(_output_items(provider, request, answer, task))
     response = _make_response(provider, request, now, answer, output)
     response["usage"] = usage = _make_usage(request, outcome, answer, output)
     if removed:
@@ -258,19 +251,19 @@ def _model_rules(provider: Provider, request: ApiRequest) -> Gpt:
 def _make_answer(
     provider: Provider, request: ApiRequest, weighed: WeighedRequest, task: ScriptTask, model: Gpt
 ) -> ModelAnswer:
-    most = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
+    max_tokens = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     answer = provider.make_answer(weighed.request, task, _answer_options(request, model))
-    return limit_answer(answer, (), most, text_counter(request.model))
+    return limit_answer(answer, (), max_tokens, text_counter(request.model))
 
 
 def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
     body, choice = request.body, request.body.get("tool_choice")
-    form = members(members(body.get("text")).get("format"))
+    form = as_dict(as_dict(body.get("text")).get("format"))
     return AnswerOptions(
-        forced_tool="*" if choice == "required" else str(members(choice).get("name") or ""),
+        forced_tool="*" if choice == "required" else str(as_dict(choice).get("name") or ""),
         may_call=choice != "none",
         parallel=body.get("parallel_tool_calls") is not False,
-        thinks=model.reasons and members(body.get("reasoning")).get("effort") != "none",
+        thinks=model.reasons and as_dict(body.get("reasoning")).get("effort") != "none",
         schema=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
         simulated_model=request.model if is_simulated(request.model) else "",
     )
@@ -279,14 +272,14 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
 def _output_items(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, task: ScriptTask
 ) -> Iterator[dict[str, Json]]:
-    has_summary = members(request.body.get("reasoning")).get("summary")
+    has_summary = as_dict(request.body.get("reasoning")).get("summary")
     status = "incomplete" if answer.ended == LENGTH else "completed"
     for part in answer.parts:
         if isinstance(part, Thought):
             fields: dict[str, Json] = {"summary": [{"type": "summary_text", "text": part.text}] if has_summary else []}
             fields["encrypted_content"] = encrypt(part.text)
             yield {"id": provider.names.new("rs_"), "type": "reasoning", **fields}
-        elif isinstance(part, Words):
+        elif isinstance(part, PlainText):
             content = [{"type": "output_text", "annotations": [], "logprobs": [], "text": part.text}]
             fields = {"status": status, "role": "assistant", "content": content}
             yield {"id": provider.names.new("msg_"), "type": "message", **fields}
@@ -305,7 +298,7 @@ def _make_response(
     provider: Provider, request: ApiRequest, now: float, answer: ModelAnswer, output: list[dict[str, Json]]
 ) -> dict[str, Json]:
     echoed = {
-        key: request.body.get(key) if request.body.get(key) is not None else usual for key, usual in _ECHOED.items()
+        key: request.body.get(key) if request.body.get(key) is not None else default for key, default in _ECHOED.items()
     }
     cut = answer.ended == LENGTH
     return {
@@ -318,10 +311,10 @@ def _make_response(
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "model": request.model,
         "output": output,
-        "reasoning": {"effort": None, "summary": None, **members(request.body.get("reasoning"))},
+        "reasoning": {"effort": None, "summary": None, **as_dict(request.body.get("reasoning"))},
         "service_tier": "default",
         **echoed,
-        "text": {**_ECHOED["text"], **members(request.body.get("text"))},
+        "text": {**_ECHOED["text"], **as_dict(request.body.get("text"))},
     }
 
 
@@ -331,8 +324,8 @@ def _make_usage(
     count = text_counter(request.model)
     reasoning = sum(count(part.text) for part in answer.parts if isinstance(part, Thought))
     summary_tokens = sum(count(decrypt(item["encrypted_content"])) for item in output if item["type"] == "compaction")
-    blocks = [from_part(part) for item in output for part in rows(item.get("content"))]
-    blocks += [from_part(item) for item in output if item["type"] in _WHOLE]
+    blocks = [from_part(part) for item in output for part in as_list(item.get("content"))]
+    blocks += [from_part(item) for item in output if item["type"] in _CALL_ITEMS]
     spoken = reasoning + (summary_tokens or output_tokens(request.model, blocks))
     writes = dict(outcome.writes)
     details: dict[str, Json] = {"cached_tokens": outcome.read, "cache_write_tokens": outcome.written}

@@ -11,7 +11,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, as_dict, as_list, fields, find_faults
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
@@ -26,11 +26,11 @@ from ctxtui.offline.openai.validate_fields import (
     function_refusals,
     invalid,
     large_output,
-    list_refusals,
     long_array,
     object_refusals,
     stream_refusals,
     temperature_refusals,
+    tool_list_refusals,
     unsupported,
     wrong_value,
 )
@@ -66,7 +66,7 @@ _CALLED: Final[dict[str, Fields]] = {
 def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
     """Refusals of message `n` by itself."""
     path: Path = ("messages", n)
-    role = members(message).get("role")
+    role = as_dict(message).get("role")
     if isinstance(role, str) and role not in ROLES:
         yield wrong_value(role, ROLES, f"messages[{n}].role")
         return
@@ -74,12 +74,12 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
     if role in ("system", "developer") and not model.system_role:
         reason = f"Unsupported value: 'messages[{n}].role' does not support '{role}' with this model."
         yield Refusal(reason, param=f"messages[{n}].role", code="unsupported_value", rule="role")
-    value = members(message)
+    value = as_dict(message)
     yield from _content_refusals(value, n)
     if role == "assistant":
         if value.get("tool_calls") == []:
             yield empty_array(f"messages[{n}].tool_calls")
-        for m, call in enumerate(rows(value.get("tool_calls"))):
+        for m, call in enumerate(as_list(value.get("tool_calls"))):
             yield from _call_refusals(call, (*path, "tool_calls", m))
 
 
@@ -94,12 +94,12 @@ def _content_refusals(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
     elif content == [] and not needs_no_content:
         yield empty_array(f"messages[{n}].content")
     known_parts = _ASSISTANT_PARTS if role == "assistant" else _PARTS
-    for m, part in enumerate(rows(content)):
+    for m, part in enumerate(as_list(content)):
         yield from _part_refusals(part, ("messages", n, "content", m), known_parts, str(role))
 
 
 def _part_refusals(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
-    kind = members(part).get("type")
+    kind = as_dict(part).get("type")
     if not isinstance(part, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
@@ -112,7 +112,7 @@ def _part_refusals(part: Json, path: Path, known_parts: Mapping[str, Fields], ro
 
 
 def _call_refusals(call: Json, path: Path) -> Iterator[Refusal]:
-    kind = members(call).get("type")
+    kind = as_dict(call).get("type")
     if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
             yield describe_fault(ShapeFault("missing", (*path, "type"), ShapeField(), None))
@@ -138,7 +138,7 @@ def pair_refusals(messages: Sequence[Mapping[str, Json]]) -> Iterator[Refusal]:
                 f"'tool_call_id'. The following tool_call_ids did not have response messages: {', '.join(open_ids)}"
             )
             yield Refusal(reason, param=f"messages.[{n}].role", rule="call without result")
-        call_ids = [str(members(call).get("id")) for call in rows(message.get("tool_calls"))]
+        call_ids = [str(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
         open_ids = list(call_ids)
 
 
@@ -167,7 +167,7 @@ _FIELDS: Final = (
     )
     | SAMPLED
 )
-_STOPS: Final = 4
+_MAX_STOPS: Final = 4
 """Maximum stop sequences."""
 
 
@@ -181,7 +181,7 @@ def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     if body.get("model") is None:
         return [Refusal("you must provide a model parameter", rule="no model")]
-    errors = [describe_fault(fault) for fault in faults(body, _FIELDS)]
+    errors = [describe_fault(fault) for fault in find_faults(body, _FIELDS)]
     if errors:
         return errors
     model = gpt(body["model"], strict)
@@ -211,8 +211,8 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
         yield Refusal(message, rule="unsupported parameter")
     yield from temperature_refusals(body, model.fixed)
     stop = body.get("stop")
-    if isinstance(stop, list) and len(stop) > _STOPS:
-        yield long_array("stop", _STOPS, len(stop))
+    if isinstance(stop, list) and len(stop) > _MAX_STOPS:
+        yield long_array("stop", _MAX_STOPS, len(stop))
     yield from stream_refusals(body)
     if body.get("web_search_options") is not None and "search" not in model.id:
         message = "Web search options not supported with this model."
@@ -220,14 +220,14 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
 
 
 def _tool_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    yield from list_refusals(body)
-    for n, tool in enumerate(rows(body.get("tools"))):
-        kind = members(tool).get("type")
+    yield from tool_list_refusals(body)
+    for n, tool in enumerate(as_list(body.get("tools"))):
+        kind = as_dict(tool).get("type")
         named = "function" if kind == "function" else "custom"
         yield from object_refusals(tool, fields(f"type! =function|custom, {named}! object"), ("tools", n))
-        if isinstance(members(tool).get("function"), dict):
+        if isinstance(as_dict(tool).get("function"), dict):
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))
             yield from function_refusals(tool["function"], ("tools", n, "function"), f"tools[{n}].function.parameters")
     choice = body.get("tool_choice")
-    name = called_function(choice).get("name") if members(choice).get("type") == "function" else None
-    yield from choice_refusals(choice, name, [called_function(tool).get("name") for tool in rows(body.get("tools"))])
+    name = called_function(choice).get("name") if as_dict(choice).get("type") == "function" else None
+    yield from choice_refusals(choice, name, [called_function(tool).get("name") for tool in as_list(body.get("tools"))])

@@ -8,7 +8,17 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows, type_of
+from ctxtui.offline.json_shape import (
+    Fields,
+    Path,
+    ShapeFault,
+    ShapeField,
+    as_dict,
+    as_list,
+    fields,
+    find_faults,
+    type_of,
+)
 
 NAME: Final = r"^[a-zA-Z0-9_-]+$"
 MAX_NAME_CHARS: Final = 64
@@ -80,7 +90,7 @@ def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[R
     if not isinstance(value, dict):
         yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from map(describe_fault, faults(value, known_fields, path))
+    yield from map(describe_fault, find_faults(value, known_fields, path))
 
 
 def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
@@ -137,14 +147,14 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
         yield Refusal(message, param=where, code=code, rule="input schema")
 
 
-def list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
+def tool_list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
     """Refusals of the list of tools, and of settings that need one."""
     tools = body.get("tools")
     if tools == []:
         yield empty_array("tools")
     elif isinstance(tools, list) and len(tools) > MAX_TOOLS:
         yield long_array("tools", MAX_TOOLS, len(tools))
-    if not rows(tools):
+    if not as_list(tools):
         for key in ("tool_choice", "parallel_tool_calls"):
             if body.get(key) is not None and body.get(key) != "none":
                 message = f"'{key}' is only allowed when 'tools' are specified."
@@ -187,4 +197,4 @@ def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refu
 
 def called_function(value: Json) -> Mapping[str, Json]:
     """The function named in a Chat call or choice."""
-    return members(members(value).get("function"))
+    return as_dict(as_dict(value).get("function"))

@@ -11,7 +11,7 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, faults, fields, members, rows
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, as_dict, as_list, fields, find_faults
 from ctxtui.offline.openai.cipher import is_acceptable, was_changed
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
@@ -38,12 +38,12 @@ _TOOL_FIELDS: Final[dict[str, Fields]] = {
     "custom": _CALLED | fields("name! string, description string, format object"),
     "namespace": fields("type! string, name! string, description! string, tools! array"),
 }
-_INSIDE: Final = ("function", "custom")
+_CLIENT_TOOLS: Final = ("function", "custom")
 
 
 def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
     """Refusals of the definition at `path`."""
-    kind = members(tool).get("type")
+    kind = as_dict(tool).get("type")
     if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
         # Fields of the provider's own tools are not checked.
         yield from object_refusals({"type": kind}, fields("type! string"), path)
@@ -53,24 +53,21 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
         yield from function_refusals(tool, path, format_path((*path, "parameters")))
         return
     yield from name_refusals(tool.get("name"), format_path((*path, "name")))
-    for n, inner in enumerate(rows(tool.get("tools"))):
+    for n, inner in enumerate(as_list(tool.get("tools"))):
         inner_path = (*path, "tools", n)
-        if members(inner).get("type") not in _INSIDE:
-            yield wrong_value(str(members(inner).get("type")), _INSIDE, format_path((*inner_path, "type")))
+        if as_dict(inner).get("type") not in _CLIENT_TOOLS:
+            yield wrong_value(str(as_dict(inner).get("type")), _CLIENT_TOOLS, format_path((*inner_path, "type")))
         else:
             yield from tool_refusals(inner, inner_path)
 
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
-    """All definitions of a request.
-
-    Its own, those of its ``additional_tools`` `items`, and those in namespaces.
-    """
-    definitions = [*rows(body.get("tools"))]
+    """All definitions of a request: its own, those of its ``additional_tools`` `items`, and those in namespaces."""
+    definitions = [*as_list(body.get("tools"))]
     for item in items:
-        if members(item).get("type") == "additional_tools":
-            definitions += rows(item.get("tools"))
-    return [definition for tool in definitions for definition in (tool, *rows(members(tool).get("tools")))]
+        if as_dict(item).get("type") == "additional_tools":
+            definitions += as_list(item.get("tools"))
+    return [definition for tool in definitions for definition in (tool, *as_list(as_dict(tool).get("tools")))]
 
 
 ROLES: Final = ("user", "assistant", "system", "developer")
@@ -104,7 +101,7 @@ _HOSTED: Final = tuple(
 """Items of the provider's own tools, whose fields are not checked."""
 
 KINDS: Final = (*_ITEMS, *_HOSTED)
-_PREFIX: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
+_ID_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
 """The first letters of each kind of item's id."""
 _MARK: Final = "type! string, prompt_cache_breakpoint object"
 _INPUT: Final[dict[str, Fields]] = {
@@ -142,10 +139,10 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
         return
     if kind in _ITEMS:
         yield from object_refusals(item, _ITEMS[kind], path)
-    begin = _PREFIX.get(kind)
+    prefix = _ID_PREFIXES.get(kind)
     id_ = item.get("id")
-    if begin and isinstance(id_, str) and not id_.startswith(begin):
-        yield invalid(f"input[{n}].id", f"'{id_}'. Expected an ID that begins with '{begin}'.", rule="item id")
+    if prefix and isinstance(id_, str) and not id_.startswith(prefix):
+        yield invalid(f"input[{n}].id", f"'{id_}'. Expected an ID that begins with '{prefix}'.", rule="item id")
     if kind == "message":
         role = item.get("role")
         if isinstance(role, str) and role not in ROLES:
@@ -159,13 +156,13 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     elif kind == "agent_message":
         yield from _part_refusals(item.get("content"), ("input", n, "content"), _BETWEEN_AGENTS)
     elif kind == "additional_tools":
-        for m, tool in enumerate(rows(item.get("tools"))):
+        for m, tool in enumerate(as_list(item.get("tools"))):
             yield from tool_refusals(tool, ("input", n, "tools", m))
 
 
 def _part_refusals(content: Json, path: Path, known_parts: Mapping[str, Fields]) -> Iterator[Refusal]:
-    for m, part in enumerate(rows(content)):
-        kind = members(part).get("type")
+    for m, part in enumerate(as_list(content)):
+        kind = as_dict(part).get("type")
         if not isinstance(kind, str) or kind not in known_parts:
             yield wrong_value(str(kind), tuple(known_parts), format_path((*path, m)))
         else:
@@ -191,7 +188,7 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """Refusals of all `items` together: ids, calls and answers, reasoning.
+    """Refusals of all `items` together: ids, calls and answers, reasoning, the place of a request for compaction.
 
     Items from `own_start` on are the request's, the others are stored. `stored` are the known items by id (None:
     unknown). `store` is the request's setting. `whole`: `items` are the whole conversation.
@@ -314,7 +311,7 @@ def refusals(
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     fields = _COUNTED if counting else _FIELDS | _FRAMED if by_socket else _FIELDS
-    errors = [describe_fault(fault) for fault in faults(body, fields)]
+    errors = [describe_fault(fault) for fault in find_faults(body, fields)]
     if errors:
         return errors
     model = gpt(body["model"], strict)
@@ -341,7 +338,7 @@ def items_of(body: Mapping[str, Json]) -> list[Json]:
     value = body.get("input")
     if isinstance(value, str):
         return [{"type": "message", "role": "user", "content": value}] if value else []
-    return rows(value)
+    return as_list(value)
 
 
 def _input_refusals(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
@@ -375,13 +372,13 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
 
 
 def _tools_refusals(body: Mapping[str, Json], items: Sequence[Json]) -> Iterator[Refusal]:
-    for n, tool in enumerate(rows(body.get("tools"))):
+    for n, tool in enumerate(as_list(body.get("tools"))):
         yield from tool_refusals(tool, ("tools", n))
     choice, tools = body.get("tool_choice"), offered_tools(body, items)
     if choice == "required" and not tools:
         message = "Tool choice 'required' must be specified with 'tools' parameter."
         yield Refusal(message, param="tool_choice", rule="no tools")
-    kind = members(choice).get("type")
-    name = members(choice).get("name") if kind in _INSIDE else None
-    named = [members(tool).get("name") for tool in tools if members(tool).get("type") == kind]
+    kind = as_dict(choice).get("type")
+    name = as_dict(choice).get("name") if kind in _CLIENT_TOOLS else None
+    named = [as_dict(tool).get("name") for tool in tools if as_dict(tool).get("type") == kind]
     yield from choice_refusals(choice, name, named)

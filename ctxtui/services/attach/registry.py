@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.attach.program import Program, ProgramProvider, RoutingFunctions
-from ctxtui.services.attach.programs import claude_code, codex, continue_cli, kimi_code, opencode, pi
+from ctxtui.services.attach.programs import claude_code, cline, codex, continue_cli, kimi_code, opencode, pi
 from ctxtui.services.config.package_data import DATA
 from ctxtui.services.config.paths import config_file
 
@@ -26,6 +26,7 @@ ANY: Final = "any"
 """The description of unknown programs."""
 _ROUTING_FUNCTIONS: Final[Mapping[str, RoutingFunctions]] = {
     "claude-code": claude_code.OWN,
+    "cline": cline.OWN,
     "codex": codex.OWN,
     "continue-cli": continue_cli.OWN,
     "kimi-code": kimi_code.OWN,

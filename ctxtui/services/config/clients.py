@@ -48,6 +48,10 @@ def _names_nothing(folder: str, directory: Path) -> bool:
     return False
 
 
+def _is_itself(recording: Path) -> Path:
+    return recording
+
+
 class KnownClient(Struct, frozen=True, kw_only=True):
     """A program that records its requests to models.
 
@@ -58,8 +62,9 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     - `beside`: returns files that it leaves in a project's folder.
     - `named_for`: tests whether a project's folder belongs to a directory.
     - `worktree_of`: tests whether that folder belongs to a worktree that the client made inside the directory.
-    - `told_in`: a file in the project's folder that names the directory; "": the recording names it.
-    - `began_by`: a recording whose head has this member is a part of another session.
+    - `named_in`: returns the file that names the directory of a recording.
+    - `directory_file`: a file in the project's folder that names the directory; "": the recording names it.
+    - `parent_member`: a recording whose head has this JSON member is a part of another session.
     - `projects`: a file whose table ``projects`` has directories as keys.
     - `plain`: every text in a recording is a JSON string.
     - `whole_since`: the first version whose recordings hold whole requests.
@@ -75,8 +80,9 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     beside: Callable[[Env, Path], Iterable[Path]] | None = None
     named_for: Callable[[str, Path], bool] = _names_nothing
     worktree_of: Callable[[str, Path], bool] = _names_nothing
-    told_in: str = ""
-    began_by: str = ""
+    named_in: Callable[[Path], Path] = _is_itself
+    directory_file: str = ""
+    parent_member: str = ""
     projects: Callable[[Env], Path] | None = None
     plain: bool = False
     whole_since: tuple[int, int, int] | None = None
@@ -87,7 +93,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
     @property
     def by_project(self) -> bool:
         """Whether the folder at the first wildcard of its places is a project's."""
-        return self.named_for is not _names_nothing or bool(self.told_in)
+        return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
 def user_home(env: Env) -> Path:
@@ -164,6 +170,17 @@ def _continue_places(env: Env) -> Iterator[RecordingPlace]:
     yield RecordingPlace(
         _env_folder(env, "CONTINUE_GLOBAL_DIR", ".continue"), "sessions/*.json", but=("sessions.json",)
     )
+
+
+def _cline_places(env: Env) -> Iterator[RecordingPlace]:
+    data = env.get("CLINE_DATA_DIR") or _env_folder(env, "CLINE_DIR", ".cline") / "data"
+    sessions = env.get("CLINE_SESSION_DATA_DIR") or Path(data) / "sessions"
+    # Files of subagents are part of the session that is in the same folder.
+    yield RecordingPlace(Path(sessions).expanduser(), "*/[0-9]*_*.messages.json", but=("*__*",))
+
+
+def _cline_details(recording: Path) -> Path:
+    return recording.with_name(recording.name.removesuffix(".messages.json") + ".json")
 
 
 def _goose_places(env: Env) -> Iterator[RecordingPlace]:
@@ -251,7 +268,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(
         name="opencode", source="opencode", places=_opencode_places, variables=("XDG_DATA_HOME", "OPENCODE_DB"),
-        copies=True, began_by="parentID", commands=frozenset({"opencode"}), packages=("opencode-ai",),
+        copies=True, parent_member="parentID", commands=frozenset({"opencode"}), packages=("opencode-ai",),
     ),
     KnownClient(
         name="pi", source="pi", places=_pi_places, variables=("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"),
@@ -259,7 +276,8 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     ),
     KnownClient(
         name="gemini-cli", source="gemini cli", places=_gemini_cli_places, variables=("GEMINI_CLI_HOME",), copies=True,
-        named_for=_is_gemini_folder, told_in=".project_root", commands=frozenset({"gemini"}), packages=("gemini-cli",),
+        named_for=_is_gemini_folder, directory_file=".project_root",
+        commands=frozenset({"gemini"}), packages=("gemini-cli",),
         projects=lambda env: _env_folder(env, "GEMINI_CLI_HOME") / ".gemini" / "projects.json",
     ),
     KnownClient(
@@ -273,6 +291,11 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
     KnownClient(
         name="continue", source="continue cli", places=_continue_places, variables=("CONTINUE_GLOBAL_DIR",),
         commands=frozenset({"cn"}), packages=("@continuedev/cli",),
+    ),
+    KnownClient(
+        name="cline", source="cline", places=_cline_places, named_in=_cline_details,
+        variables=("CLINE_DIR", "CLINE_DATA_DIR", "CLINE_SESSION_DATA_DIR"),
+        commands=frozenset({"cline"}), packages=("node_modules/cline/", "@cline/cli"),
     ),
     KnownClient(
         name="goose", source="goose", places=_goose_places, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,

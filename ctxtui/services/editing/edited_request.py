@@ -88,8 +88,8 @@ class EditedRequest(Struct, frozen=True, dict=True):
             tokens_up_to, parts = dict(zip(self.nodes, lengths.upto, strict=True)), lengths.first
 
             def tokens(node: int) -> int:
-                stood, more = tokens_up_to.get(node, (node, 0))
-                return raw.prompt.tokens(stood) + more
+                raw_node, added = tokens_up_to.get(node, (node, 0))
+                return raw.prompt.tokens(raw_node) + added
 
             prompt = prompt._replace(tokens=tokens, total=lengths.total)
         marked = marked_prompt(prompt, place, self.applied, self.nodes)

@@ -124,7 +124,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
             try:
                 shutil.copytree(old, new)
             except OSError as error:
-                raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(new)) from error
+                raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(new)) from error
     return path
 
 
@@ -132,7 +132,7 @@ def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise CtxtuiError(f"cannot be made: {error.strerror}", place=str(folder)) from error
+        raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(folder)) from error
 
 
 def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
@@ -222,7 +222,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
     """The forms that the context can be written in, by key.
 
     They are bodies (some dialects only for recordings of their own), ctxtui's own format, the file that the recording
-    tool resumes, the applied `edits` if there are any, and a shell command.
+    tool resumes, the applied `edits` if there are any, and a shell command (not for Ollama's own API).
     """
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
@@ -334,10 +334,7 @@ def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
-    """Like `copy_session`.
-
-    If the tool's own transcript is joined with ctxtui's recording and has the call, copy it.
-    """
+    """The same as `copy_session`, from the tool's own transcript if that is joined and has the call."""
     loaded, chosen = find_own_call(loaded, chosen, form) or (loaded, chosen)
     return copy_session(loaded.session, chosen, form, loaded.path)
 
@@ -360,8 +357,9 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call as a new session for its tool. Raises as
-    `write_context`.
+    """Write `session` up to the answer of the `chosen` call as a new session for its tool.
+
+    Raises the errors of `write_context`.
     """
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
@@ -377,7 +375,10 @@ def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path |
 
 
 def write_form(edited: EditedContext, form: str, source: Path | None, edits: Sequence[Edit]) -> WrittenContext:
-    """Write the context in `form`. Raises as `save` does."""
+    """Write the context in `form`.
+
+    Raises the errors of `write_context`, and `CtxtuiError` if the provider would refuse the request.
+    """
     if form == EDITS:
         return WrittenContext(dumps(edits))
     body = edited.form if form == CURL else form

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,21 +34,20 @@ RATE_STEP_TOKENS = 1_000
 
 Rates = tuple[float, ...] | None
 """USD per token of each kind; None without a known price."""
-NO_RATES: Final[Mapping[int, Rates]] = {}
 
 
 class Charges:
     """Prices usage at the terms of `call`.
 
-    It asks `pricer` once per thousand input tokens. `rates` are rates already looked up by thousands, `length` the
-    input tokens of the whole call.
+    It asks `pricer` once per thousand input tokens. `length` is the input tokens of the whole call.
     """
 
-    def __init__(self, pricer: Pricer, call: Call, length: int, rates: Mapping[int, Rates] = NO_RATES) -> None:
+    def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
         self._pricer = pricer
         self.call = call
         self.length = length
-        self.rates: dict[int, Rates] = dict(rates)
+        self._known_rates: dict[int, Rates] = {}
+        """Rates by thousands of input tokens."""
 
     def __call__(self, usage: Usage, at: float) -> float | None:
         """The price of `usage` in USD; None without known rates.
@@ -65,7 +63,7 @@ class Charges:
         return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
 
     def _rates(self, key: int, length: int) -> Rates:
-        if key not in self.rates:
+        if key not in self._known_rates:
             alone = (
                 Usage(fresh=length),
                 Usage(cache_read=length),
@@ -79,11 +77,11 @@ class Charges:
             costs = [cost for cost, _ in self._pricer(probes)]
             fresh = costs[0]
             if fresh is None or any(cost is None for cost in costs):
-                self.rates[key] = None
+                self._known_rates[key] = None
             else:
                 sums = [cost.usd / length for cost in costs if cost is not None]
-                self.rates[key] = (*sums[:-1], sums[-1] - sums[0])
-        return self.rates[key]
+                self._known_rates[key] = (*sums[:-1], sums[-1] - sums[0])
+        return self._known_rates[key]
 
 
 class LaterCharges:

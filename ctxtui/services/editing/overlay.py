@@ -76,7 +76,7 @@ class ThreadEdits:
         self._new_id = new_id
         self._lock = threading.Lock()
         self._version = len(self._log)
-        self._standing: _Derived | None = None
+        self._state: _Derived | None = None
         self._by_block: tuple[int, _ByBlock] = -1, {}
 
     @property
@@ -96,19 +96,19 @@ class ThreadEdits:
 
     @property
     def _derived(self) -> _Derived:
-        if self._standing is None or self._standing[0] != self._version:
+        if self._state is None or self._state[0] != self._version:
             in_force = edits_in_force(self._log)
             ids = {edit.id for part in in_force for edit in part}
             both = tuple(edit for edit in self._log if edit.id in ids)
-            self._standing = self._version, in_force, waiting_until(self._log), both
-        return self._standing
+            self._state = self._version, in_force, waiting_until(self._log), both
+        return self._state
 
     def _append_staged(self, edits: Sequence[Edit]) -> list[Edit]:
         """Append edits that are only staged, extending the cached state."""
         _, in_force, waits, both = self._derived
         before, (indexed_version, index) = self._version, self._by_block
         entries = self._append([*edits])
-        self._standing = (
+        self._state = (
             self._version,
             EditsInForce(in_force.applied, (*in_force.staged, *entries)),
             waits,
@@ -176,7 +176,7 @@ class ThreadEdits:
         Each gets a time, a batch and a new id. A policy's edit keeps its id, which describes its effect, so that a
         reverted one stays reverted.
         """
-        stamp = self._file_stamp()
+        stamp = self._make_stamp()
         entries = []
         for n, e in enumerate([edit for edit in edits if not self.is_redundant(edit)]):
             id_ = f"{stamp.id}.{n}" if e.author == USER else e.id
@@ -191,22 +191,22 @@ class ThreadEdits:
 
         Return the new entries.
         """
-        return self._append(apply_staged(self._log, self._file_stamp(), only))
+        return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
         """Postpone the staged edits, or those with the ids `only`; return the new entries.
 
         They wait `until` `edit_log.EXPIRY` or `edit_log.MISS`; "" ends the waiting.
         """
-        return self._append(postpone_staged(self._log, until, self._file_stamp(), only))
+        return self._append(postpone_staged(self._log, until, self._make_stamp(), only))
 
     def record_export(self, command: str, place: str, without: Sequence[str] = (), folder: str = "") -> list[Edit]:
         """Record an export of the context; see `edit_log.record_export`."""
-        return self._append(record_export(self._file_stamp(), command, place, without, folder))
+        return self._append(record_export(self._make_stamp(), command, place, without, folder))
 
     def discard(self) -> list[Edit]:
         """Discard the staged edits; undo restores them."""
-        return self._append(discard_staged(self._log, self._file_stamp()))
+        return self._append(discard_staged(self._log, self._make_stamp()))
 
     def revert(self, ids: Iterable[str], *, author: str = USER) -> list[Edit]:
         """Revert single entries of the log, staged or applied."""
@@ -253,7 +253,7 @@ class ThreadEdits:
 
     def undo(self) -> list[Edit]:
         """Undo the last action, even one of an earlier process."""
-        return self._append(undo_last(self._log, self._file_stamp()))
+        return self._append(undo_last(self._log, self._make_stamp()))
 
     @property
     def last_done(self) -> Sequence[Edit]:
@@ -271,7 +271,7 @@ class ThreadEdits:
 
     def redo(self) -> list[Edit]:
         """Restore the action that was undone last."""
-        return self._append(redo_last(self._log, self._file_stamp()))
+        return self._append(redo_last(self._log, self._make_stamp()))
 
     def keep_artifact(self, name: str, data: bytes) -> None:
         """Store an artifact with the session: the content that an ``externalize`` edit moves out."""
@@ -297,7 +297,7 @@ class ThreadEdits:
                     del self._artifacts[name]
             self._saved += len(entries)
 
-    def _file_stamp(self) -> Stamp:
+    def _make_stamp(self) -> Stamp:
         return Stamp(self._new_id(), self._now())
 
     def _append(self, entries: list[Edit]) -> list[Edit]:

@@ -91,8 +91,9 @@ def as_text(pins: Iterable[PinnedBlock]) -> str:
 
 
 def hook_command(session: str) -> str:
-    """The hook's shell command. Claude Code runs it in the project's folder, from which nothing must be imported
-    (``-P``).
+    """The hook's shell command.
+
+    Claude Code runs it in the project's folder, from which nothing must be imported (``-P``).
     """
     return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins {shlex.quote(session)}"
 

@@ -539,7 +539,7 @@ class StagingArea:
 
 
 def _describe_moment(moment: ApplyMoment, now: float) -> str:
-    """The time until a moment: until the cache expires."""
+    """The time left until the cache expires, for that moment; "" for any other."""
     return "" if moment.name != EXPIRY or moment.at is None else countdown(max(0, int(moment.at - now)))
 
 

@@ -37,8 +37,7 @@ from ctxtui.services.headless.job_log import JobLogs
 from ctxtui.services.headless.run_options import Outcome, RequestSize, RunOptions, RunResult
 from ctxtui.services.headless.run_progress import RunEdits, full_line, round_line, step_line, tokens_line
 from ctxtui.services.project.model_window import ModelWindow
-from ctxtui.services.project.progress import ReadingProgress
-from ctxtui.services.project.progress import report_progress as wait_told
+from ctxtui.services.project.progress import ReadingProgress, report_progress
 from ctxtui.services.project.report import RunPlan, RunReport, make_run_report
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.lists.run_report import plain_lines as report_lines
@@ -130,10 +129,10 @@ class HeadlessRun:
     ) -> None:
         await asyncio.to_thread(self._store_edits)
         host = self._host
-        session = await host.close()
+        is_recorded = await host.close()
         if self._logs is not None:
             self._try_log(self._logs.close)
-        if not session:
+        if not is_recorded:
             self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
 
     async def tell(self, message: str) -> RunResult:
@@ -229,7 +228,7 @@ class HeadlessRun:
         if host.files.usable_tokens:
             progress = ReadingProgress()
             finding = asyncio.to_thread(report_before_run, host, task, self._counter, progress)
-            for line in report_lines(await wait_told(finding, progress, self._say)):
+            for line in report_lines(await report_progress(finding, progress, self._say)):
                 self._say(line)
         else:
             self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")
@@ -240,9 +239,9 @@ class HeadlessRun:
 
     async def _judge(self, draft: Draft) -> str:
         """Report on the next request; return the reason not to send it ("": send it)."""
-        host, runner, teller = self._host, self._host.runner, self._forecaster
-        assert runner is not None and teller is not None
-        forecast = await asyncio.to_thread(teller.forecast, draft, host.clock())
+        host, runner, forecaster = self._host, self._host.runner, self._forecaster
+        assert runner is not None and forecaster is not None
+        forecast = await asyncio.to_thread(forecaster.forecast, draft, host.clock())
         context = Context(
             host.session.tree, draft.sent_head, draft.skeleton.dialect, Request((), draft.skeleton).params
         )
@@ -259,7 +258,7 @@ class HeadlessRun:
         if reason:
             self._stop = Outcome.REFUSED, f"a rule of the settings holds the request: {reason}"
             return reason
-        permit = await self._reserve(MAIN, teller.chat_model, forecast, draft)
+        permit = await self._reserve(MAIN, forecaster.chat_model, forecast, draft)
         if permit.refused:
             self._stop = Outcome.BUDGET, permit.refused
         elif permit.answer:

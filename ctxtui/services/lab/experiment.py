@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ctxtui.analysis.lab.lab import Progress, run_experiment
 from ctxtui.analysis.lab.report import SessionLab, session_lab
-from ctxtui.analysis.lab.variant import Variant, VariantRun
+from ctxtui.analysis.lab.variant import Variant
 from ctxtui.analysis.lab.variant_pass import LabInputs
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
@@ -19,9 +19,9 @@ from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter
 
 
-def bench_of_session(session: Session, counter: Counter, settings: Settings) -> LabInputs:
-    """Make the lab bench of `session`, counting it first."""
-    return bench_of_account(make_account(session, counter, settings))
+def lab_inputs_of_session(session: Session, counter: Counter, settings: Settings) -> LabInputs:
+    """Make the lab's inputs of `session`, counting it first."""
+    return lab_inputs_of_account(make_account(session, counter, settings))
 
 
 def freeze_loaded() -> None:
@@ -33,8 +33,8 @@ def freeze_loaded() -> None:
     gc.freeze()
 
 
-def bench_of_account(account: Account) -> LabInputs:
-    """Make the lab bench of a counted and priced session."""
+def lab_inputs_of_account(account: Account) -> LabInputs:
+    """Make the lab's inputs of a counted and priced session."""
 
     def charge(call: Call) -> float | None:
         cost = price_call(call, account.table)
@@ -43,18 +43,11 @@ def bench_of_account(account: Account) -> LabInputs:
     return LabInputs(account.book, cache_rules_by_call(account.book), charge, account.costs, account.usable_share)
 
 
-def run_variants(
-    inputs: LabInputs, variants: Sequence[Variant], progress: Progress = lambda done, of: True
-) -> list[VariantRun]:
-    """Run the session under each variant; empty if `progress` returned false."""
-    return run_experiment(inputs, variants, progress)
-
-
 def session_in_lab(
     inputs: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
 ) -> SessionLab:
     """The lab's results for the session, called `name` if it has no id. Raises `Cancelled` if stopped."""
-    runs = run_variants(inputs, variants, progress)
+    runs = run_experiment(inputs, variants, progress)
     if not runs:
         raise Cancelled("the lab was stopped")
     return session_lab(inputs, runs, name)

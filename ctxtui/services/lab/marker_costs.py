@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Sequence
 
 from ctxtui.analysis.cache.marker_trials import MarkerTrials
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.on_record import NO_MARKER_RUNS, MarkerRuns, apply_to_record
 from ctxtui.analysis.lab.placed_markers import spell_name
 from ctxtui.analysis.lab.variant import Variant, VariantRun
@@ -13,7 +14,7 @@ from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
 from ctxtui.pricing.price import PriceTable, rates_for_call
 from ctxtui.services.counting.accounts import Account
-from ctxtui.services.lab.experiment import bench_of_account, run_variants
+from ctxtui.services.lab.experiment import lab_inputs_of_account
 
 
 def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
@@ -44,9 +45,9 @@ def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
     """Run the recording with the markers of each strategy in `names`."""
     if not names:
         return NO_MARKER_RUNS
-    bench = bench_of_account(account)
-    runs = run_variants(bench, [Variant(), *(Variant(cache=name) for name in names)])
-    recorded, *others = (apply_to_record(bench, runs[0], run) for run in runs)
+    inputs = lab_inputs_of_account(account)
+    runs = run_experiment(inputs, [Variant(), *(Variant(cache=name) for name in names)])
+    recorded, *others = (apply_to_record(inputs, runs[0], run) for run in runs)
     return MarkerRuns(recorded, dict(zip(names, others, strict=True)))
 
 

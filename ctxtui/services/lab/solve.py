@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ctxtui.analysis.cache.client_behaviour import sent_at
-from ctxtui.analysis.lab.lab import Progress
+from ctxtui.analysis.lab.lab import Progress, run_experiment
 from ctxtui.analysis.lab.report import LabRow, SessionLab, session_lab
 from ctxtui.analysis.lab.solve import (
     FittedVariant,
@@ -23,7 +23,6 @@ from ctxtui.core.call import Call
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.lab.experiment import run_variants
 from ctxtui.services.lab.marker_costs import marker_rates
 from ctxtui.services.lab.variants import candidate_variants
 
@@ -58,7 +57,7 @@ def try_candidates(
     inputs: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True
 ) -> SolvedSession:
     """Run one session through all candidates."""
-    lab = session_lab(inputs, run_variants(inputs, candidate_variants(), progress), name)
+    lab = session_lab(inputs, run_experiment(inputs, candidate_variants(), progress), name)
     session = inputs.book.session
     calls = [call for call in session.calls.values() if call.usage is not None]
     if not calls:

@@ -131,7 +131,7 @@ class SessionLibrary:
         return [self._take_transcript_place(recording) for recording in every if recording.path not in transcripts]
 
     def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
-        """Give an attached session the place of its client's transcript; live while that is."""
+        """Give an attached session the place of its client's transcript; live if either of them is."""
         transcript = self._transcripts.get(self._own.get(summary.path, ""))
         if transcript is None:
             return summary

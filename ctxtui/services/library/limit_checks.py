@@ -49,7 +49,7 @@ NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording held against limits.
+    """A recording compared with limits.
 
     `verdicts` are those of the limits, `window` that of its largest context.
     """
@@ -131,7 +131,7 @@ def _blocks_with_secrets(session: Session) -> set[str]:
 def check_measured(
     name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """Hold a measured recording against `limits` and, if given, the figures of a `baseline`.
+    """Compare a measured recording with `limits` and, if given, the figures of a `baseline`.
 
     `tolerance` is the share by which a figure may exceed the baseline's.
     """

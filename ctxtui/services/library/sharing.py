@@ -21,8 +21,9 @@ _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
 
 
 def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:
-    """The `chosen` call for a page; everything in `book` must be counted. `name` and `source` are the recording's name
-    and client.
+    """The `chosen` call for a page; everything in `book` must be counted.
+
+    `name` and `source` are the recording's name and client.
     """
     call, session = chosen.call, book.session
     figures_ = figures(book, call)

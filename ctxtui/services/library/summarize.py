@@ -69,8 +69,9 @@ def complete_summary(
     usable_share: float,
     logs: Mapping[str, Sequence[Edit]] | None = None,
 ) -> SessionSummary:
-    """Complete `summary` with the figures of a recording that is read and counted whole. `logs` are the edits of each
-    thread if the session is stored.
+    """Complete `summary` with the figures of a recording that is read and counted whole.
+
+    `logs` are the edits of each thread if the session is stored.
     """
     session = loaded.session
     chosen = choose_call(session)
@@ -203,11 +204,11 @@ def _next_expiry(book: Book, calls: list[Call]) -> float:
 
 
 def _with_spending(
-    summary: SessionSummary, book: Book, costs: Mapping[str, Cost | None], happened: _EventsByCall
+    summary: SessionSummary, book: Book, costs: Mapping[str, Cost | None], events: _EventsByCall
 ) -> SessionSummary:
     """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
-    spent = tuple(map(happened.add_events, session.calls.values(), _calls_spent(session, summary, costs)))
+    spent = tuple(map(events.add_events, session.calls.values(), _calls_spent(session, summary, costs)))
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
     costs = {id_: cost if id_ in own_calls else None for id_, cost in costs.items()}
     threads = thread_costs(book, costs)

@@ -145,7 +145,7 @@ class ParquetFolder:
     """
 
     def __init__(self, folder: Path, *, replace: bool) -> None:
-        self._import_arrow, self._parquet = _import_arrow()
+        self._arrow, self._parquet = _import_arrow()
         self.files = {name: folder / f"{name}.parquet" for name in TABLES}
         self.rows = dict.fromkeys(TABLES, 0)
         """Number of rows of each table so far."""
@@ -161,9 +161,7 @@ class ParquetFolder:
             raise _write_error(folder, error) from error
 
     def _table_schema(self, name: str) -> Any:
-        return self._import_arrow.schema(
-            [(column, _arrow_type(self._import_arrow, kind)) for column, kind in TABLES[name].items()]
-        )
+        return self._arrow.schema([(column, _arrow_type(self._arrow, kind)) for column, kind in TABLES[name].items()])
 
     def _part_file(self, name: str) -> Path:
         return self.files[name].with_suffix(".parquet.part")
@@ -185,7 +183,7 @@ class ParquetFolder:
     def _write_batch(self, name: str) -> None:
         rows, self._waiting[name] = self._waiting[name], []
         try:
-            self._writers[name].write_table(self._import_arrow.Table.from_pylist(rows, schema=self._schemas[name]))
+            self._writers[name].write_table(self._arrow.Table.from_pylist(rows, schema=self._schemas[name]))
         except OSError as error:
             raise _write_error(self.files[name], error) from error
 

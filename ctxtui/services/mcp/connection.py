@@ -6,7 +6,6 @@ import asyncio
 import codecs
 import os
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -105,7 +104,6 @@ class ServerConnection:
     """The connection to `server`, for one event loop.
 
     - `log`: the file for the server's standard error.
-    - `changed`: called when `state` changes.
     - `key_over_http`: headers may be sent over plain http to another machine.
 
     Cancelling a waiting call cancels it on the server too.
@@ -115,7 +113,6 @@ class ServerConnection:
         self,
         server: McpServer,
         log: Path,
-        changed: Callable[[], object] = lambda: None,
         *,
         key_over_http: bool = False,
     ) -> None:
@@ -132,7 +129,6 @@ class ServerConnection:
         """The time of the start, by the monotonic clock."""
         self._log = log
         self._sign_in_error = ""
-        self._changed = changed
         self._key_over_http = key_over_http
         self._client: Client | None = None
         self._task: asyncio.Task[None] | None = None
@@ -161,7 +157,12 @@ class ServerConnection:
         """
         if self.state != ServerState.STARTING:
             return ""
-        return f"{self.awaited}, {time.monotonic() - self._started:.0f} s{self._last_log_line()}"
+        return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._last_log_line()}"
+
+    @property
+    def seconds_since_start(self) -> float:
+        """Seconds since its last start; 0.0 before the first."""
+        return time.monotonic() - self._started if self._started else 0.0
 
     async def stop(self) -> None:
         """Stop the server, wait until it has ended, and delete its log."""
@@ -228,14 +229,18 @@ class ServerConnection:
         except (OSError, ValueError, RuntimeError) as error:
             raise ServerFailed(f"the MCP server {name}: {type(error).__name__}: {error}") from None
 
-    def _last_log_line(self) -> str:
+    @property
+    def last_log_line(self) -> str:
+        """The last line of its log that is not blank; "" if there is none."""
         line = next((line for line in reversed(self.log_text().splitlines()) if line.strip()), "")
-        return f": {line.strip()[:300]}" if line else ""
+        return line.strip()[:300]
+
+    def _last_log_line(self) -> str:
+        line = self.last_log_line
+        return f": {line}" if line else ""
 
     def _set_state(self, state: ServerState, why: str = "") -> None:
-        if (state, why) != (self.state, self.error):
-            self.state, self.error = state, why
-            self._changed()
+        self.state, self.error = state, why
 
     async def _run_server(self) -> None:
         """Run the server until it ends. The SDK's client must be entered and left in the same task."""

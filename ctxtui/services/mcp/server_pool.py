@@ -79,9 +79,8 @@ class ServerPermissions:
 class ServerPool:
     """The configured `servers` of a chat, for one event loop.
 
-    - `leave`: the user's permissions.
+    - `permissions`: the user's permissions.
     - `logs`: the folder of their logs.
-    - `changed`: called when a server starts, is ready or fails.
     - `requested`: names or patterns, separated by blanks, of the servers to start ("": all enabled ones).
     - `key_over_http`: the setting.
 
@@ -91,17 +90,16 @@ class ServerPool:
     def __init__(
         self,
         servers: Iterable[McpServer],
-        leave: ServerPermissions,
+        permissions: ServerPermissions,
         logs: Path,
-        changed: Callable[[], object] = lambda: None,
         requested: str = "",
         *,
         key_over_http: bool = False,
     ) -> None:
-        self.permissions = leave
+        self.permissions = permissions
         self.connections = {
             server.name: ServerConnection(
-                server, logs / f"{_safe_file_name(server.name)}-{os.getpid()}.log", changed, key_over_http=key_over_http
+                server, logs / f"{_safe_file_name(server.name)}-{os.getpid()}.log", key_over_http=key_over_http
             )
             for server in servers
         }
@@ -128,9 +126,10 @@ class ServerPool:
         return any(fnmatchcase(server.name, pattern) for pattern in self._wanted) if self._wanted else server.enabled
 
     async def turn_on(self, name: str) -> None:
-        """Allow and start the server `name` and offer its tools. Raises `ServerFailed`."""
+        """Allow the server `name` if it is a project's, start it, and offer its tools. Raises `ServerFailed`."""
         connection = self.connection(name)
-        self.permissions.allow(connection.server) if connection.server.project else None
+        if connection.server.project:
+            self.permissions.allow(connection.server)
         await connection.start()
         if connection.state != ServerState.READY:
             raise ServerFailed(f"the MCP server {name} does not start: {connection.error}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import Final
 from urllib.parse import unquote
@@ -136,9 +135,3 @@ def _attach_folder(name: str, place: Path, meter: Meter) -> AttachedFile:
     text = f'<folder path="{name}">\n' + "\n".join([*names[:_MAX_FOLDER_NAMES], *more]) + "\n</folder>"
     attached = Attachment(block.text(text), "file")
     return AttachedFile(name=name, kind="folder", form=WHOLE, tokens=meter.text(text), attached=attached)
-
-
-def describe_attachments(files: Iterable[AttachedFile]) -> str:
-    """Describe attachments in one line: names and tokens."""
-    parts = [f"{file.name} {file.tokens:,}{' as signatures' if file.form == SIGNATURES else ''}" for file in files]
-    return ", ".join(parts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -19,7 +18,7 @@ _NUMBERS: Final = {
 _MAX_TEXT_BYTES: Final = 1 << 20
 """A longer string of a header is skipped, not read."""
 _MAX_PAIRS: Final = 100_000
-"""Maximum key and value pairs of a header; more are taken for a damaged file."""
+"""Maximum key and value pairs of a header that are read."""
 _WINDOW_KEYS: Final = (
     "max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length", "n_ctx",
     "model_max_length",
@@ -119,12 +118,9 @@ def _read_value(file: BinaryIO, kind: int, size: str) -> int | str | None:
         return _read_numbers(file, _NUMBERS[kind])[0]
     (inner,) = _read_numbers(file, "<I")
     (count,) = _read_numbers(file, size)
-    step: Callable[[], object] = (
-        (lambda: _read_text(file, size)) if inner == _STRING else lambda: _read_value(file, inner, size)
-    )
     if inner in _NUMBERS:
         file.seek(count * struct.calcsize(_NUMBERS[inner]), 1)
     else:
         for _ in range(count):
-            step()
+            _read_value(file, inner, size)
     return None

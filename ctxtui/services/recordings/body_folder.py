@@ -272,7 +272,7 @@ def read_bodies(session: BodySession) -> Iterator[bytes]:
 
 
 def _select_lines(index: bytes, session: str) -> Iterator[bytes]:
-    """Yield the index lines of `session`, and unreadable lines, which the reader reports."""
+    """Yield the index lines of `session`, and those that name no session or are unreadable."""
     for line in index.splitlines():
         try:
             value = json.loads(line)

@@ -141,14 +141,14 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
     """The directory that a project's `folder` (at `path`) is for.
 
-    It is the one that the client's file `told_in` names, else the one of `around` that the folder is named for; "" if
+    It is the one that the client's `directory_file` names, else the one of `around` that the folder is named for; "" if
     there is none.
     """
     if not folder:
         return ""
-    if client.told_in:
+    if client.directory_file:
         try:
-            with open(os.path.join(path, client.told_in), encoding="utf-8", errors="replace") as file:
+            with open(os.path.join(path, client.directory_file), encoding="utf-8", errors="replace") as file:
                 return file.readline(_MAX_NAME).strip()
         except OSError:
             pass  # older versions have no such file
@@ -312,7 +312,7 @@ def id_of(name: str) -> str:
     uuids = _UUID.findall(name)
     if uuids:
         return str(uuids[-1]).lower()
-    for ending in (".jsonl", ".json", ".ctxtui", ".traj", ".md"):
+    for ending in (".jsonl", ".json", ".ctxtui", ".traj", ".messages", ".md"):
         name = name.removesuffix(ending)
     return name
 
@@ -422,8 +422,9 @@ def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path
         if recording.cwd or recording.folder or recording.group == SAMPLES or not recording.source:
             yield recording
             continue
-        head, client = _read_head(recording.path), find_client(recording.source)
-        if client and client.began_by and re.search(rb'"%s"\s*:\s*"' % client.began_by.encode(), head):
+        client = find_client(recording.source)
+        head = _read_head(client.named_in(recording.path) if client else recording.path)
+        if client and client.parent_member and re.search(rb'"%s"\s*:\s*"' % client.parent_member.encode(), head):
             continue
         cwd = _cwd_in(head)
         yield (

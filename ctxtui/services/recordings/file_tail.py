@@ -37,18 +37,14 @@ class FileChange(Enum):
 class FileTail:
     """Reads a file from its beginning, then only appended bytes.
 
-    - `offset`: the number of bytes read of the present file.
-    - `bytes_read`: the same over the file's whole life, with rewrites.
-
-    To detect a rewrite it reads some bytes again: 64 at the start, before the offset, and at each power of two in
-    between.
+    `offset` is the number of bytes read so far. To detect a rewrite it reads some bytes again: 64 at the start, before
+    the offset, and at each power of two in between.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._name = str(path)
         self.offset = 0
-        self.bytes_read = 0
         self._id: tuple[int, int] | None = None
         self._mtime_ns = 0
         self._settled = False
@@ -109,7 +105,6 @@ class FileTail:
             position <<= 1
         self._last = (self._last + data[-_PROBE:])[-_PROBE:]
         self.offset = end
-        self.bytes_read += len(data)
 
 
 @contextmanager

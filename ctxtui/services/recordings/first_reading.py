@@ -63,7 +63,7 @@ class FirstReading(Struct):
     @property
     def bytes_read(self) -> int:
         """Bytes read from all files."""
-        return sum(tail.bytes_read for tail in self.files())
+        return sum(tail.offset for tail in self.files())
 
     def files(self) -> list[FileTail]:
         """The main file, if it is a file, and its companions."""
@@ -183,7 +183,7 @@ def begin_stream(
     """Begin to read any bytes called `name`, as `begin_file` does a file.
 
     With `usage` only the usage of calls is read and no contexts, if the format supports it. The iterator raises
-    `NeedsContexts` if this file does not.
+    `NeedsContexts` if this file does not allow that.
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     pieces: list[bytes] = []

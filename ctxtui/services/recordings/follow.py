@@ -80,11 +80,6 @@ class Follower:
             with self._lock:
                 self._watched[id(loaded)] = _WatchedRecording(loaded, now, now)
 
-    def unwatch(self, loaded: Loaded) -> None:
-        """Stop following `loaded`."""
-        with self._lock:
-            self._watched.pop(id(loaded), None)
-
     def poll(self) -> list[FollowedNews]:
         """Check every due recording; returns what is new, not taken yet."""
         now = self._clock()

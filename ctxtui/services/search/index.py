@@ -64,7 +64,6 @@ def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], boo
                     unit.name, store.texts.add(unit, _searchable_texts(_read_session(store, unit)), VERSION)
                 )
             except CtxtuiError as error:
-                # Stored as empty, so that it is not read again until it changes.
                 store.texts.add(unit, (), VERSION)
                 yield SessionIndexed(unit.name, error=_error_text(error))
 

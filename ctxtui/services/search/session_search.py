@@ -106,8 +106,9 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """The `blocks` to search, and hits to start from. A longer pattern matches only in blocks of the shorter
-        one.
+        """The `blocks` to search, and hits to start from.
+
+        A longer pattern matches only in blocks of the shorter one.
         """
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:

@@ -107,7 +107,7 @@ class SessionMisses:
 
     def _restart(self) -> MissFinder:
         self._examined, self._versions = [], {}
-        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running, misses_alone=True)
+        self._finder = MissFinder(self._book, cache_rules_by_call(self._book), self._running)
         return self._finder
 
 
@@ -298,7 +298,7 @@ class Study:
         """Update the threads that changed by `events` (None: unknown, so all of them)."""
         changed = threads_of(events) if events is not None else None
         for study in list(self._threads.values()):
-            if changed is None or study.thread in changed or study.is_short:
+            if changed is None or study.thread in changed or study.needs_refresh:
                 study.refresh()
         if changed is None or changed:
             self.misses.session_grew()
@@ -421,7 +421,6 @@ class Study:
             running.advance(SLICE_NODES * 8)
         if newer is not None and newer.done >= whole:
             self._running[model] = self._newer.pop(model)
-
             for thread in list(self._threads.values()):
                 with thread.lock:
                     thread.next_ledger = CostLedger(self.book, self.running(thread.calls[-1].model), thread.lifetimes)

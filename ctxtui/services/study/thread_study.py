@@ -73,7 +73,7 @@ class ThreadStudy:
         self.refresh()
 
     @property
-    def is_short(self) -> bool:
+    def needs_refresh(self) -> bool:
         """True if the thread's number of calls changed, or it has none and is shown by its tip."""
         order = self._session.order.get(self.thread)
         return not order or len(order) != len(self.calls)
@@ -132,7 +132,7 @@ class ThreadStudy:
 
     def compare_forecasts(self, book: Book) -> bool:
         """Compare forecasts of the calls with their reports; True if there was anything to do."""
-        calls, forecasts = self.calls, book.forecast_count
+        calls, forecasts = self.calls, len(book.forecasts)
         if self._recorded[0] is calls and self._recorded[1] == forecasts:
             return False
         self.records, self._recorded = build_record(book, calls), (calls, forecasts)

@@ -15,7 +15,7 @@ from ctxtui.analysis.lab.variant_session import variant_session
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.editing.variant_files import VariantFile, variants_dir, write_variant
-from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded
+from ctxtui.services.lab.experiment import freeze_loaded, lab_inputs_of_session
 from ctxtui.services.lab.variants import candidate_variants, make_variants, own_models
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
@@ -48,7 +48,7 @@ class OpenLab:
         self._loaded = open_named(location, settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with cached_counter(settings) as counter:
-            self._bench = bench_of_session(self._loaded.session, counter, settings)
+            self._inputs = lab_inputs_of_session(self._loaded.session, counter, settings)
         freeze_loaded()
         self._runs: list[VariantRun] = []
         self._rows: Sequence[LabRow] = ()
@@ -59,27 +59,27 @@ class OpenLab:
         """Try these variants in addition to earlier ones. The last step has all rows."""
         yield from self._try_each(make_variants(policies, caches, models, self._own))
 
-    def try_sought(self) -> Iterator[LabProgress]:
-        """Try all variants among which the best is sought."""
+    def try_candidates(self) -> Iterator[LabProgress]:
+        """Try all candidates for the best variant."""
         yield from self._try_each(candidate_variants())
 
     def _try_each(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
         new = [variant for variant in wanted_variants if variant not in tried]
-        trial = Experiment(self._bench, new)
+        trial = Experiment(self._inputs, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0
         while batch := list(islice(steps, STEP_CALLS)):
             done = batch[-1]
             yield LabProgress(done, trial.total, len(new))
         self._runs += trial.runs
-        result = session_lab(self._bench, self._runs, self._loaded.name)
+        result = session_lab(self._inputs, self._runs, self._loaded.name)
         self._rows = result.rows
         yield LabProgress(done, trial.total, len(new), result)
 
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
-        session, run = self._loaded.session, apply_to_record(self._bench, self._runs[0], self._runs[index])
+        session, run = self._loaded.session, apply_to_record(self._inputs, self._runs[0], self._runs[index])
         title = f"{session.about.title or self._loaded.name} (what if: {describe_variant(self._rows[index])})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))

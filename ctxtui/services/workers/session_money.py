@@ -65,14 +65,14 @@ class SessionCost(NamedTuple):
     """The cost of a session.
 
     - `spent`: that of each call.
-    - `both`: (recorded, list price) in USD of each call with both.
+    - `recorded_and_listed`: (recorded, list price) in USD of each call with both.
     - `versions`: the price tables used, in order of calls.
     """
 
     spent: list[CallSpent]
     sums: SessionTotals
     rows: list[SpendingRow]
-    both: list[tuple[float, float]]
+    recorded_and_listed: list[tuple[float, float]]
     versions: tuple[str, ...]
 
 

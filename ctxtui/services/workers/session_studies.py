@@ -16,7 +16,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import Audit, audit_session
 from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.lab.experiment import bench_of_session, freeze_loaded, session_in_lab
+from ctxtui.services.lab.experiment import freeze_loaded, lab_inputs_of_session, session_in_lab
 from ctxtui.services.lab.solve import SolvedSession, try_candidates
 from ctxtui.services.library.limit_checks import MeasuredRecording, measure
 from ctxtui.services.library.report import ReportDraft, draft_report
@@ -39,7 +39,7 @@ class LabRequest(NamedTuple):
 
 
 class CheckRequest(NamedTuple):
-    """The `limits` that recordings are held against."""
+    """The `limits` that recordings are compared with."""
 
     settings: Settings
     limits: Limits
@@ -78,23 +78,23 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
     """Run the session under each variant. Raises what `open_named` raises."""
     settings, variants = request
     with open_counted(named, settings, say) as (loaded, counter):
-        bench = bench_of_session(loaded.session, counter, settings)
+        inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
-        return session_in_lab(bench, variants, loaded.name, _report_calls(say, f"{len(variants)} variants"))
+        return session_in_lab(inputs, variants, loaded.name, _report_calls(say, f"{len(variants)} variants"))
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all variants among which the best is sought. Raises what `open_named` raises."""
+    """Run the session under all candidates for the best variant. Raises what `open_named` raises."""
     with open_counted(named, settings, say) as (loaded, counter):
-        bench = bench_of_session(loaded.session, counter, settings)
+        inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
-        return try_candidates(bench, loaded.name, settings, _report_calls(say, "everything that is sought among"))
+        return try_candidates(inputs, loaded.name, settings, _report_calls(say, "all candidates"))
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
     """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
     settings, estimator = request
-    with open_counted(named, settings, say, "foretelling") as (loaded, counter):
+    with open_counted(named, settings, say, "forecasting") as (loaded, counter):
         return audit_session(loaded.session, counter, settings, estimator)
 
 

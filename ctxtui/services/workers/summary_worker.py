@@ -94,23 +94,23 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     rules: dict[str, Labelling] = {}
 
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
-        summaries, settings = request
+        summary, settings = request
         memory = memories.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
         spelled = repr(settings.labels)
         labelling = rules[spelled] = rules.get(spelled) or load_rules(settings.labels)
         version = version_for(settings, labelling)
-        if not summaries.path:
-            return or_error(summaries, lambda: summarize_stored(summaries, settings, version))
+        if not summary.path:
+            return or_error(summary, lambda: summarize_stored(summary, settings, version))
         counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
 
         def read() -> SessionSummary:
             try:
-                return summarize(summaries, settings, counter)
+                return summarize(summary, settings, counter)
             except CtxtuiError as error:
-                return replace(summaries, known=True, error=error.message)
+                return replace(summary, known=True, error=error.message)
             finally:
                 memory.store_counts(counter.unsaved())
 
-        return or_error(summaries, lambda: _cached_or_read(summaries, memory, version, read))
+        return or_error(summary, lambda: _cached_or_read(summary, memory, version, read))
 
     return answer

@@ -94,7 +94,7 @@ class StatsMaker:
         unread = sum(session not in usage_by_session for session in unfinished)
         now, changed = time.time(), parse_change(change) if change else None
         since = now - age if age else 0.0
-        quotas = [(client_quotas.SOURCE, session) for session in client_quotas.read_reports(settings)]
+        quotas = [(client_quotas.SOURCE, report) for report in client_quotas.read_reports(settings)]
         stats = make_stats(sessions, now, by=by, since=since, changed=changed, list_changes=True, quota_reports=quotas)
         return StatsSoFar(stats, len(unfinished), unread, (self._reread_reason or "") if unfinished else "")
 

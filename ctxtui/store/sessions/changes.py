@@ -95,8 +95,7 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
     """Key and id of the sessions without activity since the Unix time `before`, oldest first.
 
-    Hosted ones are left out.
-    Activity is the last call; the import for sessions without calls.
+    Hosted ones are left out. Activity is the last call; the import for sessions without calls.
     """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     hosted = {id_ for id_, _ in all_living_hosts(conn)}

@@ -183,10 +183,6 @@ class Appender:
         self._pairs = {index: self._pairs_of(nodes) for index, nodes in enumerate(stored.values())}
         """The contents of their rows."""
 
-    def add_event(self, call: str, at: float, kind: str, data: str | bytes, thread: str = MAIN) -> None:
-        """Store a pending event of `thread`."""
-        self.add_events([(call, at, kind, data, thread)])
-
     def add_events(self, events: Iterable[Event]) -> None:
         """Store pending events, in order."""
         into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"

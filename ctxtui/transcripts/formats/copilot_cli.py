@@ -185,10 +185,7 @@ class _CopilotHandler:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
     def _handle_request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
-        """Handle a usage record.
-
-        One request, whose answer follows if it is part of the conversation.
-        """
+        """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:

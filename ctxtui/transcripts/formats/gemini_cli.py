@@ -1,7 +1,4 @@
-"""Gemini CLI's chats: one JSON with all messages.
-
-In newer versions JSON lines, a header and a line per message.
-"""
+"""Gemini CLI's chats: one JSON with all messages; in newer versions JSON lines, a header and a line per message."""
 
 from __future__ import annotations
 

@@ -81,10 +81,7 @@ def to_call(row: Row) -> Call:
 
 
 def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
-    """Convert usage as llm stores it.
-
-    The provider's two figures, and the rest of its report as JSON without zeros.
-    """
+    """Convert usage as llm stores it: the provider's two figures, and the rest of its report as JSON without zeros."""
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None
     details = as_dict(decode_column(row.get("token_details")))

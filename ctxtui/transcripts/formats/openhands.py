@@ -1,7 +1,4 @@
-"""OpenHands' conversations.
-
-A state file with a folder of event files, or the events as JSON lines (facts §11).
-"""
+"""OpenHands' conversations: a state file with a folder of event files, or the events as JSON lines (facts §11)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""The log of an evolutionary search's root model (pineapple, mango).
-
-Its turns, and the trials in separate files.
-"""
+"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials in separate files."""
 
 from __future__ import annotations
 

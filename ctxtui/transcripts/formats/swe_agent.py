@@ -1,7 +1,4 @@
-"""SWE-agent's trajectories.
-
-The history, and in newer versions the messages sent with each step.
-"""
+"""SWE-agent's trajectories: the history, and in newer versions the messages sent with each step."""
 
 from __future__ import annotations
 

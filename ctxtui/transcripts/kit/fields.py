@@ -104,10 +104,7 @@ _MAX_NUMBER: Final = 1e12
 
 
 def as_number(value: Json) -> float | None:
-    """Return a number, such as USD or seconds.
-
-    None for anything else, and beyond 1e12, so that sums stay finite.
-    """
+    """Return a number, such as USD or seconds; None for anything else, and beyond 1e12, so that sums stay finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     number = _float(value)
@@ -115,10 +112,7 @@ def as_number(value: Json) -> float | None:
 
 
 def as_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds.
-
-    None for anything else.
-    """
+    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

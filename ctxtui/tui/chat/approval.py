@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
-from textual import events
 
 from ctxtui.tui.widgets.rows import ScrolledRows
 from ctxtui.views.text import cells, safe_text
@@ -15,7 +14,6 @@ from ctxtui.views.text.span import Span, Spans, width
 
 KEYS: Final = ("up", "down", "pageup", "pagedown", "home", "end")
 """Keys that scroll the pane."""
-_WHEEL_LINES: Final = 3
 
 
 class Approval(Struct, frozen=True, kw_only=True):
@@ -83,25 +81,20 @@ class ApprovalPane(ScrolledRows):
         """Scroll by one of `KEYS`."""
         page = max(1, self.body_height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.row_count, "end": self.row_count}
-        self._scroll_to_top_line(self.viewport.top + steps[key])
+        self.scroll_to_line(self.viewport.top + steps[key])
 
     def on_resize(self) -> None:
         """Keep the end in view if it was read to the end."""
         if self._is_read_to_end:
-            self._scroll_to_top_line(self.viewport.last_top)
+            self.scroll_to_line(self.viewport.last_top)
 
-    def _scroll_to_top_line(self, top: int) -> None:
-        if self.scroll_to_line(top):
+    def scroll_to_line(self, top: int) -> bool:
+        """The same as for any list; the rule says which lines are in view."""
+        moved = super().scroll_to_line(top)
+        if moved:
             self.refresh_rule()
         self._is_read_to_end = self.viewport.top > 0 and self.viewport.at_end
-
-    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        event.stop()
-        self._scroll_to_top_line(self.viewport.top + _WHEEL_LINES)
-
-    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        event.stop()
-        self._scroll_to_top_line(self.viewport.top - _WHEEL_LINES)
+        return moved
 
 
 def _head(approval: Approval, room: int) -> list[Spans]:

@@ -30,7 +30,7 @@ class AnswerTool(EnterTalk):
 
 
 class HoldNext(Command):
-    """Hold the next request before it is sent, so that you can inspect it; again: release it."""
+    """Hold the next request before it is sent, so that you can inspect it; again: do not hold it."""
 
     name, keys, label, short_label, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
     run = Act(TalkController, TalkController.hold)
@@ -40,13 +40,8 @@ class HoldNext(Command):
 class ReleaseHeld(Command):
     """Send the held request, with the edits applied by now."""
 
-    name, keys, label, short_label, group = (
-        "send the held request",
-        ("ctrl+o",),
-        "send the request",
-        "send held",
-        "chat",
-    )
+    name, keys, label, short_label = "send the held request", ("ctrl+o",), "send the request", "send held"
+    group = "chat"
     run = Act(TalkController, TalkController.hold)
     needs = key_needs = frozenset({HELD})
     panes = ("transcript",)
@@ -104,7 +99,7 @@ class McpServers(Command):
 
 
 class ShowRequest(Command):
-    """Show the next request exactly as it would be sent, byte for byte."""
+    """Show the next request in $PAGER, as it would be sent."""
 
     name, group = "show the next request", "chat"
     run = Act(ModelController, ModelController.show_request)
@@ -127,8 +122,8 @@ class DismissAlarm(Command):
 
 
 class BranchHere(Command):
-    """Start a chat from the call shown, with the context that the model had there. The recording is not
-    changed; in a chat of ctxtui at its end, this continues the chat itself.
+    """Let your next message continue from the call shown, with the context that the model had there, as a branch of
+    this chat. At the last call it continues the chat itself.
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
@@ -137,7 +132,7 @@ class BranchHere(Command):
 
 
 class LeaveOrInterrupt(Command):
-    """Leave the prompt, then go back to the transcript; there, interrupt a running turn."""
+    """Close what is open: a search, the marks; then go back to the transcript; there, interrupt a running turn."""
 
     name, keys, group = "leave", ("escape",), "general"
     run = Act(TalkController, TalkController.leave)

@@ -61,7 +61,7 @@ class FiguresController(ChatController):
     def _show_next(self) -> None:
         """Show the figures of the next request."""
         scene, model = self.panels.scene, self.host.chat_model
-        staging, header_ = self.panels.staging, self.panels.header.what
+        staging, header_ = self.panels.staging, self.panels.header.content
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
             # The panes already show the next request under pending changes.
             self._next = None
@@ -83,7 +83,7 @@ class FiguresController(ChatController):
         before = scene.figures if scene.call.id else None
         context_figures = composition.composition(now, before, None, self.state.shown)
         self.panels.context.show(composition.with_answer(context_figures, self.incoming))
-        header_figures = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
+        header_figures = header.header(now, self.state.recording_state, spent, scene.number < len(thread_study.spent))
         used = None if header_figures.used is None else header_figures.used + sum(self.incoming.values())
         record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
         number = scene.number if scene.call.id else 0
@@ -140,29 +140,34 @@ class FiguresController(ChatController):
 
         settings = self.host.config.settings
         if not has_hold_rules(settings):
-            self.access.run(self._forecast_draft(draft), "foretelling")
+            self.access.run(self._forecast_draft(draft), "forecasting")
             return ""
         return await self._forecast_draft(draft)
 
     async def _forecast_draft(self, draft: Draft) -> str:
         from ctxtui.services.chat.request_forecast import hold_reason
 
+        forecaster = self._forecaster_for_model()
+        if forecaster is None:
+            return ""
+        self.forecast = await asyncio.to_thread(forecaster.forecast, draft, self.host.clock())
+        return hold_reason(self.forecast, self.host.config.settings)
+
+    def _forecaster_for_model(self) -> RequestForecaster | None:
+        """Return the forecaster for the chat's present model; None without model or session."""
         study, model = self.state.study, self.host.chat_model
         if study is None or model is None:
-            return ""
+            return None
         if self._forecaster is None or self._forecaster.chat_model != model:
             self._forecaster = self.state.source.forecaster(study, model)
-        self.forecast = await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock())
-        return hold_reason(self.forecast, self.host.config.settings)
+        return self._forecaster
 
     async def compare(self, drafts: Sequence[Draft]) -> list[RequestForecast | None]:
         """Forecast each of these drafts, as if sent now; None for each without model or session."""
-        study, model = self.state.study, self.host.chat_model
-        if study is None or model is None:
+        forecaster = self._forecaster_for_model()
+        if forecaster is None:
             return [None for _ in drafts]
-        if self._forecaster is None or self._forecaster.chat_model != model:
-            self._forecaster = self.state.source.forecaster(study, model)
-        return [await asyncio.to_thread(self._forecaster.forecast, draft, self.host.clock()) for draft in drafts]
+        return [await asyncio.to_thread(forecaster.forecast, draft, self.host.clock()) for draft in drafts]
 
     def _call_began(self, draft: Draft, at: float) -> None:
         """Tell the forecaster that the answer to `draft` began: the cache holds it from now on."""

@@ -15,7 +15,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class HeldController(ChatController):
-    """Asks as soon as a request is held, unless the user is typing or another question is open.
+    """Asks what to do with a held request.
 
     `talk` has the prompt while the user types; `log` applies staged edits.
     """
@@ -38,7 +38,7 @@ class HeldController(ChatController):
 
     def facts(self) -> set[str]:
         """Return `HELD` if a request is held."""
-        return {HELD} if self.state.status == "held" else set()
+        return {HELD} if self.state.is_held else set()
 
     def _on_held(self) -> None:
         """Ask at once, unless the user is typing or another question is open."""
@@ -46,15 +46,15 @@ class HeldController(ChatController):
             self.ask()
 
     def ask(self) -> None:
-        """Ask what to do."""
-        staged = len(self._edits.overlay.staged) if self._edits.overlay is not None else 0
+        """Ask what to do: send it, apply the staged edits that do not wait and send it, or cancel it."""
+        count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
-        if staged:
-            choices["a"] = ("a", f"apply {staged:,} edit{'' if staged == 1 else 's'} and send")
+        if count:
+            choices["a"] = ("a", f"apply {count:,} edit{'' if count == 1 else 's'} and send")
         choices["x"] = ("x", "cancel it")
         lead: Spans = [Span(" ‖ ", "warn bold"), Span("held  ")]
-        for key, words in choices.values():
-            lead = [*lead, Span(key, "accent bold"), Span(f" {words}  ", "dim")]
+        for key, label in choices.values():
+            lead = [*lead, Span(key, "accent bold"), Span(f" {label}  ", "dim")]
         self._question = Question(
             lead,
             self._answered,
@@ -68,28 +68,33 @@ class HeldController(ChatController):
 
     def _close_question(self) -> None:
         """Close the question if the request is no longer held."""
-        if self._question is not None and self.prompt.question is self._question and self.state.status != "held":
+        if self._question is not None and self.prompt.question is self._question and not self.state.is_held:
             self.prompt.cancel()
         self._talk.refresh_keys()
 
+    def _ready_count(self) -> int:
+        return len(self._edits.overlay.ready) if self._edits.overlay is not None else 0
+
     def _explain_later(self) -> None:
         """Explain how to edit the held request, once the question is closed."""
-        if self.state.status == "held":
-            words = "held: edit it in the panes (d drop, t truncate, s summarize, a apply)"
-            self.access.soon(lambda: self._explain(words))
+        self.access.soon(self._explain)
 
-    def _explain(self, words: str) -> None:
-        if self.state.status != "held":
+    def _explain(self) -> None:
+        if not self.state.is_held:
             return
         if self._talk.is_talking and not self.prompt.edit.buffer.size:
             # The prompt would take the editing keys.
             self.prompt.cancel()
         if not self.prompt.is_asking:
-            self.show_message([Span("‖ ", "warn"), Span(words, "dim")])
+            message = "held: edit it in the panes (d drop, t truncate, s summarize, a apply)"
+            self.show_message([Span("‖ ", "warn"), Span(message, "dim")])
 
     def _answered(self, key: str) -> None:
         if key == "a":
             self._log.apply()
+            if self._ready_count():
+                # The edits were refused, or a summary must be read first; the line says so.
+                return
         if key == "x":
             self.host.feed(ev.Interrupted())
         else:

@@ -32,8 +32,8 @@ def _model_command(offer: ModelOffer) -> type[Command]:
     return type("Model", (Command,), attributes)
 
 
-class ChatAsker:
-    """Uses the chat's own model for summaries."""
+class ChatModelAccess:
+    """Uses the chat's own model for summaries and calls that are sent again."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -87,7 +87,7 @@ class ModelController(ChatController):
         self.state.grow_soon()
 
     def show_request(self) -> None:
-        """Show the next request in the pager, byte for byte."""
+        """Show the next request in the pager."""
         runner = self.host.runner
         if runner is None:
             return

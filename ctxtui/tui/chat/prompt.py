@@ -111,7 +111,7 @@ class TalkController(ChatController):
 
     def _prompt_keys(self) -> Spans:
         hold = self.host.runner is not None and self.host.runner.state.hold
-        waits = self.state.status == "held"
+        waits = self.state.is_held
         hold_hint = [Span("held next ", "warn")] if hold and not waits else []
         branch = [Span(f"{self._branch_hint} ", "warn")] if self._branch_hint else []
         return [
@@ -345,8 +345,8 @@ class TalkController(ChatController):
                 [Span("○ ", "dim"), Span("The model is not ready, so there is no request to hold.", "dim")]
             )
             return
-        self.host.feed(ev.Released() if self.state.status == "held" else ev.HoldNext())
-        if self.state.status == "held" or not runner.state.hold:
+        self.host.feed(ev.Released() if self.state.is_held else ev.HoldNext())
+        if self.state.is_held or not runner.state.hold:
             self.show_message(())
         elif not self.is_talking:
             self.show_message([Span("‖ ", "warn"), Span("The next request will be held before it is sent.", "dim")])

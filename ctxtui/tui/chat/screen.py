@@ -22,7 +22,7 @@ from ctxtui.tui.chat.approval import ApprovalPane
 from ctxtui.tui.chat.commands import CHAT_KEYS, AnswerTool, EditMessage, EnterTalk, HoldNext, ReleaseHeld
 from ctxtui.tui.chat.figures import FiguresController
 from ctxtui.tui.chat.held import HeldController
-from ctxtui.tui.chat.model import ChatAsker, ModelController
+from ctxtui.tui.chat.model import ChatModelAccess, ModelController
 from ctxtui.tui.chat.prompt import HINT, TalkController
 from ctxtui.tui.chat.servers import ServersController, describe_missing_servers, describe_starting_servers
 from ctxtui.tui.chat.start import StartController, StartPane
@@ -138,7 +138,7 @@ class ChatScreen(SessionScreen):
         self.turn, self.talk = TurnController(*every), TalkController(*every, self.edits)
         self.figures = FiguresController(*every)
         self.start = StartController(*every, self.start_pane)
-        session = session_controllers(*every, self.edits, pager, ChatAsker(source.host))
+        session = session_controllers(*every, self.edits, pager, ChatModelAccess(source.host))
         log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
@@ -180,8 +180,8 @@ class ChatScreen(SessionScreen):
         if not self.alarm.words or (height < 16 and not self.alarm.unrecorded):
             return super()._boxes(width, height)
         boxes = super()._boxes(width, height - 1)
-        moved = {name: box if name == "header" else box._replace(y=box.y + 1) for name, box in boxes.items()}
-        return {**moved, "alarm": Box(0, 1, width, 1)}
+        below_alarm = {name: box if name == "header" else box._replace(y=box.y + 1) for name, box in boxes.items()}
+        return {**below_alarm, "alarm": Box(0, 1, width, 1)}
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the approval for the new width."""
@@ -218,11 +218,11 @@ class ChatScreen(SessionScreen):
         self.run_worker(self._begin(), group="host", exit_on_error=True)
 
     async def _begin_host(self) -> bool:
-        """Start the model's host and the MCP servers, and say what is waited for. Return whether it began."""
+        """Start the host and the MCP servers, and show which servers are starting; return whether the host began."""
         host = self.state.host
         if host.config.settings.mcp:
             self.line.show_message(describe_starting_servers(host))
-        awaiting = self.set_interval(1.0, self._say_starting_servers)
+        awaiting = self.set_interval(0.25, self._say_starting_servers)
         try:
             await host.begin(self.turn.hear, self.state.source.price, lambda: self.access.deliver(self._record_changed))
         except CtxtuiError as error:
@@ -255,23 +255,25 @@ class ChatScreen(SessionScreen):
         model_name = f"{model.model} of {model.endpoint}" if not model.is_offline else "the offline provider, no model"
         why = f" ({model.why})" if model.why else ""
         # A new chat shows this in the start pane.
-        words = [] if self.start.is_shown else [Span(f"{model_name}{why}", "dim")]
+        notices = [] if self.start.is_shown else [Span(f"{model_name}{why}", "dim")]
         if model.origin == ASSUMED_ORIGIN:
-            words.append(Span(f"the server reports no context window; assuming {model.window:,} tokens", "warn"))
+            notices.append(Span(f"the server reports no context window; assuming {model.window:,} tokens", "warn"))
         if host.recovered:
-            words.append(Span("continued where the chat ended", "dim"))
+            notices.append(Span("continued where the chat ended", "dim"))
         if host.recovered.others:
-            words.append(Span("a call started by another process is listed separately", "warn"))
+            notices.append(Span("a call started by another process is listed separately", "warn"))
         if waiting := len(host.recovered.queue):
-            words.append(
+            notices.append(
                 Span(f"{waiting} waiting message{'s' if waiting > 1 else ''} will be sent with your next one", "warn")
             )
         if unfinished:
-            words.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
+            notices.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
-            words.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
+            notices.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
         spans = [
-            part for n, notice in enumerate(words) for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
+            part
+            for n, notice in enumerate(notices)
+            for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
         ]
         self.line.show_message([*spans, *describe_missing_servers(host)])
         if host.recovered.draft:

@@ -255,10 +255,17 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
 
 
 def describe_starting_servers(host: Host) -> Spans:
-    """Describe the servers that are starting, with the progress of each."""
-    pool = host.tools.servers if host.tools is not None else None
-    waits = [f"{server.server.name}: {server.progress}" for server in pool.starting] if pool is not None else []
-    text = f"starting the MCP servers: {'; '.join(waits)}" if waits else "starting the MCP servers"
+    """Describe the servers that are starting: their names first, which fit on every width, then what is awaited."""
+    starting = host.tools.servers.starting if host.tools is not None else []
+    names = ", ".join(connection.server.name for connection in starting)
+    awaited: dict[str, list[str]] = {}
+    for connection in starting:
+        awaited.setdefault(connection.awaited, []).append(connection.server.name)
+    parts = [f"{what} ({', '.join(of)})" for what, of in awaited.items()] if len(awaited) > 1 else list(awaited)
+    seconds = max((connection.seconds_since_start for connection in starting), default=0.0)
+    lines = [f"{connection.server.name}: {line}" for connection in starting if (line := connection.last_log_line)]
+    text = "; ".join([f"starting MCP servers {names} ({seconds:.0f} s): {', '.join(parts)}", *lines])
+    text = text if starting else "starting the MCP servers"
     return [Span(safe_text.one_line(text, 400), "dim")]
 
 

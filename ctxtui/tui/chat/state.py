@@ -18,7 +18,7 @@ from ctxtui.views.transcript.live_rows import LiveRows
 class ChatState(InspectorState):
     """The chat that `source` hosts.
 
-    `status` is the state of the turn in a word or two; `is_following`: the view follows the chat, until the user moves
+    `is_held`: a request is held before it is sent. `is_following`: the view follows the chat, until the user moves
     away.
     """
 
@@ -26,7 +26,7 @@ class ChatState(InspectorState):
 
     def __init__(self, source: ChatSource, panels: Panels, access: ScreenAccess) -> None:
         super().__init__(source, panels, access, follow=True)
-        self.status = ""
+        self.is_held = False
         self.is_following = True
         self.tells = ChatSignals()
         self.on.moved.subscribe(self._moved)
@@ -54,9 +54,9 @@ class ChatState(InspectorState):
         return self.is_following
 
     @property
-    def word(self) -> str:
-        """The header's state word."""
-        return "held" if self.status == "held" else "live"
+    def recording_state(self) -> str:
+        """The header's word for the recording."""
+        return "held" if self.is_held else "live"
 
     def go(self, index: int, *, to_end: bool = False) -> None:
         """Show call `index`; at the end of the last one, follow the chat."""
@@ -80,14 +80,14 @@ class ChatState(InspectorState):
 
     def grow_soon(self) -> None:
         """Update the view once current work is done."""
-        self._planner.once(self._grow)
+        self._access.once(self._grow)
 
     def _grow(self) -> None:
         self.grow(at_end=self.at_end)
 
-    def set_status(self, status: str) -> None:
-        """Set the state of the turn, in a word or two."""
-        self.status = status
+    def set_held(self, is_held: bool) -> None:
+        """Set whether a request is held, and update the view."""
+        self.is_held = is_held
         self.grow_soon()
 
 

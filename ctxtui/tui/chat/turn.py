@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ctxtui.services.counting.live_count import LiveCount
 
 FRAME_SECONDS = 1 / 40
-"""Least seconds between frames of a streamed answer, as for all frames that no key waits for."""
+"""Least seconds between frames of a streamed answer."""
 _COUNT_SECONDS = 0.1
 """Seconds between token counts of the answer."""
 
@@ -62,14 +62,14 @@ class TurnController(ChatController):
         self._draft_sent: Draft | None = None
 
     def facts(self) -> set[str]:
-        """Return whether a turn is running."""
+        """Return `RUNNING` if a turn is running, else `RESTING`."""
         return {RUNNING if self.state.is_running else RESTING}
 
     def dismiss_alarm(self) -> None:
         """Close the alarm."""
         self.state.tells.alarm.emit("")
 
-    # What the host tells
+    # News of the host
 
     def hear(self, news: ChatNews) -> None:
         """Handle news of the host; runs in the event loop."""
@@ -119,17 +119,17 @@ class TurnController(ChatController):
             mo.CallFailed: self._on_call_failed,
             mo.ToolWaits: self._on_tool_waits,
             mo.ToolBegan: self._on_tool_began,
-            mo.PermissionRequested: self._on_permission_asked,
+            mo.PermissionRequested: self._on_permission_requested,
             mo.RetryWaits: self._on_retry_waits,
-            mo.Notice: self._on_noted,
-            mo.TurnEnded: self._on_rested,
+            mo.Notice: self._on_notice,
+            mo.TurnEnded: self._on_turn_ended,
         }
 
     def _on_drafted(self, moment: mo.RequestDrafted) -> None:
         self._note("preparing the request")
 
     def _on_held(self, moment: mo.DraftHeld) -> None:
-        self._note(f"held before sending: {moment.reason}", "held")
+        self._note(f"held before sending: {moment.reason}", is_held=True)
         self.state.tells.held.emit()
 
     def _on_sent(self, moment: mo.RequestSent) -> None:
@@ -218,9 +218,9 @@ class TurnController(ChatController):
         if rows is None or study is None:
             return
         tree = study.session.tree
-        words = category_of("text")
+        text_category = category_of("text")
         for node in tree.path(head, before):
-            if tree[node].category == words and tree[node].block.kind != "header":
+            if tree[node].category == text_category and tree[node].block.kind != "header":
                 rows.opened[node] = OpenBlock(ALL_LINES)
 
     def _on_call_failed(self, moment: mo.CallFailed) -> None:
@@ -234,7 +234,7 @@ class TurnController(ChatController):
     def _on_tool_waits(self, moment: mo.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")
 
-    def _on_permission_asked(self, moment: mo.PermissionRequested) -> None:
+    def _on_permission_requested(self, moment: mo.PermissionRequested) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
         self.state.tells.permission.emit()
 
@@ -242,21 +242,21 @@ class TurnController(ChatController):
         again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
         self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
 
-    def _on_noted(self, moment: mo.Notice) -> None:
+    def _on_notice(self, moment: mo.Notice) -> None:
         if moment.kind != "retry":  # `_on_retry_waits` shows these.
             is_error = moment.kind == "error"
             sign = [Span("✗ ", "crit")] if is_error else []
             self.show_message([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
 
-    def _on_rested(self, moment: mo.TurnEnded) -> None:
+    def _on_turn_ended(self, moment: mo.TurnEnded) -> None:
         self._end_answer()
-        self.state.set_status("")
+        self.state.set_held(False)
 
-    def _note(self, text: str, status: str = "") -> None:
+    def _note(self, text: str, *, is_held: bool = False) -> None:
         """Show the state of the turn where the answer will appear."""
         rows = self.state.rows
         if rows is not None:
             if rows.answer is None or not rows.answer.blocks:
                 rows.answer = LiveAnswer(note=text)
             self._tail.grew()
-        self.state.set_status(status)
+        self.state.set_held(is_held)

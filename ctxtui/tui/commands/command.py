@@ -59,7 +59,7 @@ class Command:
     - `keys`: Textual key names; the first is shown, the others are alternatives.
     - `label`: shown in the key line ("": not there); `short_label`: shown below 160 columns.
     - `group`: its heading in the help.
-    - `panes`: the key line lists it first if one of these has the focus (empty: any).
+    - `panes`: it is listed before other commands if one of these has the focus.
     - `needs`, `needs_any`, `unless`: facts, or the kind of row under the cursor. The command is available if all of the
       first, at least one of the second (unless empty) and none of the third hold.
     """
@@ -77,6 +77,7 @@ class Command:
     """Facts under which its key does something else."""
     keys: ClassVar[tuple[str, ...]] = ()
     shown: ClassVar[str] = ""
+    """Its key in the key line, if that is not the first of `keys`."""
     part_commands: ClassVar[tuple[str, ...]] = ()
     """Class names of the commands for the signs in `shown`, if it has several."""
     help_partners: ClassVar[tuple[str, ...]] = ()
@@ -212,7 +213,7 @@ class Commanded:
         """Return what the user's own commands run on; None if they do not run on this screen."""
         return None
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message in the screen's own line."""
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
@@ -228,7 +229,7 @@ class Commanded:
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
     last_command: type[Command] | None = None
-    """The last command, which opened any screen above this one."""
+    """The command that was run last on this screen; a list above it was opened by that one."""
 
     def owners(self) -> Iterable[object]:
         """Yield the objects that run the commands."""

@@ -89,7 +89,7 @@ def _key_name(key: str, place: str) -> str:
 def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[Command]]:
     """Yield a command for every command of the user, for palette, help and its key.
 
-    Raises `BadConfig` if a session or Home uses its key: a screen's key comes before one of the app.
+    Raises `BadConfig` for a key that a command of any screen uses (it would come before the user's), or did before 1.0.
     """
     for entry in own:
         place = f"commands.{entry.name}"

@@ -27,7 +27,7 @@ KEYED: Final = "keyed"
 MARKED: Final = "marked"
 """Blocks are marked."""
 UNDOABLE: Final = "undoable"
-"""There is an edit to take back."""
+"""The context has edits, or had some that can be redone."""
 TOOLS: Final = "tools"
 """A tool's definition is marked, or under the cursor."""
 

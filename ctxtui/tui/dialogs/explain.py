@@ -65,7 +65,7 @@ def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
 class ExplainScreen(Dialog[str]):
     """Explains one spot of `screen` at a time.
 
-    Closes with the word to look up in the help, or "".
+    Closes with the word to look up in the help; "" or None for none.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -140,7 +140,7 @@ class ExplainScreen(Dialog[str]):
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """Return the cell of the cursor's row in the focused pane."""
+    """Return a cell of the cursor's row in the focused pane, or the first cell of another widget or the screen."""
     widget = screen.focused
     if widget is None:
         return 0, 0

@@ -46,11 +46,11 @@ MAX_BLOCKS = 2000
 
 
 class SearchStep(Message):
-    """Progress of the search with number `wish`: one more session was searched."""
+    """Progress of the search `search_id`: one more session was searched, or the search failed."""
 
-    def __init__(self, wish: int, step: SearchProgress) -> None:
+    def __init__(self, search_id: int, step: SearchProgress) -> None:
         super().__init__()
-        self.search_id = wish
+        self.search_id = search_id
         self.step = step
 
 
@@ -66,7 +66,7 @@ class HitPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of blocks and session names."""
+        """Number of sessions, listed blocks, and lines for folded blocks."""
         return len(self.rows)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
@@ -172,7 +172,7 @@ class FindScreen(Commanded, Dialog[None]):
             self.dismiss(None)
 
     def on_search_step(self, message: SearchStep) -> None:
-        """List new hits."""
+        """Show progress and list new hits."""
         step, pane = message.step, self.pane
         if message.search_id != self._search_id:
             return
@@ -223,4 +223,4 @@ class FindScreen(Commanded, Dialog[None]):
             self.pane.reload(cursor=cursor)
         if isinstance(row, BlockHits):
             aim = Aim(row.thread, row.call, row.digest, *self._query)
-            self.post_message(Open(row.target, aim).on(self))
+            self.post_message(Open(row.target, aim).sent_from(self))

@@ -52,7 +52,7 @@ class Help(Struct, frozen=True):
     """Content of a screen's help.
 
     `commands` are the screen's, `now` those available now (empty: all), `first_groups` the groups that come first for
-    the current task, `others` the commands of other screens by screen name.
+    the current task; `others` returns the commands of all screens by screen name.
     """
 
     commands: Sequence[type[Command]]
@@ -61,12 +61,12 @@ class Help(Struct, frozen=True):
     others: Callable[[], Mapping[str, Sequence[type[Command]]]] = dict
 
 
-def rows(page: Help, words: str, room: int) -> list[Spans]:
-    """Return the page in `room` cells, filtered by all of `words`.
+def rows(page: Help, query: str, room: int) -> list[Spans]:
+    """Return the page in `room` cells, filtered by all words of `query`.
 
     Without a filter, signs come first.
     """
-    terms = words.casefold().split()
+    terms = query.casefold().split()
     shared = {name for each in page.commands for name in each.help_partners}
     out: list[Spans] = []
     if not terms:
@@ -91,7 +91,7 @@ def rows(page: Help, words: str, room: int) -> list[Spans]:
             availability = [(each, each in page.now or not page.now) for each in matching]
             out += [line for each, now in availability for line in _command_lines(each, now, room, alone=not terms)]
             out += [
-                line for keys, name, does in moving for line in _help_lines(_key_span(keys), name, does, "ink", room)
+                line for keys, name, text in moving for line in _help_lines([_key_span(keys)], name, text, "ink", room)
             ]
     if not terms and (more := sum(not each.keys for each in page.commands)):
         line = [_key_span("^p"), Span(f"{more} more by name"), Span("; type here to find them, too", "dim")]
@@ -109,7 +109,11 @@ def rows(page: Help, words: str, room: int) -> list[Spans]:
         ]
         if matches:
             out += _section(f"words: {group}")
-            out += [line for entry in matches for line in _entry_lines(entry, room)]
+            out += [
+                line
+                for entry in matches
+                for line in _help_lines(_leading_signs(entry), entry.word, entry.says, "ink", room)
+            ]
     if not out:
         return [[], [Span(f"  Nothing matches. Clear the line to see all {len(page.commands)} commands.", "dim")]]
     return out[1:] if not out[0] else out
@@ -138,16 +142,17 @@ def _section(title: str) -> list[Spans]:
     return [[], [Span(" "), Span(title, "accent bold")]]
 
 
-def _command_lines(command: type[Command], can: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
+def _command_lines(command: type[Command], available: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
     """Render a command: keys (`^p` if it has none), name, help.
 
-    `can`: whether it is available; others are dim. `alone`: it also represents the commands that share its line, with
-    their keys and names.
+    One that is not `available` is dim. `alone`: it also represents the commands that share its line, with their keys
+    and names.
     """
     shared = command.help_row if alone and command.help_partners else ("", "")
     keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name
-    style = ("accent bold" if can else "accent") if command.keys else "faint"
-    yield from _help_lines(Span(_right_aligned(keys), style), name, command.help(), "ink" if can else "dim", room)
+    style = ("accent bold" if available else "accent") if command.keys else "faint"
+    key_span = Span(_right_aligned(keys), style)
+    yield from _help_lines([key_span], name, command.help(), "ink" if available else "dim", room)
 
 
 def _right_aligned(keys: str) -> str:
@@ -158,18 +163,18 @@ def _key_span(keys: str) -> Span:
     return Span(_right_aligned(keys), "accent bold")
 
 
-def _help_lines(keys: Span, name: str, says: str, style: str, room: int) -> Iterator[Spans]:
-    """Render keys, a name and help: in one line if it is wide enough, else below each other."""
+def _help_lines(head: Spans, name: str, text: str, style: str, room: int) -> Iterator[Spans]:
+    """Render keys or signs (`head`), a name and its text: side by side if there is space, else the text below."""
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE_COLUMNS:
-        lines = safe_text.wrap(says, room - _KEY_CELLS - _NAME_CELLS - 5)
-        yield [keys, Span(cells.left(name, _NAME_CELLS) + " ", bold), *style_markup(lines[0], "dim")]
+        lines = safe_text.wrap(text, room - _KEY_CELLS - _NAME_CELLS - 5)
+        yield [*head, Span(cells.left(name, _NAME_CELLS) + " ", bold), *style_markup(lines[0], "dim")]
         yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
         return
-    yield [keys, Span(cells.fit(name, room - _KEY_CELLS - 3), bold)]
+    yield [*head, Span(cells.fit(name, room - _KEY_CELLS - 3), bold)]
     yield from (
         [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
-        for line in safe_text.wrap(says, room - _KEY_CELLS - 4)
+        for line in safe_text.wrap(text, room - _KEY_CELLS - 4)
     )
 
 
@@ -179,7 +184,7 @@ def _sign_spans(entry: Entry) -> list[Span]:
 
 
 def _legend(room: int) -> Iterator[Spans]:
-    """Yield signs with their words, as many as fit in a line."""
+    """Yield lines of signs with their words; each group begins a new line."""
     line: list[Span] = [Span("  ")]
     for _, entries in glossary().grouped():
         for entry in entries:
@@ -201,37 +206,27 @@ def _legend(room: int) -> Iterator[Spans]:
             line = [Span("  ")]
 
 
-def _entry_lines(entry: Entry, room: int) -> Iterator[Spans]:
-    """Render a glossary word: its signs, the word, its sentences."""
+def _leading_signs(entry: Entry) -> list[Span]:
+    """Return the first three signs of a glossary word, where the keys of commands are."""
     signs = _sign_spans(entry)[:3]
     lead = _KEY_CELLS - width(signs) - max(0, len(signs) - 1)
     spaced = [span for sign in signs for span in (sign, Span(" "))]
-    head = [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
-    if room >= _WIDE_COLUMNS:
-        lines = safe_text.wrap(entry.says, room - _KEY_CELLS - _NAME_CELLS - 5)
-        yield [*head, Span(cells.left(entry.word, _NAME_CELLS) + " ", "ink bold"), *style_markup(lines[0], "dim")]
-        yield from ([Span(" " * (_KEY_CELLS + _NAME_CELLS + 3)), *style_markup(line, "dim")] for line in lines[1:])
-        return
-    yield [*head, Span(entry.word, "ink bold")]
-    yield from (
-        [Span(" " * (_KEY_CELLS + 2)), *style_markup(line, "dim")]
-        for line in safe_text.wrap(entry.says, room - _KEY_CELLS - 4)
-    )
+    return [Span(" " * max(0, lead)), *spaced, Span(" " * (2 - bool(spaced)))]
 
 
 class HelpPage(ScrolledRows):
     """The page; arrow keys and the wheel scroll it."""
 
-    def __init__(self, what: Help) -> None:
+    def __init__(self, page: Help) -> None:
         super().__init__(title="help", id="help")
-        self._help = what
+        self._help = page
         self._query = ""
         self._rows: list[Spans] = []
         self._built_for: tuple[str, int] | None = None
 
-    def search(self, words: str) -> None:
-        """Show only entries with these words."""
-        self._query, self.viewport.top = words, 0
+    def search(self, query: str) -> None:
+        """Show only entries that contain all words of `query`."""
+        self._query, self.viewport.top = query, 0
         self.reload()
 
     @property
@@ -256,7 +251,7 @@ class HelpPage(ScrolledRows):
 
 
 class HelpScreen(Dialog[None]):
-    """The help over the screen that it explains; the filter starts as `words`."""
+    """The help over the screen that it explains; the filter starts as `query`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f1", "dismiss", show=False),
@@ -269,11 +264,11 @@ class HelpScreen(Dialog[None]):
     ]
     DEFAULT_CSS = "HelpScreen { background: $background; } HelpScreen HelpPage { height: 1fr; }"
 
-    def __init__(self, what: Help, words: str = "") -> None:
+    def __init__(self, page: Help, query: str = "") -> None:
         super().__init__()
-        self._page = HelpPage(what)
+        self._page = HelpPage(page)
         self._filter = LineEdit(id="filter")
-        self._first_query = words
+        self._first_query = query
 
     def compose(self) -> ComposeResult:
         """Yield the filter and the page."""

@@ -18,11 +18,11 @@ from ctxtui.views.blocks.editable import Editable
 from ctxtui.views.text.span import Span, Spans
 
 
-class StageText(Command):
+class UseText(Command):
     """Close the editor and use this text."""
 
-    run = Act(lambda: TextEditor, lambda editor: editor.stage())
-    name, keys, label, group = "stage this text", ("ctrl+s",), "stage", "editing a text"
+    run = Act(lambda: TextEditor, lambda editor: editor.use_text())
+    name, keys, label, group = "use this text", ("ctrl+s",), "use this text", "editing a text"
 
 
 class LeaveText(Command):
@@ -39,9 +39,7 @@ class UndoTyping(Command):
     name, keys, label, group = "undo typing", ("ctrl+z",), "undo", "editing a text"
 
 
-TEXT_EDITOR: tuple[type[Command], ...] = (StageText, LeaveText, UndoTyping)
-
-
+TEXT_EDITOR: tuple[type[Command], ...] = (UseText, LeaveText, UndoTyping)
 _KEYS_WHILE_TYPING = ("ctrl+p", "f1", "ctrl+q")
 """Keys of every screen that work while typing."""
 
@@ -117,7 +115,7 @@ class TextEditor(Commanded, Dialog[str | None]):
         """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
-    def stage(self) -> None:
+    def use_text(self) -> None:
         """Close with the text."""
         self.dismiss(self._editable.unescape(self.area.text))
 

@@ -1,4 +1,4 @@
-"""Tips over the first inspector, numbered at its panes."""
+"""Tips over the inspector, numbered at its panes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SIGN_CELLS: Final = 9
 
 
 def _free_cell(line: str) -> int:
-    """Return the cell of a pane's first line where a three-cell number hides no word."""
+    """Return the cell of a pane's first line where a three-cell number hides no word; 0 if there is none."""
     # If there are no blanks, cover part of a bar, which is no word.
     match = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line) or re.search(r"[█░·╱┃▏▎▍▌▋▊▉]{3}", line)
     return match.start() if match is not None else 0
@@ -109,7 +109,7 @@ class TipsScreen(Dialog[None]):
         self._show()
 
     async def on_key(self, event: events.Key) -> None:
-        """Go to the tip of a number; any other key closes the tips and acts on the screen below."""
+        """Go to the tip of a number. A key that is not one of the tips' closes them and acts on the screen below."""
         if self.is_current and event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
             event.stop()
             self._index = int(event.key) - 1

@@ -1,7 +1,7 @@
 """Background loading for Home.
 
-Threads list, watch and read sessions and post messages to the screen. Sessions in view are read first, in batches, so
-that no frame waits for them.
+Threads list, watch and read sessions and post messages to the screen. Sessions in view are read first. Figures are
+posted in batches, so that the screen is not redrawn for each session.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.views.model.session_summary import SessionSummary
 
 BATCH_SECONDS: Final = 0.15
-"""Seconds between two batches."""
-MIN_BULK_SESSIONS: Final = 8
+"""Least seconds between two batches."""
+MAX_SINGLE_LOOKUPS: Final = 8
 """For more sessions than this, cached figures are fetched in one query."""
 
 
@@ -54,9 +54,9 @@ class ReadingDone(Message):
 
 
 class ReadingQueue:
-    """The sessions still to be read; those in `front` (on screen) come first.
+    """The sessions still to be read; those in `front` (in view) come first.
 
-    The screen adds sessions, a worker thread takes them.
+    The screen adds sessions; iterating, in a worker thread, removes them.
     """
 
     def __init__(self) -> None:
@@ -94,11 +94,11 @@ class ReadingQueue:
             yield session
 
 
-def post_figures(sessions: SessionLibrary, feed: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
-    """Post the figures of the sessions in `feed` in batches; for a worker thread. Cached figures are not read again."""
+def post_figures(sessions: SessionLibrary, queue: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
+    """Post the figures of queued sessions in batches; for a worker thread. Cached figures are not read again."""
     batch: list[SessionSummary] = []
     posted = 0.0
-    for session in _read_sessions(sessions, feed, stop):
+    for session in _read_sessions(sessions, queue, stop):
         batch.append(session)
         if time.monotonic() - posted > BATCH_SECONDS:
             post(SessionFigures(batch))
@@ -107,15 +107,15 @@ def post_figures(sessions: SessionLibrary, feed: ReadingQueue, stop: Event, post
         post(SessionFigures(batch))
 
 
-def _read_sessions(sessions: SessionLibrary, feed: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
-    waiting = feed.waiting()
+def _read_sessions(sessions: SessionLibrary, queue: ReadingQueue, stop: Event) -> Iterator[SessionSummary]:
+    waiting = queue.waiting()
     # Fetch all cached figures at once; for a few changed sessions, reading looks up each.
-    for session in sessions.iter_cached(waiting) if len(waiting) > MIN_BULK_SESSIONS else ():
+    for session in sessions.iter_cached(waiting) if len(waiting) > MAX_SINGLE_LOOKUPS else ():
         if stop.is_set():
             return
-        feed.done(session)
+        queue.done(session)
         yield session
-    yield from sessions.figures(feed, stop)
+    yield from sessions.figures(queue, stop)
 
 
 TICK_SECONDS = 2.0
@@ -123,10 +123,13 @@ TICK_SECONDS = 2.0
 MAX_LISTING_SECONDS = 30.0
 """Seconds after which all sessions are listed again, even if no folder changed.
 
-Longer if listing is slow: see `LISTING_TIME_SHARE`.
+Longer if listing is slow: see `LISTING_PAUSE_FACTOR`.
 """
-LISTING_TIME_SHARE = 400.0
-"""A full listing may take 1/400 of the time: with many thousand files it is made more rarely."""
+LISTING_PAUSE_FACTOR = 400.0
+"""Pause after a listing, as a multiple of its processor time: many thousand files are listed more rarely.
+
+After a pause of this length a changed folder, after two of them the time alone makes the next listing.
+"""
 
 
 class SessionWatcher:
@@ -134,7 +137,7 @@ class SessionWatcher:
 
     They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. Every
     `TICK_SECONDS` the files in `watched`, the folders and held requests (`held_reasons`) are checked. A full listing is
-    made when requested, after a folder changed, and at the latest after `MAX_LISTING_SECONDS`.
+    made when requested, after a folder changed, and every `MAX_LISTING_SECONDS`, more rarely if listing is slow.
     """
 
     def __init__(
@@ -149,7 +152,7 @@ class SessionWatcher:
         """Sessions in view and live ones."""
         self._screen = screen
         self._source = source
-        self._held, self._held_before = held_reasons, dict[str, str]()
+        self._held_reasons, self._held_before = held_reasons, dict[str, str]()
         self._stop = Event()
         self._wake = Event()
         self._ask_store = True
@@ -174,7 +177,7 @@ class SessionWatcher:
             self._wake.clear()
 
     def _check(self, now: float) -> None:
-        held_requests = dict(self._held())
+        held_requests = dict(self._held_reasons())
         if held_requests != self._held_before:
             self._held_before = held_requests
             self._screen.post_message(HeldRequestsChanged(held_requests))
@@ -182,7 +185,7 @@ class SessionWatcher:
             ask, self._ask_store, self._listing_requested = self._ask_store, False, False
             start = time.thread_time()
             sessions = self._source.all_sessions() if ask else self._source.refresh()
-            pause = LISTING_TIME_SHARE * (time.thread_time() - start)
+            pause = LISTING_PAUSE_FACTOR * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
             trouble = self._source.trouble
             self._screen.post_message(SessionsListed(sessions, str(trouble) if trouble is not None else ""))

@@ -25,7 +25,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class HomeHeader(Widget):
-    """The first line: directory and totals of all sessions."""
+    """The first line: directory, and totals of the user's sessions that match the filter."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "HomeHeader { height: 1; }"
@@ -170,7 +170,7 @@ class SessionList(Pane):
         return entry if isinstance(entry, SessionSummary) else None
 
     def selectable(self, index: int) -> bool:
-        """Skip group headings."""
+        """True for sessions, not for group headings and places that were searched."""
         return isinstance(self.entries[index], SessionSummary)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
@@ -195,7 +195,7 @@ class SessionList(Pane):
     def show(self, entries: Sequence[Entry], *, to_top: bool = False) -> None:
         """Show another list.
 
-        The cursor stays on its session, or goes to the first one with `to_top`.
+        The cursor stays on its session, or in its row if that session is gone; with `to_top` it goes to the first one.
         """
         current, line = self.current, self.viewport.heights.line_of(self.cursor) - self.viewport.top
         self.entries = entries
@@ -210,7 +210,7 @@ class SessionList(Pane):
         self.reveal()
 
     def reveal(self, *, downwards: bool = True) -> bool:
-        """Show the group heading together with its first session."""
+        """Show the cursor's row; with the first session of a group also the group's heading."""
         moved = super().reveal(downwards=downwards)
         above = self.cursor - 1
         if above >= 0 and above < self.viewport.top and isinstance(self.entries[above], Group) and self.body_height > 1:

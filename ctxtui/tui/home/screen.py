@@ -1,4 +1,4 @@
-"""Home: the list of the user's sessions. Names come first, figures as sessions are read."""
+"""Home: the list of the user's sessions, and its commands. Names come first, figures as sessions are read."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions, is_first_run, mark_welcomed
 from ctxtui.services.own_command import Target
 from ctxtui.services.worker import Worker
-from ctxtui.tui.commands import EVERYWHERE, Command, CommandContext, Commanded, available_commands, bindings
+from ctxtui.tui.commands import EVERYWHERE, Act, Command, CommandContext, Commanded, available_commands, bindings
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.home.browser import Browser, OrderChanged
-from ctxtui.tui.home.commands import ARCHIVED, FILE, HELD, HOME, READABLE, STORED, HomeActions
 from ctxtui.tui.home.loader import (
     TICK_SECONDS,
     HeldRequestsChanged,
@@ -38,7 +37,7 @@ from ctxtui.tui.messages import Open
 from ctxtui.tui.widgets.keyline import ACCEPT, LEAVE, WHILE_TYPING, Key, KeyLine
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.home.collection import Collection
-from ctxtui.views.home.columns import abbreviate_home
+from ctxtui.views.home.columns import abbreviate_home, sorts
 from ctxtui.views.home.session_list import SessionsSought
 from ctxtui.views.home.totals import explain_totals
 from ctxtui.views.text.signs import warned
@@ -54,6 +53,173 @@ else:
     held_requests = later("ctxtui.services.attach.held_requests")
 
 
+FILE, STORED, READABLE = "file", "stored", "readable"
+"""Facts about the session at the cursor: only a file, in the database, readable."""
+HELD = "held"
+"""A request of some session is held for the user."""
+
+
+class _Change(Command):
+    """A command that changes or copies the session under the cursor; `what` names it in `SessionQuestions.begin`."""
+
+    what: ClassVar[str] = ""
+
+    def __init_subclass__(cls) -> None:
+        cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls.what))
+        super().__init_subclass__()
+
+
+class OpenSession(Command):
+    """Open the session under the cursor in the inspector."""
+
+    name, keys, label, group = "open session", ("enter",), "open", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.open_session())
+    needs = frozenset({READABLE})
+
+
+class OpenHeld(Command):
+    """Open the session with a held request, to release or change it."""
+
+    name, keys, label, short_label, group = "held request", ("ctrl+o",), "held request", "held", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.open_held())
+    needs = frozenset({HELD})
+
+
+class FilterSessions(Command):
+    """Show only sessions that contain every word in title, model, source, directory, first text or tags."""
+
+    name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.filter())
+
+
+class FindText(Command):
+    """Find a text in the blocks of every session; Enter opens one at the hit."""
+
+    name, keys, label, short_label, group = "find text in all sessions", ("ctrl+f",), "find text", "find", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.find())
+
+
+class ShowToolLedger(Command):
+    """List the tools of all sessions by server: tokens of their definitions, calls, and whether to keep,
+    defer or drop each.
+    """
+
+    name, group, synonyms = "tools of all sessions", "sessions", ("mcp", "servers")
+    run = Act(lambda: HomeScreen, lambda home: home.show_tools())
+
+
+class ShowStats(Command):
+    """Show tokens and cost of all sessions by project, model, tool, client version, skill, week or window of 5
+    hours; also cache hits, misses and calls over the usable window.
+    """
+
+    name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
+    synonyms = ("total", "week", "quota", "usage", "money")
+    run = Act(lambda: HomeScreen, lambda home: home.show_stats())
+
+
+class NextSort(Command):
+    """Sort by the next column."""
+
+    name, keys, label, group = "sort by next column", ("S",), "sort", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.sort())
+
+    @classmethod
+    def help(cls) -> str:
+        """Return the help line with the columns."""
+        return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
+
+
+class SortByCost(Command):
+    """Sort by cost, most expensive first; again: cheapest first."""
+
+    name, group = "sort by cost", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.sort_by("cost"))
+
+
+class ReverseSort(Command):
+    """Reverse the sort order."""
+
+    name, group = "reverse order", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.reverse())
+
+
+class Import(_Change):
+    """Copy the session into ctxtui's database, so that it remains when its file is deleted. The file is not changed."""
+
+    name, group = "import session", "sessions"
+    what = "import"
+    needs = frozenset({FILE, READABLE})
+
+
+class ExportSession(_Change):
+    """Write the session to a file: ctxtui's own format, or the last call as a request body."""
+
+    name, keys, label, group = "export session", ("ctrl+e",), "export", "sessions"
+    what = "export"
+    needs = frozenset({READABLE})
+
+
+class Rename(_Change):
+    """Give the session your own title; this imports it first."""
+
+    name, group = "rename session", "sessions"
+    what = "rename"
+    needs = frozenset({READABLE})
+
+
+class Tag(_Change):
+    """Set the session's tags, separated by blanks; this imports it first."""
+
+    name, group = "tag session", "sessions"
+    what = "tag"
+    needs = frozenset({READABLE})
+
+
+class Archive(_Change):
+    """Hide the session from the list, or show it again; this imports it first."""
+
+    name, group = "archive session", "sessions"
+    what = "archive"
+    needs = frozenset({READABLE})
+
+
+class Subscription(_Change):
+    """Mark the session as paid by a subscription (tokens come first, cost is the list price), or by use."""
+
+    name, group = "paid by subscription or by use", "sessions"
+    what = "subscription"
+    needs = frozenset({READABLE})
+
+
+class ShowArchived(Command):
+    """Show or hide archived sessions."""
+
+    name, group = "show or hide archived sessions", "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.show_archived())
+
+
+class Delete(_Change):
+    """Delete ctxtui's copy of the session; recordings of other programs are never touched."""
+
+    name, keys, label, group = "delete stored session", ("delete",), "delete", "sessions"
+    what = "delete"
+    needs = frozenset({STORED})
+
+
+class CloseOpen(Command):
+    """Close the welcome, then clear the filter."""
+
+    name, keys, group = "close what is open", ("escape",), "sessions"
+    run = Act(lambda: HomeScreen, lambda home: home.leave())
+
+
+HOME: tuple[type[Command], ...] = (
+    OpenSession, OpenHeld, FilterSessions, FindText, ShowStats, ShowToolLedger, NextSort, Import, ExportSession, Rename,
+    Tag, Archive, Delete, SortByCost, Subscription, ReverseSort, ShowArchived, CloseOpen,
+)  # fmt: skip
+
+
 _KEYS_BEFORE_QUIT = 4
 """Keys of the key line before the quit key: open, filter, find, stats.
 
@@ -61,7 +227,7 @@ The key of a held request comes second; stats then follows the quit key.
 """
 
 
-class HomeScreen(HomeActions, Commanded, Screen[None]):
+class HomeScreen(Commanded, Screen[None]):
     """The list of sessions.
 
     - `source`: finds and reads them; `actions`: changes them.
@@ -177,7 +343,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         self.watcher.is_awake = False
 
     def on_screen_resume(self) -> None:
-        """List all sessions again, including the database."""
+        """After a pause, list all sessions again, including the database."""
         if not self.watcher.is_awake:
             self.watcher.is_awake = True
             self.watcher.request_listing(True)
@@ -225,7 +391,6 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         facts = {
             FILE: bool(session and session.path and not session.stored),
             STORED: bool(session and session.stored),
-            ARCHIVED: bool(session and session.archived),
             READABLE: bool(session and not session.error),
             HELD: bool(self.collection.held_reasons),
         }
@@ -244,17 +409,17 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
     def open_session(self) -> None:
         session = self.browser.rows.current
         if session is not None and not session.error:
-            self.post_message(Open(session.path or session.stored).on(self))
+            self.post_message(Open(session.path or session.stored).sent_from(self))
 
     def open_held(self) -> None:
         """Open the session of a held request: the one under the cursor, else the first."""
         session, held_paths = self.browser.rows.current, self.collection.held_reasons
         path = session.path if session is not None and session.path in held_paths else next(iter(held_paths), "")
         if path:
-            self.post_message(Open(path).on(self))
+            self.post_message(Open(path).sent_from(self))
 
     def change(self, what: str) -> None:
-        """Import, export, rename, tag, archive or delete the session, if that is available."""
+        """Begin the change `what` of the session under the cursor, if it is available."""
         session = self.browser.rows.current
         if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
             self.changes.begin(what, session)
@@ -264,9 +429,9 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
         session = self.browser.rows.current
         return Target({"CTXTUI_SESSION": session.path or session.stored} if session is not None else {})
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a notice until the next key."""
-        self.changes.show_notice(words)
+        self.changes.show_notice(message)
 
     def show_archived(self) -> None:
         """Show or hide archived sessions."""
@@ -300,7 +465,7 @@ class HomeScreen(HomeActions, Commanded, Screen[None]):
 
     def _open_miss(self, miss: WorstMiss | None) -> None:
         if miss is not None:
-            self.post_message(Open(miss.key, note="`c` lists its misses").on(self))
+            self.post_message(Open(miss.key, note="`c` lists its misses").sent_from(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the figures at a spot."""

@@ -1,6 +1,7 @@
-"""Home's actions on a session: import, export, rename, tag, archive, delete.
+"""Home's actions on a session: import, export, rename, tag, archive, mark how it is paid, delete.
 
-Questions are asked on the prompt line. Only ctxtui's own database is changed, never a recording.
+Questions are asked on the prompt line. Only ctxtui's own database is changed, and an exported file written; never a
+recording.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Simple boards of the inspector: header, context, this call, tools, growth, separators."""
+"""Boards of the inspector that draw one view model each, and its one-line widgets."""
 
 from __future__ import annotations
 
@@ -48,24 +48,24 @@ class HeaderLine(Still):
 
     def __init__(self) -> None:
         super().__init__(id="header")
-        self.what: Header | None = None
+        self.content: Header | None = None
         """Content; None before the first call is shown."""
 
-    def show(self, what: Header) -> None:
-        if what != self.what:
-            self.what = what
+    def show(self, content: Header) -> None:
+        if content != self.content:
+            self.content = content
             self.refresh()
 
     def show_countdown(self, left: int) -> None:
         """Show that a held request is released automatically in `left` seconds."""
-        if self.what is not None:
-            self.show(replace(self.what, auto_release_s=left))
+        if self.content is not None:
+            self.show(replace(self.content, auto_release_s=left))
 
     def render_line(self, y: int) -> Strip:
         """Textual's Line API."""
         room = self.size.width
         return paint.strip(
-            header.draw_header(self.what, room) if self.what else (), room, look_of(self.app), "on-panel"
+            header.draw_header(self.content, room) if self.content else (), room, look_of(self.app), "on-panel"
         )
 
 
@@ -84,23 +84,23 @@ class WhyLine(Board):
 
     def __init__(self) -> None:
         super().__init__(id="why")
-        self.what: WhySoBig | None = None
+        self.content: WhySoBig | None = None
         self._sentence: tuple[object, Spans] = None, ()
         """The drawn sentence and its input; an edit only changes the cut after it."""
 
-    def show(self, what: WhySoBig) -> None:
-        if what != self.what:
-            self.what = what
+    def show(self, content: WhySoBig) -> None:
+        if content != self.content:
+            self.content = content
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
         """Draw the line, with a cursor sign while it has the focus."""
         spans: Spans = ()
-        if self.what is not None:
-            key = self.what.composition, self.what.groups, width
+        if self.content is not None:
+            key = self.content.composition, self.content.groups, width
             if self._sentence[0] != key:
-                self._sentence = key, why_so_big.sentence(self.what, width)
-            spans = why_so_big.with_cut(self.what, self._sentence[1], width)
+                self._sentence = key, why_so_big.sentence(self.content, width)
+            spans = why_so_big.with_cut(self.content, self._sentence[1], width)
         return [[Span("▸", "accent"), *spans[1:]] if self.has_focus and spans else spans]
 
     def action_choose(self) -> None:
@@ -150,14 +150,14 @@ class ViewBoard(Board, Generic[T]):
         noted: Callable[[T, int], Spans],
     ) -> None:
         super().__init__(title=title, join=join, id=title.replace(" ", "-"))
-        self.what: T | None = None
+        self.content: T | None = None
         self._draw_lines = lines
         self._noted = noted
 
-    def show(self, what: T) -> None:
+    def show(self, content: T) -> None:
         """Show another model."""
-        if what != self.what:
-            self.what = what
+        if content != self.content:
+            self.content = content
             self.redraw()
 
     def redraw_changed(self) -> None:
@@ -171,16 +171,16 @@ class ViewBoard(Board, Generic[T]):
                 self.refresh(Region(0, y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        return self._draw_lines(self.what, width, height) if self.what is not None else ()
+        return self._draw_lines(self.content, width, height) if self.content is not None else ()
 
     def notes(self) -> Spans:
-        return self._noted(self.what, self.body_width) if self.what is not None else ()
+        return self._noted(self.content, self.body_width) if self.content is not None else ()
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
     """Composition of the context.
 
-    A click on a category filters, Enter or a click opens the residual.
+    A click on a category filters; Enter, or a click on the residual, opens the residual.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
@@ -206,27 +206,27 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
 
     def action_open_residual(self) -> None:
         """Open or fold the residual."""
-        if self.what is not None and self.what.residual_cause:
+        if self.content is not None and self.content.residual_cause:
             self.opened = not self.opened
             self.redraw()
             self.post_message(self.Opened())
 
     def body_line(self, y: int, look: Look) -> Strip:
         """Return a line; the residual is highlighted while the pane has the focus."""
-        what, size = self.what, (self.body_width, self.body_height)
-        if self.has_focus and what is not None and composition.is_residual(what, *size, y, opened=self.opened):
+        content, size = self.content, (self.body_width, self.body_height)
+        if self.has_focus and content is not None and composition.is_residual(content, *size, y, opened=self.opened):
             return self.strip_of(self.draw(*size)[y], look, "on-cur")
         return super().body_line(y, look)
 
     def on_click(self, event: events.Click) -> None:
         """Filter by the clicked category, or open the residual."""
-        if self.what is None:
+        if self.content is None:
             return
         room, height, line = self.body_width, self.body_height, event.y - self.body_top
-        part = composition.part_at(self.what, room, height, line, opened=self.opened)
+        part = composition.part_at(self.content, room, height, line, opened=self.opened)
         if part is not None and part.sign.key:
             self.post_message(self.Picked(part.category))
-        elif composition.is_residual(self.what, room, height, line, opened=self.opened):
+        elif composition.is_residual(self.content, room, height, line, opened=self.opened):
             self.action_open_residual()
 
 
@@ -243,7 +243,7 @@ def staged_board() -> ViewBoard[staged_pane.StagedPane]:
 class NextBoard(ViewBoard["NextCallForecast"]):
     """Board of the next call: reads, writes, cost, and how its cache is kept warm."""
 
-    what: NextCallForecast | None
+    content: NextCallForecast | None
 
     def __init__(self) -> None:
         super().__init__(

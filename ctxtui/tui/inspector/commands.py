@@ -289,7 +289,7 @@ class ShowTips(Command):
 
 
 class LeaveOpen(Command):
-    """Leave the prompt, then go back to the transcript."""
+    """Close what is open: a search, the marks; otherwise go back to the transcript."""
 
     name, keys, group = "leave", ("escape",), "general"
     works_on_end = True

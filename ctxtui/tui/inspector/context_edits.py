@@ -90,7 +90,7 @@ class ContextEdits:
         if staging_area.study is not self._state.study:
             return
         self.staging_area = staging_area
-        staging_area.session_edits.has_database_changed()
+        staging_area.session_edits.has_database_changed()  # only later changes count
         if self._watch is None:
             self._watch = self._access.every(_CHECK_SECONDS, self._check_other_programs)
         brought, self._pending_edits = self._pending_edits, ()
@@ -196,13 +196,16 @@ class ContextEdits:
         return sent.position(node) if sent is not None and node else None
 
     def blocks_of(self, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes, in the edited context, of the blocks that `nodes` show."""
+        """Return the nodes, in the context before edits, of the blocks that `nodes` show."""
         blocks, scene = [*nodes], self._state.panels.scene
         sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.block(node) for node in blocks]
 
     def nodes_in(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes that show these blocks in `scene`: an edited request has its own nodes."""
+        """Return the nodes that show these blocks in `scene` (inverse of `blocks_of`).
+
+        An edited request has its own nodes.
+        """
         blocks = [*nodes]
         sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.shown(node) for node in blocks]
@@ -289,7 +292,7 @@ class ContextEdits:
         from ctxtui.curation.price.price_tag import NOW
         from ctxtui.services.editing.staging import CONDITION_OF_MOMENT, MOMENT_OF_CONDITION
 
-        pane, overlay = self._state.panels.staged.what, self.overlay
+        pane, overlay = self._state.panels.staged.content, self.overlay
         if pane is None or overlay is None or not overlay.staged:
             return
         if not pane.moments and self.staging_area is not None and self.staging_area.is_forecasting:
@@ -303,7 +306,7 @@ class ContextEdits:
             CONDITION_OF_MOMENT[next(moment_name for moment_name in (*order[at:], *order) if moment_name in there)]
         )
         self.changed()
-        shown = self._state.panels.staged.what
+        shown = self._state.panels.staged.content
         waits = shown.waits if shown is not None else ()
         if waits:
             end = ": the first request after that will be sent with the edits"
@@ -313,7 +316,7 @@ class ContextEdits:
 
     def tick(self) -> None:
         """Update countdowns of waiting edits, each second."""
-        pane = self._state.panels.staged.what
+        pane = self._state.panels.staged.content
         if self._state.panels.staging is not None and pane is not None and any(wait.left for wait in pane.waits):
             self._state.show()
 
@@ -340,10 +343,10 @@ class ContextEdits:
     # Staging
 
     def stage(self, edits: Sequence[Edit], left: int = 0, why: str = "") -> Sequence[Edit]:
-        """Stage `edits` as one action and report the gain; return the entries that remain.
+        """Stage `edits` as one action and report the gain; return those that were accepted.
 
-        Refused edits and those without gain are withdrawn with a reason. `left` other blocks stay unchanged because of
-        `why`.
+        Refused edits are withdrawn with a reason, and so are accepted ones once it is counted that they free nothing.
+        `left` other blocks stay unchanged because of `why`.
         """
         scene, overlay, area = self._state.panels.scene, self.overlay, self.staging_area
         if scene is None or overlay is None or area is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from textual.message import Message
 from textual.screen import Screen
@@ -18,11 +18,14 @@ from textual.widget import Widget
 from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
-from ctxtui.tui.messages import Wish
+from ctxtui.tui.messages import OpenRequest
 from ctxtui.views.text.span import Spans
 
 if TYPE_CHECKING:
     from ctxtui.curation.transplant import CopiedBlocks
+    from ctxtui.services.chat.chat_model import ModelChoice
+    from ctxtui.services.config.config import Config
+    from ctxtui.views.model.scene import Scene
 
 T = TypeVar("T")
 
@@ -61,8 +64,8 @@ class ScreenAccess:
         self._screen.app.push_screen(screen, then)
 
     def post(self, message: Message) -> None:
-        """Post a message to the app; a `Wish` gets the screen that it was made on."""
-        self._screen.post_message(message.on(self._screen) if isinstance(message, Wish) else message)
+        """Post a message to the app; an `OpenRequest` gets this screen as its sender."""
+        self._screen.post_message(message.sent_from(self._screen) if isinstance(message, OpenRequest) else message)
 
     def deliver(self, do: Callable[[], object]) -> None:
         """Run `do` in the screen's event loop, after earlier deliveries; thread-safe."""
@@ -112,7 +115,7 @@ class ScreenAccess:
         self._planned.refresh(layout=True)
 
     def suspended(self) -> AbstractContextManager[None]:
-        """Hand the terminal to another program meanwhile."""
+        """Return a context manager that gives the terminal to another program."""
         return self._screen.app.suspend()
 
     def repaint(self) -> None:
@@ -145,9 +148,9 @@ class Controller:
         self.access = access
         self.panels = state.panels
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message on the prompt line."""
-        self.prompt.show_message(words)
+        self.prompt.show_message(message)
 
     def facts(self) -> set[str]:
         """Return facts about this job for commands."""
@@ -155,3 +158,14 @@ class Controller:
 
     def close(self) -> None:
         """Hook: the screen was closed."""
+
+
+class ModelAccess(Protocol):
+    """The session's model, and the configuration for requests to it or another one."""
+
+    def own_model(self, scene: Scene) -> ModelChoice | None:
+        """Return the session's own model choice; None if unknown."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration for calls."""

@@ -157,7 +157,7 @@ class EditAnswers:
         self.show_message(words or ())
 
     def _catch_up(self) -> None:
-        """Show a waiting message if its figures are counted now."""
+        """Show a waiting message if its figures are counted now; drop it if another one was shown meanwhile."""
         describe, staging = self._pending, self._state.panels.staging
         if describe is None or self._prompt.edit.hint is not self._last_message:
             self._pending = None
@@ -165,11 +165,11 @@ class EditAnswers:
             self._pending = None
             self.show_message(describe(staging) or ())
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message and remember it."""
-        self._last_message = words
-        self._prompt.show_message(words)
+        self._last_message = message
+        self._prompt.show_message(message)
 
-    def say_quietly(self, words: str) -> None:
+    def say_quietly(self, reason: str) -> None:
         """Show why a key does nothing here."""
-        self._prompt.show_message([Span(words, "dim")])
+        self._prompt.show_message([Span(reason, "dim")])

@@ -179,7 +179,7 @@ class HeldRequestsController(Controller):
             return
         now = composition.next_scene(scene, self._held[0].model if self._held else "")
         if staging is not None:
-            if (what := self.panels.header.what) is not None:
+            if (what := self.panels.header.content) is not None:
                 self.panels.header.show(replace(what, call=scene.number + 1 if scene.call.id else 1))
             return
         if now is None:
@@ -189,7 +189,7 @@ class HeldRequestsController(Controller):
             composition.composition(now, scene.figures if scene.call.id else None, None, self.state.shown)
         )
         spent = thread_study.spent[scene.number] if scene.number < len(thread_study.spent) else None
-        shown = header.header(now, self.state.word, spent, scene.number < len(thread_study.spent))
+        shown = header.header(now, self.state.recording_state, spent, scene.number < len(thread_study.spent))
         number = now.number if scene.call.id else 1
         self.panels.header.show(
             replace(shown, call=number, auto_release_s=self.state.held_countdown, totals=study.totals)

@@ -37,7 +37,7 @@ MORE_ON_MARKED: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint
 ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
 """Commands on staged edits."""
 _FIRST: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
-"""Commands that always come first when available."""
+"""Commands that come before all others."""
 _ON_PANES: Final[dict[str, tuple[Key, ...]]] = {
     "calls": (Key("← →", "call to call"),),
     "map": (Key("← → ↑ ↓", "block to block"),),
@@ -59,9 +59,8 @@ def keys(
     esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
-    """Yield the keys of the `available` commands in this context.
+    """Yield the keys of the `available` commands in this context, those for the current task first.
 
-    Those for the current task come first.
     - `first`: commands of the screen that come before navigation.
     - `choice`: a question takes one of a few keys; `esc`: the label of that key there.
     - `top`: on the top level, going back quits.

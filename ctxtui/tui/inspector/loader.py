@@ -19,6 +19,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.session_source import SessionSource
 
 if TYPE_CHECKING:
+    from ctxtui.services.recordings.follow import FollowedNews
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import RecordingEnd
@@ -46,7 +47,7 @@ class Pace:
         self._due = 0.0
         self._quiet_end = 0.0
         self.is_urgent = True
-        """Whether the user waits for figures; True until the first round of a grown session ends."""
+        """Whether the user waits for figures: until the first round after reading, and after `ask`."""
 
     def grew(self) -> None:
         """The session has grown."""
@@ -86,7 +87,7 @@ class ReportCache:
 POST_SECONDS: Final = 0.1
 """Seconds between two posts about figures, short enough to look continuous."""
 _MAX_DISPLAY_WAIT_SECONDS: Final = 0.03
-"""Longest wait in seconds of the first reading until a part is on screen."""
+"""Longest wait in seconds of the first reading until a part is on screen; ten times as long for the end."""
 
 _LOW_PRIORITY_PAUSE_SECONDS: Final = 0.01
 """Seconds between two slices of low-priority work."""
@@ -203,13 +204,10 @@ class SessionLoader:
         follower.watch(loaded)
         run_follower(follower, self._on_followed, self._stop)
 
-    def _on_followed(self, heard: object) -> None:
-        from ctxtui.services.recordings.follow import FollowedNews
-
-        assert isinstance(heard, FollowedNews)
-        if self._study is not None and heard.news.session is None and not self._stop.is_set():
+    def _on_followed(self, followed: FollowedNews) -> None:
+        if self._study is not None and followed.news.session is None and not self._stop.is_set():
             self._study.prefetch_new()
-        self._post(Failed(heard.error) if heard.error is not None else Brought(heard.news))
+        self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
 
     def pause_for_key(self) -> None:
         """Pause threads for a key: work between the key and its frame doubles the time of both.

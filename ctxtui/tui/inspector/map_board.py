@@ -24,7 +24,7 @@ else:
 
 
 class MapBoard(Board, can_focus=True):
-    """The context in prompt order. The screen reads `pixels` and shows a map of that size."""
+    """The context in prompt order, drawn in `pixels`."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "point(-1, 0)", "left", show=False),
@@ -101,10 +101,7 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the end of the prefix or the limit of the drawing.
-
-        On a wide screen, also the scale.
-        """
+        """Return the sign for the end of the prefix if it is drawn, else the limit; on a wide screen also the scale."""
         if self._map is None:
             return ()
         if self._map.break_at is not None:

@@ -32,7 +32,7 @@ _FILTER_TEXTS = {"line": "one line each", "full": "opened in full", "hidden": "h
 class NavigationController(Controller, ListHost):
     """Goes to calls, threads and blocks, filters categories, and opens lists.
 
-    `lead` is the label of the line for a destination.
+    `lead` is the label of the prompt line while it asks for a destination.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, lead: Spans) -> None:
@@ -64,7 +64,10 @@ class NavigationController(Controller, ListHost):
             self.prompt.refuse(command.message)
 
     def leave(self) -> None:
-        """Close one thing, in this order: a search, marks, a message or another pane."""
+        """Close a search (or another job that listens to `closed`) or clear the marks; else go to the transcript.
+
+        Only clearing the marks leaves the message and the focus as they are.
+        """
         if self.state.on.closed.emit() or not self.state.unmark():
             self.prompt.leave()
 

@@ -150,7 +150,7 @@ class Panels:
     def boxes(self, width: int, height: int) -> dict[str, Box]:
         """Lay out all panes for this size, and set the heights of map and strip."""
         self.layout = layout.arrange(width, height, self._needs)
-        shown_composition, box = self.context.what, self.layout.boxes.get("context")
+        shown_composition, box = self.context.content, self.layout.boxes.get("context")
         if shown_composition is not None and box is not None:
             rows = composition.unfolded_height(shown_composition, box.width - 1, opened=self.context.opened)
             if rows != self._needs.context:
@@ -186,7 +186,7 @@ class Panels:
         view: View,
         edits: ContextEdits | None,
     ) -> bool:
-        """Update all panes; return whether they need another layout."""
+        """Update all panes except the map (`draw_map`); return whether they need another layout."""
         thread_study = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
@@ -297,7 +297,7 @@ class Panels:
             self.map.show(partial(self.sides.context_map, scene, rows, self.transcript.node))
 
     def move_map_cursor(self) -> None:
-        """Move the map's mark to the transcript's cursor."""
+        """Move the map's cursor to the block under the transcript's."""
         if self.staging is not None:
             self.draw_map()
         elif self.scene is not None and self.has_space_for("map"):
@@ -336,8 +336,8 @@ class Panels:
             self.tools.show(sides.tools(scene))
 
     def _update_needs(self, shown_composition: composition.Composition, threads: int) -> bool:
-        groups = len(self.tools.what.servers) if self.tools.what is not None else 0
-        pane = self.staged.what if self.staging is not None else None
+        groups = len(self.tools.content.servers) if self.tools.content is not None else 0
+        pane = self.staged.content if self.staging is not None else None
         staged = staged_pane.needed_height(pane, self.context.body_width) if pane is not None else None
         rows = composition.unfolded_height(shown_composition, self.context.body_width, opened=self.context.opened)
         needs = PaneNeeds(rows, threads, groups, staged, self.next_call is not None, self.is_reading)

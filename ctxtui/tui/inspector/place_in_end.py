@@ -31,7 +31,7 @@ def save_cursor(transcript: Transcript) -> Callable[[], None]:
     opened = {data.count - 1 - data.index_of(node): how for node, how in data.opened.items() if data.holds(node)}
     folded = {data.count - 1 - data.index_of(node) for node in data.folded if data.holds(node)}
 
-    def stand() -> None:
+    def restore() -> None:
         whole = transcript.data
         if whole is None or whole.count <= rows_after or _block(whole, whole.count - 1 - rows_after) != block:
             return
@@ -44,7 +44,7 @@ def save_cursor(transcript: Transcript) -> Callable[[], None]:
             transcript.scroll_to_line(transcript.viewport.heights.line_of(transcript.cursor) - line)
             transcript.refresh()
 
-    return stand
+    return restore
 
 
 def _restore_nothing() -> None:

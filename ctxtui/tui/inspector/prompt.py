@@ -16,8 +16,8 @@ from ctxtui.views.text.span import Span, Spans
 class SessionPrompt(PromptLine):
     """Asks and shows messages on `edit`, and returns the focus to `pane`.
 
-    `hint` is shown without a message; in the line, without its leading key. `replan` is called when the line may become
-    needed or unneeded.
+    `hint` is shown without a message; while a question is open, without its first span, the key. `replan` is called
+    when the line may appear or disappear.
     """
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
@@ -41,14 +41,14 @@ class SessionPrompt(PromptLine):
         """Ask for a line that starts as `text`, or for one of `keys`; `then` gets the answer."""
         self.ask(Question(lead, then, text=text, keys=keys, esc=esc))
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message, or the hint for "()"; it stays until the next one."""
-        self.edit.hint = words or self._idle_hint
+        self.edit.hint = message or self._idle_hint
         self.edit.refresh()
-        if self.has_message != bool(words):
-            self.has_message = bool(words)
+        if self.has_message != bool(message):
+            self.has_message = bool(message)
             self._replan()
-        self.message_shown.emit(words)
+        self.message_shown.emit(message)
 
     @property
     def _idle_hint(self) -> Spans:

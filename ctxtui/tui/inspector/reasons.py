@@ -71,7 +71,7 @@ class Reasons:
             gone = scene.book.contexts.absences_at(head)
 
             def size(node: int) -> int:
-                # Count calls and results; only thinking is removed in other ways.
+                # A block that the model no longer reads takes no tokens.
                 return running.block_tokens(node) if gone.get(node) is None else 0
 
             self._groups_cache = key, self.groups.groups_on(path, size)

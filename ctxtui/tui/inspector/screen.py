@@ -47,7 +47,7 @@ from ctxtui.tui.inspector.controllers.marking import MarkController
 from ctxtui.tui.inspector.controllers.opening import OpeningController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
-from ctxtui.tui.inspector.controllers.summaries import RecordedAsker
+from ctxtui.tui.inspector.controllers.summaries import RecordedModelAccess
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
 from ctxtui.tui.inspector.loader import Glimpsed
@@ -77,13 +77,13 @@ if TYPE_CHECKING:
 _OVERLAY_IDS = frozenset({"textual-tooltip"})
 
 
-class Stage(Layout):
+class PaneLayout(Layout):
     """Layout that puts each child into its box of `boxes`, by id.
 
     A child without a box is hidden.
     """
 
-    name = "stage"
+    name = "panes"
 
     def __init__(self, boxes: Callable[[int, int], Mapping[str, Box]]) -> None:
         self._boxes = boxes
@@ -134,7 +134,7 @@ class SessionScreen(StillScreen, Commanded):
         self.panels, self.prompt = panels, prompt
         self.access = ScreenAccess(self, prompt)
         self.line = SessionPrompt(prompt, panels.transcript, hint, self._line_changed)
-        self.keys, self._stage = KeyLine(id="keys"), Stage(self._boxes)
+        self.keys, self._pane_layout = KeyLine(id="keys"), PaneLayout(self._boxes)
         self._point_timer: Timer | None = None
         self._last_offer: tuple[CommandContext, bool, str, bool] | None = None
         self._fitted_size = Size(0, 0)
@@ -148,7 +148,7 @@ class SessionScreen(StillScreen, Commanded):
     @property
     def layout(self) -> Layout:
         """The layout of the panes, for Textual."""
-        return self._stage
+        return self._pane_layout
 
     def compose(self) -> ComposeResult:
         """Yield the panes in the order of the focus."""
@@ -189,7 +189,7 @@ class SessionScreen(StillScreen, Commanded):
             boxes.pop("prompt", None)
         return boxes
 
-    # What the widgets and the threads tell
+    # Messages of widgets and threads
 
     has_background_work = True
 
@@ -313,16 +313,19 @@ class SessionScreen(StillScreen, Commanded):
         """Return the session, the call and the block under the cursor, for the user's own commands."""
         return self.owner(BlocksController).target()
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message on the prompt line."""
-        self.line.show_message(words)
+        self.line.show_message(message)
 
     def owners(self) -> Iterable[object]:
         """Return the controllers."""
         return self.controllers
 
     async def action_command(self, name: str) -> None:
-        """Run a command; ask first if it would only change marked blocks out of view."""
+        """Run a command; ask first if it would only change marked blocks out of view.
+
+        If too little of the recording is loaded for it, say so instead.
+        """
         command, do = self.command(name), partial(super().action_command, name)
         if command is not None and not self._is_read_for(command):
             self.line.refuse(NOT_LOADED if self.state.glimpse is not None else _NOTHING_LOADED)
@@ -337,7 +340,7 @@ class SessionScreen(StillScreen, Commanded):
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether more than the end of the session is loaded."""
+        """Whether more than a preview of the session's end is loaded."""
         return self.state.glimpse is None
 
     def _all_read(self) -> None:
@@ -406,7 +409,7 @@ class InspectorScreen(SessionScreen):
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
         every = self.state, self.line, self.access
         self.edits = ContextEdits(*every)
-        session = session_controllers(*every, self.edits, pager, RecordedAsker(source))
+        session = session_controllers(*every, self.edits, pager, RecordedModelAccess(source))
         log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
@@ -420,7 +423,7 @@ class InspectorScreen(SessionScreen):
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether more than the end of the recording is loaded; False also before it is opened."""
+        """Whether more than a preview of the recording's end is loaded; False also before it is opened."""
         return super()._is_all_loaded and self.state.study is not None
 
     def on_mount(self) -> None:

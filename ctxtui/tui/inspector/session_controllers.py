@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ctxtui.tui.inspector.context_edits import ContextEdits
-from ctxtui.tui.inspector.controller import Controller, ScreenAccess
+from ctxtui.tui.inspector.controller import Controller, ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import CompactionsController
 from ctxtui.tui.inspector.controllers.diff import DiffController
@@ -20,14 +20,19 @@ from ctxtui.tui.inspector.controllers.rewriting import RewritingController
 from ctxtui.tui.inspector.controllers.rules import RulesController
 from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.staging import StagingController
-from ctxtui.tui.inspector.controllers.summaries import Asker, SummariesController
+from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 
 
 def session_controllers(
-    state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str, asker: Asker
+    state: InspectorState,
+    prompt: SessionPrompt,
+    access: ScreenAccess,
+    edits: ContextEdits,
+    pager: str,
+    model_access: ModelAccess,
 ) -> tuple[Controller, ...]:
     """Make the controllers of any session, in the order in which they receive signals."""
     every = state, prompt, access
@@ -48,6 +53,6 @@ def session_controllers(
         RulesController(*every),
         WhyController(*every, edits),
         ExportController(*every, edits, pager),
-        SummariesController(*every, edits, asker),
-        ResendController(*every, edits, asker),
+        SummariesController(*every, edits, model_access),
+        ResendController(*every, edits, model_access),
     )

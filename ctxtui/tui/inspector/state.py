@@ -54,7 +54,7 @@ class InspectorState:
     - `list_positions`: order and cursor of closed lists.
     """
 
-    def __init__(self, source: SessionSource, panels: Panels, planner: ScreenAccess, *, follow: bool) -> None:
+    def __init__(self, source: SessionSource, panels: Panels, access: ScreenAccess, *, follow: bool) -> None:
         self.source, self.panels = source, panels
         self.feed = SessionLoader(source, self._posted)
         self.study: Study | None = None
@@ -71,12 +71,12 @@ class InspectorState:
         self.list_positions: dict[str, tuple[str, int]] = {}
         self.edits: ContextEdits | None = None
         self.on = Signals()
-        self._planner = planner
+        self._access = access
         self._last_indexes: dict[str, int] = {}
         self._shown_figures: tuple[object, ...] = ()
 
     def _posted(self, message: Message) -> None:
-        self._planner.deliver(lambda: self.on.loader.emit(message))
+        self._access.deliver(lambda: self.on.loader.emit(message))
 
     @property
     def count(self) -> int:
@@ -99,7 +99,7 @@ class InspectorState:
         return self.study is None or (self.index >= self.count - 1 and self.panels.transcript.at_last)
 
     @property
-    def word(self) -> str:
+    def recording_state(self) -> str:
         """The header's word for the recording."""
         if self.held_countdown is not None:
             return "held"
@@ -116,7 +116,7 @@ class InspectorState:
             thread=self.thread,
             index=self.index,
             shown=self.shown,
-            state=self.word,
+            state=self.recording_state,
             behind=behind,
             only_edits=self.only_edits,
             marks=frozenset(self._marks),
@@ -156,8 +156,8 @@ class InspectorState:
 
     def _fill(self, study: Study) -> None:
         if self.panels.show(study, self.view, self.edits):
-            self._planner.replan()
-            self._planner.after_frame(self.show)
+            self._access.replan()
+            self._access.after_frame(self.show)
 
     def filter(self, shown: tuple[str, ...]) -> None:
         """Set how each category is shown."""
@@ -178,8 +178,8 @@ class InspectorState:
     def read(self, reads: bool) -> None:
         """Switch reading mode."""
         self.panels.set_reading(reads)
-        self._planner.replan()
-        self._planner.after_frame(self.show)
+        self._access.replan()
+        self._access.after_frame(self.show)
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -292,7 +292,7 @@ class InspectorState:
         self.on.edit.emit(kind)
 
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
-        """Show the differences of two calls of `thread` (from 1), the first one from `block` on.
+        """Show the differences of two calls (from 1) of `thread`; the cursor starts at the first one from `block` on.
 
         `then` is called when the user goes to a block from there.
         """
@@ -391,11 +391,11 @@ class InspectorState:
         self.complete = True
         self.on.reopened.emit()
         if self.glimpse is not None and self.study is not None:
-            self.glimpse, stand = None, save_cursor(self.panels.transcript)
+            self.glimpse, restore_cursor = None, save_cursor(self.panels.transcript)
             self.panels.open(self.study.session, self.study.book.names, self.feed.request_load)
             self.index = self.count - 1
             self.grow(at_end=True)
-            stand()
+            restore_cursor()
         self.check_live()
         shown = self._has_position and self.panels.transcript.row_count
         if self.loaded is not None and self.study is not None and not shown:

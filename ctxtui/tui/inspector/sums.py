@@ -21,18 +21,18 @@ def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
     """
     scene = panels.scene
     sentences = dict(arithmetic.explain_call_numbers(scene.number, count)) if scene is not None else {}
-    if panels.context.what is not None:
-        sentences |= arithmetic.explain_context(panels.context.what)
-    if panels.call.what is not None:
-        sentences |= arithmetic.explain_this_call(panels.call.what)
-    if panels.why.what is not None:
-        sentences |= arithmetic.explain_safe_cut(panels.why.what)
-    if pane == "next-call" and panels.next.what is not None:
-        sentences |= arithmetic.explain_next_call(panels.next.what, panels.header.what)
-    if panels.staging is not None and panels.staged.what is not None:
-        sentences |= arithmetic.explain_staged(panels.staged.what)
-    if panels.header.what is not None and pane == "header":
-        sentences |= arithmetic.explain_header(panels.header.what)
+    if panels.context.content is not None:
+        sentences |= arithmetic.explain_context(panels.context.content)
+    if panels.call.content is not None:
+        sentences |= arithmetic.explain_this_call(panels.call.content)
+    if panels.why.content is not None:
+        sentences |= arithmetic.explain_safe_cut(panels.why.content)
+    if pane == "next-call" and panels.next.content is not None:
+        sentences |= arithmetic.explain_next_call(panels.next.content, panels.header.content)
+    if panels.staging is not None and panels.staged.content is not None:
+        sentences |= arithmetic.explain_staged(panels.staged.content)
+    if panels.header.content is not None and pane == "header":
+        sentences |= arithmetic.explain_header(panels.header.content)
     node = _node(panels, pane, line)
     return sentences | {ROW: _block(panels, node)} if node else sentences
 

@@ -57,7 +57,7 @@ class Transcript(Pane):
 
     @property
     def place(self) -> CursorPlace:
-        """The block under the cursor."""
+        """The place under the cursor: a block, an inserted one or a rule."""
         return position_of_row(self.data, self.cursor, self._on_rule)
 
     @property
@@ -102,9 +102,9 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the open rows.
+        """Return the open rows: those opened one by one, those near the cursor in full categories, incoming ones.
 
-        Those opened singly, those near the cursor in full categories, incoming ones.
+        In reading mode all rows near the measured one are open.
         """
         data = self.data
         if data is None or data.scene is None:
@@ -200,11 +200,11 @@ class Transcript(Pane):
 
     def strip_of(self, spans: Spans, look: Look, ground: str = "") -> Strip:
         """The same as for any board, but cached by the identity of the line."""
-        how = look, ground, self.body_width
-        return self._painted_lines.get_or_paint(spans, how, partial(super().strip_of, spans, look, ground))
+        variant = look, ground, self.body_width
+        return self._painted_lines.get_or_paint(spans, variant, partial(super().strip_of, spans, look, ground))
 
     def row_ground(self, index: int, line: int) -> str:
-        """Return the ground of a user's rows."""
+        """Return the background of a user's rows; "" for all others."""
         if self.data is not None and self.data.reading is not None:
             return "on-turn" if self.data.reading.is_user_line(index, line, self.grid) else ""
         return "on-turn" if line == 0 and self.data is not None and self.data.is_user_row(index) else ""
@@ -214,7 +214,7 @@ class Transcript(Pane):
         return self.data.turn_row(index) if self.data is not None else None
 
     def render_sticky(self, index: int, width: int) -> Spans:
-        """Render that row with a sign that it is above the view."""
+        """Render row `index` with a sign that it is above the view."""
         assert self.data is not None
         return self.data.line(index, 0, self.grid, "↑")
 
@@ -222,8 +222,8 @@ class Transcript(Pane):
         return [Span("·", "faint")]
 
     def after(self) -> Spans:
-        how = transcript_notes.mode_note(self.data, self.body_width) if self.data is not None else ()
-        return [*self.marks_note, *self.note, *how]
+        mode = transcript_notes.mode_note(self.data, self.body_width) if self.data is not None else ()
+        return [*self.marks_note, *self.note, *mode]
 
     def notes(self) -> Spans:
         """Return the heads of the columns, and how much is above the view."""

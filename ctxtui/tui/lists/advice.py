@@ -72,7 +72,7 @@ class StageSafe(Command):
     """Stage all safe advice as one action."""
 
     name, keys, label, short_label, group = "stage all that is safe", ("A",), "stage all safe", "all safe", "advice"
-    run = Act(lambda: AdviceScreen, lambda screen: screen.take_safe())
+    run = Act(lambda: AdviceScreen, lambda screen: screen.stage_safe())
 
 
 class AllPolicies(Command):
@@ -90,11 +90,11 @@ class CopyCommand(Command):
 
 
 class SearchEnded(Message):
-    """One of the two searches ended; `error` if it failed."""
+    """One of the two searches ended with `result`, or failed with `error`."""
 
-    def __init__(self, part: Findings | list[Advice] | None, error: CtxtuiError | None = None) -> None:
+    def __init__(self, result: Findings | list[Advice] | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
-        self.result = part
+        self.result = result
         self.error = error
 
 
@@ -230,7 +230,10 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             self.message_line.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def accept(self) -> None:
-        """Show the blocks that the row would change; Enter there stages it."""
+        """Show the blocks that the row would change; Enter there stages its edits.
+
+        Without edits the reason is shown. If none would change a block, they are staged at once, which reports that.
+        """
         row = self.pane.row
         if row is None:
             return
@@ -238,9 +241,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             why = row.finding.why_not if row.finding is not None else ""
             self.message_line.show_message([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
-
         if not self.source.changed(row.edits):
-            # The edits exist already; staging reports that.
             self.dismiss(row.edits)
             return
 
@@ -250,7 +251,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
 
         self.app.push_screen(ChangesScreen(row, self.source), staged)
 
-    def take_safe(self) -> None:
+    def stage_safe(self) -> None:
         """Stage all safe advice; of two proposals for the same block, only the first."""
         edits = combine_edits(row.edits for row in self.rows if row.is_safe and not row.is_warning and row.what.tag)
         if edits:
@@ -276,23 +277,19 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that `what` would change; closes with whether to stage that."""
+    """The blocks that a `suggestion` would change; closes with True if its edits are to be staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
-    heading, empty_text, loads_at_once, esc_label = (
-        "what would go",
-        "No block of this context would change.",
-        True,
-        "back",
-    )
+    heading, empty_text = "what would go", "No block of this context would change."
+    loads_at_once, esc_label = True, "back"
 
-    def __init__(self, advice: Suggestion, source: AdviceSource) -> None:
-        self.what, self.source = advice, source
+    def __init__(self, suggestion: Suggestion, source: AdviceSource) -> None:
+        self.suggestion, self.source = suggestion, source
         super().__init__()
 
     def load(self) -> Sequence[ChangedBlock]:
         """Return the changed blocks."""
-        return self.source.changed(self.what.edits)
+        return self.source.changed(self.suggestion.edits)
 
     def is_final(self, rows: Sequence[ChangedBlock]) -> bool:
         """Whether every block is counted."""
@@ -303,16 +300,16 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
         return views.changed_table(self.source.preview)
 
     def title_suffix(self, rows: Sequence[ChangedBlock]) -> Spans:
-        """Return the title of the advice."""
-        return [Span(views.title(self.what))]
+        """Return the title of the suggestion."""
+        return [Span(views.title(self.suggestion))]
 
     def rule_notes(self, rows: Sequence[ChangedBlock]) -> Spans:
         """Return the number of blocks and the tokens freed."""
-        return views.changed_note(self.what, rows)
+        return views.changed_note(self.suggestion, rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
         """Return the arithmetic of the tokens freed."""
-        return {ROW: views.explain(self.what)}
+        return {ROW: views.explain(self.suggestion)}
 
     def accept(self) -> None:
         """Stage the edits, whatever row the cursor is on."""

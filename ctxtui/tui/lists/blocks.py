@@ -1,6 +1,6 @@
 """Lists of blocks as tabs of one list: heaviest, stale, duplicates, tools by server.
 
-Rows are marked and edited like those of the transcript, and the list stays open.
+Blocks are marked and edited like those of the transcript, and the list stays open. Tools are only listed.
 """
 
 from __future__ import annotations
@@ -77,9 +77,9 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         listed = self.in_order(rows, self.figures(rows))
         return next((index for index, row in enumerate(listed) if self.node(row) == self._cursor_node), 0)
 
-    def _show_message(self, words: Spans) -> None:
-        if words:
-            self.message_line.show_message(words)
+    def _show_message(self, message: Spans) -> None:
+        if message:
+            self.message_line.show_message(message)
         self._redraw()
 
     def _redraw(self) -> None:
@@ -238,13 +238,13 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         if study is None or scene is None:
             return ()
         study_thread = study.thread(scene.thread)
-        duplicates = duplicates_in(study_thread.repeated, scene.session.tree, scene.head)
+        repeats = duplicates_in(study_thread.repeated, scene.session.tree, scene.head)
         return heaviest_blocks.weigh_blocks(
-            scene, study_thread.lifetimes, study_thread.ledger if study_thread.has_costs else None, duplicates
+            scene, study_thread.lifetimes, study_thread.ledger if study_thread.has_costs else None, repeats
         )
 
     def is_final(self, rows: Sequence[HeavyBlock]) -> bool:
-        """Whether costs of all calls so far are known."""
+        """Whether the costs of all calls so far are known, and duplicates were searched for."""
         study, scene = self.host.study, self.scene
         if study is None or scene is None:
             return True
@@ -274,7 +274,7 @@ class StaleScreen(HeaviestScreen):
     heading, empty_text, order = "stale", "No result in this context is stale.", "stale"
 
     def load(self) -> Sequence[HeavyBlock]:
-        """Return the stale ones of the heaviest blocks."""
+        """Return the stale blocks."""
         return [row for row in super().load() if row.stale]
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
@@ -368,7 +368,7 @@ class ToolsScreen(HostedList[ListRow, None]):
         return toolset.table(rows, self.scene.session.about.source if self.scene is not None else "")
 
     def title_suffix(self, rows: Sequence[ListRow]) -> Spans:
-        """Return the last call that is counted."""
+        """Return the number of the call up to which calls are counted."""
         return [Span(f"calls up to {self.scene.number:,}", "dim")] if self.scene is not None else ()
 
     def sums_of_rule(self) -> Mapping[str, str]:

@@ -87,13 +87,8 @@ class BetterSummary(Command):
 class TalkBefore(Command):
     """Continue in a new chat from the call before the compaction, with everything it read."""
 
-    name, keys, label, short_label, group = (
-        "chat from the call before",
-        ("f",),
-        "chat from there",
-        "chat",
-        "compactions",
-    )
+    name, keys, label, short_label = "chat from the call before", ("f",), "chat from there", "chat"
+    group = "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(TALK))
 
 
@@ -142,16 +137,9 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
     """The facts of each compaction; begins with the last up to call `number`, else the first."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
-        ShowFact,
-        NextCompaction,
-        PreviousCompaction,
-        LostOrKept,
-        CallBefore,
-        GoOnBetter,
-        BetterSummary,
-        TalkBefore,
-    )
-    heading, esc_label, inset, empty_text = "facts", "back", 1, "The summary lost no file, literal or decision."
+        ShowFact, NextCompaction, PreviousCompaction, LostOrKept, CallBefore, GoOnBetter, BetterSummary, TalkBefore,
+    )  # fmt: skip
+    heading, esc_label, empty_text = "facts", "back", "The summary lost no file, literal or decision."
     loading_text = (Span(" · comparing the contexts before and after", "dim"),)
     DEFAULT_CSS = """
     CompactionsScreen #bars { height: 10; }

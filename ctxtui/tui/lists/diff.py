@@ -16,7 +16,7 @@ from ctxtui.views.text.sums import ROW
 
 
 class DiffPane(Pane):
-    """Draws a `DiffList`; until it is computed, the title says what is being compared."""
+    """Draws a `DiffList`; `title` says what is compared."""
 
     def __init__(self, title: Spans) -> None:
         super().__init__(title="diff", id="diff")

@@ -55,9 +55,9 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         """Yield the details board."""
         yield self.entry
 
-    def show(self, what: Sequence[EditRow]) -> None:
+    def show(self, rows: Sequence[EditRow]) -> None:
         """Show the rows, and details of the one under the cursor."""
-        super().show(what)
+        super().show(rows)
         self._show_details()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
@@ -81,7 +81,7 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """Return the id of an edit to take back; None for applying and waiting as a whole.
+        """Return the id of the entry, to take it back; None for entries that applied edits or let them wait.
 
         Taking back a revert restores its edit. For an entry that handed the context over, the command is copied again.
         """

@@ -33,9 +33,9 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
         return forks.TABLE
 
     def title_suffix(self, rows: Sequence[ForkRow]) -> Spans:
-        """Return a hint how to make the first fork."""
-        words = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" starts a chat from a call", "dim")]
-        return words if len(rows) == 1 else ()
+        """Return a hint how to make the first fork, if there is none yet."""
+        hint = [Span("none yet: ", "dim"), Span("f", "accent bold"), Span(" starts a chat from a call", "dim")]
+        return hint if len(rows) == 1 else ()
 
     def rule_notes(self, rows: Sequence[ForkRow]) -> Spans:
         """Return the number of forks."""

@@ -105,18 +105,18 @@ class WordsBoard(Board):
 
 
 class GrowthReported(Message):
-    """The sentences are ready, or failed with `trouble`."""
+    """The sentences are ready, or computing them failed with `error`."""
 
-    def __init__(self, report: GrowthReport | None, trouble: str = "") -> None:
+    def __init__(self, report: GrowthReport | None, error: str = "") -> None:
         super().__init__()
         self.report = report
-        self.error = trouble
+        self.error = error
 
 
 class GrowthScreen(ListScreen[GrownPhase, int]):
     """Chart and phases of a thread.
 
-    `make` returns the phases and is called until all are priced; `report` computes the sentences and takes time.
+    `make` returns chart and phases and is called until all are priced; `report` computes the sentences and takes time.
     `number` is the call shown. Closes with the number of a call, or `NAME_PHASE`.
     """
 
@@ -155,7 +155,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place chart and sentences side by side if it is wide enough, else above each other."""
+        """Place chart and sentences side by side if it is wide enough, else above each other; or only sentences."""
         wide, height = self.size.width >= WIDE_CELLS, self.size.height
         self._above.set_class(not wide, "high")
         self._chart.display = not self._sentences_only

@@ -51,15 +51,10 @@ class KeepFact(Command):
 
 
 class BetterHeldSummary(Command):
-    """Add all files and decisions that the summary loses to it."""
+    """Add to the summary all files and decisions that it loses."""
 
-    name, keys, label, short_label, group = (
-        "better summary",
-        ("ctrl+s",),
-        "better summary",
-        "better",
-        "held compaction",
-    )
+    name, keys, label, short_label = "better summary", ("ctrl+s",), "better summary", "better"
+    group = "held compaction"
     run = Act(lambda: HeldCompactionScreen, lambda screen: screen.keep_all())
 
 
@@ -109,24 +104,15 @@ class SummaryBoard(Board):
 
 
 class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
-    """Show the losses of a held `summary`; the result has the summary as the user changed it.
+    """The losses of a held `summary`; the result has the summary as the user changed it.
 
     `thread` is the thread whose history it summarizes.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (
-        ShowHeldFact,
-        KeepFact,
-        BetterHeldSummary,
-        EditSummary,
-        LostOrKeptFacts,
-    )
-    heading, esc_label, inset, empty_text = (
-        "held summary",
-        "decide",
-        1,
-        "The summary loses no file, literal or decision.",
-    )
+        ShowHeldFact, KeepFact, BetterHeldSummary, EditSummary, LostOrKeptFacts,
+    )  # fmt: skip
+    heading, esc_label, empty_text = "held summary", "decide", "The summary loses no file, literal or decision."
     loading_text = (Span(" · comparing the summary with the history", "dim"),)
     DEFAULT_CSS = """
     HeldCompactionScreen #summary { height: 10; }

@@ -112,19 +112,19 @@ class ShowCurve(Command):
 class LabStepped(Message):
     """Progress of the lab, or why it failed."""
 
-    def __init__(self, step: LabProgress | None, trouble: str = "") -> None:
+    def __init__(self, step: LabProgress | None, error: str = "") -> None:
         super().__init__()
         self.step = step
-        self.error = trouble
+        self.error = error
 
 
 class LabWritten(Message):
     """A variant was written as a session, or why not."""
 
-    def __init__(self, variant: VariantFile | None, trouble: str = "") -> None:
+    def __init__(self, variant: VariantFile | None, error: str = "") -> None:
         super().__init__()
         self.variant = variant
-        self.error = trouble
+        self.error = error
 
 
 class CurvesBoard(Board):
@@ -168,15 +168,8 @@ class LabScreen(ListScreen[LabLine, LabAction]):
     """The variants that `worker` tries in a separate process, which ends with the screen."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
-        OpenVariant,
-        StageVariant,
-        SeekBest,
-        PlaceMarkers,
-        AddPolicy,
-        AddCache,
-        AddModel,
-        ShowCurve,
-    )
+        OpenVariant, StageVariant, SeekBest, PlaceMarkers, AddPolicy, AddCache, AddModel, ShowCurve,
+    )  # fmt: skip
     heading, empty_text = "variants", "No call of this session can be simulated."
     DEFAULT_CSS = """
     LabScreen #variants { height: 13; }
@@ -195,7 +188,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         yield self.curves
 
     def begin(self) -> None:
-        """Try the default policies."""
+        """Try the default variants."""
         self._try((), (), ())
 
     def load(self) -> Sequence[LabLine]:
@@ -216,12 +209,11 @@ class LabScreen(ListScreen[LabLine, LabAction]):
 
     def seek(self) -> None:
         """Try every candidate for the best variant."""
-        self._run_steps(lambda: self._worker.steps(OpenLab.try_sought))
+        self._run_steps(lambda: self._worker.steps(OpenLab.try_candidates))
 
     def _run_steps(self, steps: Callable[[], Iterable[LabProgress]]) -> None:
-        self.run_worker(self._steps(steps), thread=True, exclusive=True, group="lab")
+        """Post the `steps` from a worker; an earlier one is cancelled."""
 
-    def _steps(self, steps: Callable[[], Iterable[LabProgress]]) -> Callable[[], None]:
         def work() -> None:
             worker = get_current_worker()
             try:
@@ -233,7 +225,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
                 if not worker.is_cancelled:
                     self.post_message(LabStepped(None, _error_text(error)))
 
-        return work
+        self.run_worker(work, thread=True, exclusive=True, group="lab")
 
     def on_lab_stepped(self, message: LabStepped) -> None:
         """Show the progress, then the rows."""
@@ -271,7 +263,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         return [Span(" cheapest first", "dim")] if rows else [Span(" · reading the session", "dim")]
 
     def rule_notes(self, rows: Sequence[LabLine]) -> Spans:
-        """Return the error of the simulation."""
+        """Return the legend of the star, and the error of the simulation."""
         if self.lab is None:
             return ()
         return [

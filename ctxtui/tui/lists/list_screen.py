@@ -87,9 +87,9 @@ class MessageLine(Still):
         self.message: Spans = ()
         """The message."""
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message; the row stays until the screen closes or an empty message hides it."""
-        self.message, self.display = words, bool(words)
+        self.message, self.display = message, bool(message)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
@@ -124,9 +124,9 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 class ContentLoaded(Message, Generic[Content]):
     """Content of a page is loaded, or `error` says why not."""
 
-    def __init__(self, what: Content | None, error: CtxtuiError | None = None) -> None:
+    def __init__(self, content: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
-        self.what = what
+        self.content = content
         self.error = error
 
 
@@ -202,9 +202,9 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         """Yield widgets between the page and the key line."""
         return ()
 
-    def show_message(self, words: Spans) -> None:
+    def show_message(self, message: Spans) -> None:
         """Show a message below the page."""
-        self.message_line.show_message(words)
+        self.message_line.show_message(message)
 
     def commands_now(self) -> list[type[Command]]:
         """Return the commands for the palette."""
@@ -285,7 +285,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         """Return the content; runs in a worker thread. May raise `CtxtuiError`."""
 
     @abstractmethod
-    def show(self, what: Content) -> None:
+    def show(self, content: Content) -> None:
         """Show the content."""
 
     @abstractmethod
@@ -296,8 +296,8 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         """Show the content, or why there is none."""
         if message.error is not None:
             self.fail(str(message.error))
-        elif message.what is not None:
-            self.show(message.what)
+        elif message.content is not None:
+            self.show(message.content)
 
 
 class FilterRows(Command):

@@ -40,7 +40,7 @@ class OpenCall(Command):
 
 
 class NextMiss(Command):
-    """Go to the next, cheaper miss."""
+    """Go to the next miss in the list."""
 
     name, keys, shown = "next miss", ("right_square_bracket",), "[ ]"
     label, group, part_commands = "miss", "misses", ("PreviousMiss", "NextMiss")
@@ -48,7 +48,7 @@ class NextMiss(Command):
 
 
 class PreviousMiss(Command):
-    """Go to the previous, more expensive miss."""
+    """Go to the previous miss in the list."""
 
     name, keys, group = "previous miss", ("left_square_bracket",), "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.step(-1))
@@ -149,14 +149,14 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         """Fit the rule to the width."""
         self.update_rule()
 
-    def show(self, what: Sequence[CacheMiss]) -> None:
+    def show(self, rows: Sequence[CacheMiss]) -> None:
         """Fit the list to its rows; the details get the rest."""
         if self.misses is not None:
             self.pane.none = f" {misses.none_found(self.misses)}"
-        super().show(what)
-        rows = min(len(what), max(3, self.size.height * 45 // 100 - 2))
-        self.pane.styles.height = max(3, self.pane.body_top + rows)
-        self.detail.show(what, 0)
+        super().show(rows)
+        lines = min(len(rows), max(3, self.size.height * 45 // 100 - 2))
+        self.pane.styles.height = max(3, self.pane.body_top + lines)
+        self.detail.show(rows, 0)
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
         """Show details of the miss under the cursor."""

@@ -20,9 +20,9 @@ class GoToNote(Command):
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `rows` in the order of calls, with blocks by `category`.
+    """The notes `rows` in the order of calls; closes with the chosen one.
 
-    Closes with the chosen note.
+    `category` returns the category of the block at a node.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)

@@ -112,7 +112,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         return {ROW: policies.explain_notes(self.rows)}
 
     def on_policy_computed(self, message: PolicyComputed) -> None:
-        """Show a computed row."""
+        """Show a computed row, unless its settings were changed meanwhile."""
         if message.row.settings == self._proposals.empty[message.index].settings:
             self._rows[message.index] = message.row
             self.show(self.load())

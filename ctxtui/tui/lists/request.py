@@ -43,7 +43,7 @@ class ToggleDifference(Command):
 
 
 class PageRequest(Command):
-    """Read the request in $PAGER, byte for byte."""
+    """Read the request in $PAGER. Terminal escapes are shown, not executed."""
 
     name, keys, label, group = "request in pager", ("o",), "pager", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.page())
@@ -135,7 +135,7 @@ class RequestScreen(PageScreen[Texts, None]):
         self._pane.show(texts.differs or no_changes, [Span("changes since the last one sent", "dim")])
 
     def page(self) -> None:
-        """Show the bytes in the pager."""
+        """Show the request in the pager."""
         if self._texts is None:
             return
         try:

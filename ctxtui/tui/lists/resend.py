@@ -48,7 +48,7 @@ class AnswersPane(Pane):
 class ResendScreen(PageScreen[Trial, None]):
     """Shows `trial`, answered by `model`."""
 
-    has_key_line, loads_at_once = True, True
+    loads_at_once = True
     BINDINGS: ClassVar[list[BindingType]] = [
         *overlay_bindings(()),
         Binding("enter", "dismiss(None)", show=False),

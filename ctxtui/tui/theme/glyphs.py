@@ -69,17 +69,17 @@ class _Letters(dict[int, str]):
 _KEEPING, _STRICT = _Letters(keep_wide=True), _Letters(keep_wide=False)
 
 
-def translate(text: str, words: str = "", *, keep_wide: bool = False) -> str:
+def translate(text: str, style: str = "", *, keep_wide: bool = False) -> str:
     """Return `text` in ASCII, of the same width.
 
-    `words` is its style, which decides between a call and an arrow (``→``). `keep_wide` keeps letters of other scripts
-    that are drawn alike everywhere: for a terminal that takes UTF-8 but draws ambiguous glyphs two cells wide.
+    `style` decides between a call and an arrow (``→``). `keep_wide` keeps letters of other scripts that are drawn alike
+    everywhere: for a terminal that takes UTF-8 but draws ambiguous glyphs two cells wide.
     """
     if text.isascii():
         return text
     bare = text.strip(" ")
-    if len(bare) == 1 and words:
-        letter = _SIGNS.get((bare, words.split()[0]))
+    if len(bare) == 1 and style:
+        letter = _SIGNS.get((bare, style.split()[0]))
         if letter is not None:
             return text.replace(bare, letter)
     return text.translate(_KEEPING if keep_wide else _STRICT)

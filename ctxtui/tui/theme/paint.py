@@ -21,9 +21,10 @@ _MAX_LINES: Final = 500
 
 
 def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
-    """Paint `spans` as a strip of exactly `width` cells, on the row's `ground` (``on-cur`` or ""), after `edge`.
+    """Paint `spans` as a strip of exactly `width` cells, after `edge`, which takes one more cell.
 
-    `edge` takes one more cell. Controls and direction marks are made visible, even if a caller did not do so.
+    `ground` is the background (``on-cur``, ``on-panel`` ...), "" for the usual one. Controls and direction marks are
+    made visible, even if a caller did not do so.
     Strips are cached: most lines stay the same from one key to the next, and Textual caches its output with the strip.
     """
     key = (tuple(spans), width, ground, edge)
@@ -49,13 +50,13 @@ class PaintedLines:
     def __init__(self) -> None:
         self._cache: dict[int, tuple[Iterable[Span], object, Strip]] = {}
 
-    def get_or_paint(self, spans: Iterable[Span], how: object, paint: Callable[[], Strip]) -> Strip:
-        """Return the strip of a line painted `how`; call `paint` if it is not cached."""
+    def get_or_paint(self, spans: Iterable[Span], variant: object, paint: Callable[[], Strip]) -> Strip:
+        """Return the strip of a line in this `variant` (width, look ...); call `paint` if it is not cached."""
         entry = self._cache.get(id(spans))
-        if entry is None or entry[0] is not spans or entry[1] != how:
+        if entry is None or entry[0] is not spans or entry[1] != variant:
             if len(self._cache) >= _MAX_LINES:
                 self._cache.clear()
-            entry = self._cache[id(spans)] = spans, how, paint()
+            entry = self._cache[id(spans)] = spans, variant, paint()
         return entry[2]
 
 

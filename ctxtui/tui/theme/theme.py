@@ -138,8 +138,8 @@ def native_colours(env: Mapping[str, str]) -> bool | None:
 def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
     """Choose the theme. `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
 
-    ``auto`` checks, in this order: NO_COLOR and TERM=dumb (mono), `colour_system` as Rich names it (``standard``: 16
-    colours), COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
+    NO_COLOR and TERM=dumb mean mono, whatever the setting. ``auto`` then checks `colour_system` as Rich names it
+    (``standard``: 16 colours) and COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
     """
     if "NO_COLOR" in env or env.get("TERM") == "dumb":
         return "ctxtui-mono"

@@ -93,7 +93,7 @@ class Board(Still):
         self._lines = None
 
     def fit(self) -> None:
-        """Hook: the size changed."""
+        """Hook: the size or the palette changed."""
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Render all lines with one look and size: Textual computes both on each access."""

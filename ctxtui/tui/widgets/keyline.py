@@ -38,8 +38,9 @@ class Key(NamedTuple):
 
 EXPLAIN = Key("=", "explain", "", ("app.explain",))
 ALWAYS = (Key("^p", "palette", "", ("app.palette",)), Key("?", "help", "", ("app.help",)))
+"""Keys that are always shown at the right end."""
 WHILE_TYPING = (ALWAYS[0], ALWAYS[1]._replace(key="f1"))
-"""While a line is typed in: other keys are letters, or answer a question."""
+"""The same while a line is typed in, where ``?`` is a letter or an answer."""
 ACCEPT, LEAVE = Key("⏎", "accept"), Key("esc", "leave")
 """Keys that end a line."""
 _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right"}
@@ -76,9 +77,9 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` from the left until one does not fit, then `out`.
+    """Place `keys` from the left until one does not fit, then `out`, and `right` at the right end.
 
-    Place `right` at the right end. `out` and `right` are always placed.
+    `out` and `right` are always placed; `keys` that are also in `right` are left out.
     """
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
@@ -112,9 +113,10 @@ def keyline(
     ascii: bool = False,
     out: Key | None = None,
 ) -> list[Span]:
-    """Return a line of exactly `room` cells: `keys` in order until one does not fit, `out`, and `right` at the end.
+    """Return a line of `room` cells: `keys` in order until one does not fit, `out`, and `right` at the end.
 
-    With `ascii`, keys are named in words. `out` (the key that leaves, if any) and `right` are never dropped.
+    `out` (the key that leaves, if any) and `right` are never dropped; the line is longer if they do not fit. With
+    `ascii`, keys are named in words.
     """
     line: list[Span] = []
     for placed in _place_keys(room, keys, right, ascii, out):

@@ -59,7 +59,7 @@ class TextBuffer:
         """Delete the character under the cursor."""
         self.text = self.text[: self.position] + self.text[self.position + 1 :]
 
-    def delete_line(self) -> None:
+    def delete_to_start(self) -> None:
         """Delete everything before the cursor."""
         self.delete_behind(self.position)
 
@@ -94,9 +94,10 @@ _MIN_TYPING_CELLS = 12
 class LineEdit(Still, can_focus=True):
     """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
 
-    It posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; up and down are left to the screen. With
-    `keys` only those keys act: each is submitted as the text (a question answered by one key). With a pause they answer
-    only after the question was visible, and nothing typed, for that long.
+    It posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; keys that do not edit, such as up and
+    down, are left to the screen. With `keys` (a question answered by one key) nothing is typed: one of them is
+    submitted as the text, another letter shows a hint. With a pause they answer only after the question was visible,
+    and nothing typed, for that long.
     """
 
     ALLOW_SELECT = False
@@ -132,11 +133,11 @@ class LineEdit(Still, can_focus=True):
         self.short_right: Spans = ()
         """Short form of `right`, shown when there is no space for all of it."""
         self.transform_paste: Callable[[str], str] = str
-        """Transforms a paste before it is inserted, where several lines are allowed."""
+        """Transforms a paste of several lines before it is inserted; only the prompt of a chat takes one."""
         self.keys: tuple[str, ...] = ()
         self._pause = 0.0
         self._quiet_since: float | None = None
-        """Time since which the question is visible and nothing was typed."""
+        """Monotonic time since which the question is visible and nothing was typed; None before its first frame."""
         self._early_keys = ""
         self._on_early: Callable[[str], object] | None = None
 
@@ -157,7 +158,7 @@ class LineEdit(Still, can_focus=True):
     ) -> None:
         """Start a new text with `text`, or wait for one of `keys` after a `pause` in seconds.
 
-        `on_early` gets all printable keys typed before that, once one of them is no answer.
+        `on_early` is called for each earlier key that is no answer, with all printable keys typed so far.
         """
         self.lead, self.right, self.keys = lead, right, keys
         self._original_right = right
@@ -231,7 +232,11 @@ class LineEdit(Still, can_focus=True):
         self.set_timer(self._pause, self.refresh)
 
     def _is_answer(self, event: events.Key) -> bool:
-        """Whether a key answers the question; keys typed ahead and held-down keys do not."""
+        """Whether a key answers the question.
+
+        A key that comes too early (typed ahead, or held down) does not, and is passed on with those before it. A
+        wrong one is explained at the end of the line.
+        """
         typed = event.character if event.is_printable else event.key
         if typed is None or not (event.is_printable or typed in self.keys):
             return False
@@ -265,7 +270,7 @@ class LineEdit(Still, can_focus=True):
         deletes = {
             "backspace": buffer.delete_behind,
             "delete": buffer.delete_ahead,
-            "ctrl+u": buffer.delete_line,
+            "ctrl+u": buffer.delete_to_start,
             "ctrl+w": buffer.delete_word,
         }
         size = buffer.size

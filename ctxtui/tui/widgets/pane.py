@@ -47,7 +47,7 @@ class Pane(ScrolledRows, can_focus=True):
         """The row under the cursor."""
 
     def selectable(self, index: int) -> bool:
-        """Whether the cursor may go to a row; group headings override this."""
+        """Whether the cursor may go to a row; lists with headings override this."""
         return True
 
     def row_state(self, index: int, line: int) -> str:
@@ -129,7 +129,10 @@ class Pane(ScrolledRows, can_focus=True):
             self.move_to(row)
 
     def action_page(self, pages: int) -> None:
-        """Scroll by the height of the view less one line; the cursor keeps its line of the view."""
+        """Scroll by the height of the view less one line; the cursor keeps its line of the view.
+
+        At the end of the list the cursor goes to the first or last row.
+        """
         by = pages * max(1, self.body_height - 1)
         offset = min(max(0, self.viewport.line_in_view(self.cursor)), max(0, self.body_height - 1))
         if self.scroll_to_line(self.viewport.top + by):

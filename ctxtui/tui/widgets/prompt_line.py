@@ -22,8 +22,8 @@ class Question:
     - `on_change`: called at each change of the text.
     - `resume`: a question with it is not cancelled by another one but paused: `on_pause` is called instead of
       `on_cancel`, and `resume` once no other question is open.
-    - `pause`: `keys` answer only after the question was visible, and nothing typed, for so many seconds. `on_early`
-      gets all printable keys typed before that, once one of them is no answer.
+    - `pause`: `keys` answer only after the question was visible, and nothing typed, for so many seconds. `on_early` is
+      called for each earlier key that is no answer, with all printable keys typed so far.
     """
 
     # Not a dataclass: creating one takes a millisecond of the first frame.
@@ -52,7 +52,10 @@ class Question:
 
 
 class PromptLine:
-    """Asks questions on `edit`. `opened` is called for each question, `closed` when none is left."""
+    """Asks questions on `edit`.
+
+    `opened` is called for each question, `closed` when one is answered or cancelled and no other one took its place.
+    """
 
     def __init__(self, edit: LineEdit, opened: Callable[[], object], closed: Callable[[], object]) -> None:
         self.edit = edit

@@ -58,7 +58,7 @@ class Viewport:
         return self.heights.line_of(row) - self.top
 
     def lines_out_of_view(self, row: int, step: int) -> int:
-        """Return the lines of `row` out of view below it (`step` > 0), or above it."""
+        """Return the lines of `row` out of view below it (`step` > 0), or above it; 0 or less if there are none."""
         first = self.line_in_view(row)
         return first + self.heights.height(row) - self.room if step > 0 else -first
 
@@ -104,7 +104,7 @@ class Viewport:
 class Heights:
     """The lines of `count` rows, each one line high except those in `heights` (0 hides a row).
 
-    Rows and lines count from 0. A lookup is O(log n), a change O(n) in the rows of another height, whatever `count` is.
+    Rows and lines count from 0. With n rows of another height a lookup is O(log n), a change O(n), whatever `count` is.
     """
 
     def __init__(self, count: int, heights: Mapping[int, int] | None = None) -> None:
@@ -193,13 +193,13 @@ class ScrolledRows(Board):
         return 1
 
     def row_ground(self, index: int, line: int) -> str:
-        """Return the ground of a row (``on-turn``) or ""."""
+        """Return the background of a line as a style word (``on-turn``); "" for the usual one."""
         return ""
 
     def row_state(self, index: int, line: int) -> str:
         """Return a state that changes how a line is painted, one of `_STATES`.
 
-        ``on-cur`` replaces the row's ground.
+        ``on-cur`` replaces the row's background.
         """
         return ""
 

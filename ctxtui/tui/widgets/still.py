@@ -28,7 +28,7 @@ class Still(Widget):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """The same as Textual's, but does nothing for a widget without a size.
+        """The same as Textual's, but repaints no widget without a size.
 
         Textual would lay out the whole screen for it; the widget is painted when it gets a size.
         """
@@ -63,7 +63,7 @@ class StillScreen(Screen[None]):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Call `begin` the first time."""
+        """Call `begin` after the first time."""
         if not self.stack_updates:
             self.call_later(self.begin)
 

@@ -57,7 +57,10 @@ class TablePane(Pane, Generic[Row]):
         """The filter text; "" if all rows are shown."""
 
     def show(self, rows: Sequence[Row], table: Table[Row], order: str = "", *, cursor: int | None = None) -> None:
-        """Show other rows, sorted by the column `order`; the cursor stays unless `cursor` is given."""
+        """Show other rows, which are sorted by the column `order` ("": in the table's own order).
+
+        The cursor stays unless `cursor` is given.
+        """
         self.rows, self.table, self._order = rows, table, order
         group = table.group if not order else None
         heads = [list(group(row)) for row in rows] if group is not None else []
@@ -91,7 +94,10 @@ class TablePane(Pane, Generic[Row]):
         return self.table.sum_at(row, self.body_width - self._inset, x - bool(self.join))
 
     def is_text(self, x: int, line: int, *, figure: bool = False) -> bool:
-        """Whether cell `x` of line `line` belongs to a row's text, where figures and signs have no meaning."""
+        """Whether cell `x` of line `line` belongs to a row's text, where figures and signs have no meaning.
+
+        `figure`: whether it holds a figure; if not, it may be a row's sign in the first cells.
+        """
         if self.row_in(line) is None or self.table is None:
             return False
         cell = x - bool(self.join)
@@ -104,7 +110,7 @@ class TablePane(Pane, Generic[Row]):
         return len(self.rows or ())
 
     def row_height(self, index: int, width: int) -> int:
-        """The first row of a group has its heading above it, after a blank line."""
+        """Return 1, or more for the first row of a group: its heading is above it, after a blank line."""
         return 1 + len(self._heading(index))
 
     def _heading(self, index: int) -> Sequence[Spans]:
@@ -147,7 +153,7 @@ class TablePane(Pane, Generic[Row]):
         self._heads = None
 
     def on_click(self, event: events.Click) -> None:
-        """Sort by a clicked head; `Pane` handles clicks on rows."""
+        """Post `HeadClicked` for a clicked head; `Pane` handles clicks on rows."""
         if self.table is None or not self.rule_height <= event.y < self.body_top:
             return
         event.stop()

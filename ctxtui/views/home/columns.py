@@ -99,10 +99,7 @@ def _format_remaining(seconds: float) -> str:
 
 
 def session_age(summary: SessionSummary, now: float) -> str:
-    """Age of a session's last record.
-
-    "" for a sample, whose age is only that of the installation.
-    """
+    """Age of a session's last record; "" for a sample, whose age is only that of the installation."""
     return "" if summary.group == SAMPLES else format_age(now - summary.mtime)
 
 
@@ -132,10 +129,7 @@ def short_model(model: str) -> str:
 
 
 def read_share(part: float | None) -> Span:
-    """The share read from the cache.
-
-    Green above 90 %, amber under 80 %, ``–`` if not applicable.
-    """
+    """The share read from the cache: green above 90 %, amber under 80 %, ``–`` if not applicable."""
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
     shown = round(part, 2)

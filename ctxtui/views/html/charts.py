@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.views.html.document import safe
+from ctxtui.views.html.document import escape
 from ctxtui.views.text import scale
 from ctxtui.views.text.numbers import tokens
 from ctxtui.views.text.scale import short
@@ -100,7 +100,7 @@ def stacked(
     for at, (group, n) in enumerate(zip(groups, chosen, strict=True)):
         terms = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
         title = f"{column} {_format_range(group)}: {figure(sums[n])} = {' + '.join(terms)}"
-        out.append(f'<rect class="hit" {area.box(at)}><title>{safe(title)}</title></rect>')
+        out.append(f'<rect class="hit" {area.box(at)}><title>{escape(title)}</title></rect>')
     by_column: dict[int, Mark] = {}
     for mark in marks:
         by_column.setdefault(next((at for at, group in enumerate(groups) if mark.at in group), -1), mark)
@@ -136,12 +136,12 @@ def curves(
                 continue
             points.append(f"{'L' if last is not None else 'M'}{area.middle(at):.1f},{area.y(value):.1f}")
             last = value
-        out.append(f'<path class="{curve.line}" d="{"".join(points)}"><title>{safe(curve.name)}</title></path>')
+        out.append(f'<path class="{curve.line}" d="{"".join(points)}"><title>{escape(curve.name)}</title></path>')
         ends = [(at, value) for at, value in enumerate(curve.values) if value is not None]
         if ends and curve.letter:
             at, value = ends[-1]
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
-            out.append(f'<text class="letter" text-anchor="end" {place}>{safe(curve.letter)}</text>')
+            out.append(f'<text class="letter" text-anchor="end" {place}>{escape(curve.letter)}</text>')
     out += [area.limit_line(limit, figure) for limit in visible_limits]
     return "".join([*out, *area.column_numbers([range(n, n + 1) for n in range(count)]), "</svg>"])
 
@@ -155,8 +155,8 @@ def spark(values: Sequence[float], description: str) -> str:
     top = max(heights) or 1.0
     path = "".join(f"M{n * 2},{20 - 19 * v / top:.1f}h2V20h-2z" for n, v in enumerate(heights) if v > 0)
     return (
-        f'<svg class="spark" viewBox="0 0 120 20" role="img" aria-label="{safe(description)}">'
-        f"<title>{safe(description)}</title>"
+        f'<svg class="spark" viewBox="0 0 120 20" role="img" aria-label="{escape(description)}">'
+        f"<title>{escape(description)}</title>"
         f'<path class="spark-area" d="{path}"/></svg>'
     )
 
@@ -169,7 +169,9 @@ def bar(value: float, most: float, fill: str) -> str:
 
 def legend(parts: Sequence[tuple[str, str, str]]) -> str:
     """Draw a legend line from (CSS class of the swatch, glyph, name) of each part."""
-    swatches = (f'<span><i class="{fill}"></i>{safe(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts)
+    swatches = (
+        f'<span><i class="{fill}"></i>{escape(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts
+    )
     return f'<p class="legend">{"".join(swatches)}</p>'
 
 
@@ -193,8 +195,8 @@ class _Area:
 
     def begin(self, description: str) -> str:
         return (
-            f'<svg class="chart" viewBox="0 0 {WIDTH} {self._height}" role="img" aria-label="{safe(description)}">'
-            f"<desc>{safe(description)}</desc>"
+            f'<svg class="chart" viewBox="0 0 {WIDTH} {self._height}" role="img" aria-label="{escape(description)}">'
+            f"<desc>{escape(description)}</desc>"
         )
 
     def x(self, at: float) -> float:
@@ -226,14 +228,15 @@ class _Area:
 
     def limit_line(self, limit: LimitLine, figure: Figure) -> str:
         y = self.y(limit.value)
+        label = f"{escape(limit.name)} {figure(limit.value)}"
         return (
             f'<line class="limit" x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-            f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{safe(limit.name)} {figure(limit.value)}</text>'
+            f'<text class="limit-name" x="{_LEFT + 4}" y="{y - 4:.1f}">{label}</text>'
         )
 
     def mark_sign(self, at: int, mark: Mark) -> str:
         place = f'x="{self.middle(at):.1f}" y="{self._floor + 9}"'
-        title = f"<title>{safe(mark.says)}</title>"
+        title = f"<title>{escape(mark.says)}</title>"
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
     def column_numbers(self, groups: Sequence[range]) -> list[str]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Final
 
 from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
@@ -17,13 +17,13 @@ CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\u
 """Controls other than tab and line ends, and lone surrogates: HTML cannot hold them."""
 
 
-def safe(text: str) -> str:
+def escape(text: str) -> str:
     """Escape `text` for HTML.
 
     Direction controls are shown as code points, other controls and surrogates as ``·``.
     """
     visible = DIRECTION_CONTROLS.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
-    return escape(CONTROL_CHARS.sub("·", visible))
+    return html.escape(CONTROL_CHARS.sub("·", visible))
 
 
 def head(title: str, rules: str = "") -> Iterator[str]:
@@ -32,18 +32,18 @@ def head(title: str, rules: str = "") -> Iterator[str]:
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{safe(title)}</title><style>{style(rules)}</style></head><body>"
+    yield f"<title>{escape(title)}</title><style>{style(rules)}</style></head><body>"
 
 
 def foot(text: str) -> str:
     """Footer and closing tags; the caller has opened ``<main>`` after `head`."""
-    return f"</main><footer>{safe(text)}</footer></body></html>"
+    return f"</main><footer>{escape(text)}</footer></body></html>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
     """Yield a table of cells that are HTML already. Columns not in `left` are right-aligned figures."""
     yield '<div class="wide"><table><thead><tr>'
-    yield "".join(f"<th{_align(n, left)}>{safe(name)}</th>" for n, name in enumerate(heads))
+    yield "".join(f"<th{_align(n, left)}>{escape(name)}</th>" for n, name in enumerate(heads))
     yield "</tr></thead><tbody>"
     for row in rows:
         yield "<tr>" + "".join(f"<td{_align(n, left)}>{cell}</td>" for n, cell in enumerate(row)) + "</tr>"

@@ -309,10 +309,7 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click.
-
-    None for other lines, also for that of several small ones.
-    """
+    """The category in body line `line`, for a click; None for other lines, also for that of several small ones."""
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )

@@ -60,10 +60,7 @@ class StripColumn(Struct, frozen=True):
 
 
 class Window(NamedTuple):
-    """Calls shown in a strip.
-
-    Indices `first` to `last` (0-based, inclusive), each `per` cells wide.
-    """
+    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), each `per` cells wide."""
 
     first: int
     last: int
@@ -88,10 +85,7 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns, for overviews.
-
-    The dearest call of each bucket, with the marks of all.
-    """
+    """All calls in at most `room` columns, for overviews: the dearest call of each bucket, with the marks of all."""
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -155,10 +149,7 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """Like `stacked_cell`, for terminals without colour.
-
-    The style of the largest part, at the height of all parts.
-    """
+    """Like `stacked_cell`, for terminals without colour: the style of the largest part, at the height of all parts."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")

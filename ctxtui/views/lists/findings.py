@@ -201,10 +201,7 @@ def _describe_proof(result: EditedCalls) -> str:
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
-    """All findings as text in their order.
-
-    Warnings, then lowest risk first; and checks without a finding.
-    """
+    """All findings as text in their order: warnings, then lowest risk first; and checks without a finding."""
     if not findings.priced:
         yield [Span(f" {none_found(findings)}", "dim")]
     for priced in findings.priced:

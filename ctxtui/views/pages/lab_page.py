@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.views.html import charts
-from ctxtui.views.html.document import foot, head, safe, table
+from ctxtui.views.html.document import escape, foot, head, table
 from ctxtui.views.lists.lab import STAR, LabLine, describe_variant, lab_lines
 from ctxtui.views.text import numbers
 
@@ -21,14 +21,14 @@ def _page(labs: Sequence[SessionLab], mask: Callable[[str], str]) -> Iterator[st
     yield "<header><h1>What if: other policies, caches and models</h1>"
     yield "<p>Recorded sessions, call by call; no model was called.</p></header><main>"
     for lab in labs:
-        yield f"<h2>{safe(mask(lab.title))} <small>{lab.calls:,} calls</small></h2>"
+        yield f"<h2>{escape(mask(lab.title))} <small>{lab.calls:,} calls</small></h2>"
         lines = lab_lines(lab)
         yield from _table(lines)
         yield from _chart(lab, lines)
         for name, value in lab.outcomes:
-            yield f"<p>outcome {safe(mask(name))}: {safe(mask(value))}</p>"
+            yield f"<p>outcome {escape(mask(name))}: {escape(mask(value))}</p>"
         for note in lab.notes:
-            yield f'<p class="dim">{safe(mask(note))}</p>'
+            yield f'<p class="dim">{escape(mask(note))}</p>'
     yield foot("Made by ctxtui lab; figures are simulated, answers as recorded.")
 
 
@@ -62,7 +62,7 @@ def _row(line: LabLine) -> list[str]:
     counts = [f"{n:,}" if n else "·" for n in (row.rewrites, row.over, row.dependence)]
     cost = numbers.money(row.usd) if row.usd is not None else "unknown"
     saves = "" if line.saves is None or row.is_recorded else f"{100 * line.saves:.0f} %".replace("-", "−")
-    return [STAR if line.best else "", safe(describe_variant(row)), *parts, *counts, cost, saves]
+    return [STAR if line.best else "", escape(describe_variant(row)), *parts, *counts, cost, saves]
 
 
 def _chart(lab: SessionLab, lines: Sequence[LabLine]) -> Iterator[str]:
@@ -75,7 +75,7 @@ def _chart(lab: SessionLab, lines: Sequence[LabLine]) -> Iterator[str]:
     ]
     limits = [charts.LimitLine(lab.usable, "usable")] if lab.usable else []
     yield "<figure><figcaption>context per call: "
-    yield safe(" · ".join(f"{line.letter} {describe_variant(line.row)}" for line in shown))
+    yield escape(" · ".join(f"{line.letter} {describe_variant(line.row)}" for line in shown))
     yield "</figcaption>"
     yield charts.curves("The context of each call under every variant", curves, height=320, limits=limits)
     yield "</figure>"

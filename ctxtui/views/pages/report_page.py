@@ -16,7 +16,7 @@ from ctxtui.analysis.growth.growth import PARTS, RESIDUAL
 from ctxtui.core.category import CATEGORIES
 from ctxtui.views.html import charts
 from ctxtui.views.html.charts import LimitLine, Mark, StackPart
-from ctxtui.views.html.document import foot, head, safe, table
+from ctxtui.views.html.document import escape, foot, head, table
 from ctxtui.views.inspector.stacked_chart import sign_of
 from ctxtui.views.lists import findings as finding_view
 from ctxtui.views.lists import growth as growth_view
@@ -112,21 +112,21 @@ def page(report: ReportPage) -> str:
 
 def _page(report: ReportPage) -> Iterator[str]:
     yield from head(report.title, charts.CHART_CSS + REPORT_CSS)
-    masked = "; ".join(map(safe, report.masked)) or "nothing was found to mask"
-    yield f"<header><h1>{safe(report.title)}</h1>"
+    masked = "; ".join(map(escape, report.masked)) or "nothing was found to mask"
+    yield f"<header><h1>{escape(report.title)}</h1>"
     if len(report.sessions) == 1:
-        yield f"<p>{' · '.join(map(safe, report.sessions[0].facts))}</p>"
-    yield f'<p class="masked">Masked ({safe(report.level)}): {masked}</p></header><main>'
+        yield f"<p>{' · '.join(map(escape, report.sessions[0].facts))}</p>"
+    yield f'<p class="masked">Masked ({escape(report.level)}): {masked}</p></header><main>'
     for name, trouble in report.failed:
-        yield f'<p class="warn">not read: {safe(name)}: {safe(trouble)}</p>'
+        yield f'<p class="warn">not read: {escape(name)}: {escape(trouble)}</p>'
     if len(report.sessions) > 1:
         yield from _overview(report)
     full_sessions = report.sessions[: len(report.sessions) - report.rest]
     for number, session in enumerate(full_sessions, 1):
         yield f'<section id="s{number}">'
         if len(report.sessions) > 1:
-            facts = " · ".join(map(safe, session.facts))
-            yield f'<h2 class="session">{safe(session.title)}</h2><p class="dim">{facts}</p>'
+            facts = " · ".join(map(escape, session.facts))
+            yield f'<h2 class="session">{escape(session.title)}</h2><p class="dim">{facts}</p>'
         yield from _session(session)
         yield "</section>"
     yield foot("Made by ctxtui. Money is list price; ranges cover four of five cases.")
@@ -143,7 +143,7 @@ def _overview(report: ReportPage) -> Iterator[str]:
     rows = []
     for number, session in enumerate(report.sessions, 1):
         sizes = [call.tokens for call in session.growth.growth.calls]
-        name = safe(session.title)
+        name = escape(session.title)
         best = session.findings.priced[0] if session.findings.priced else None
         rows.append(
             (
@@ -153,7 +153,7 @@ def _overview(report: ReportPage) -> Iterator[str]:
                 charts.spark(sizes, f"context over {len(sizes)} calls"),
                 session.cost,
                 charts.bar(session.usd or 0.0, most, "b-money"),
-                safe(finding_view.format_savings(best)) if best is not None else numbers.NONE,
+                escape(finding_view.format_savings(best)) if best is not None else numbers.NONE,
             )
         )
     yield from table(("session", "calls", "peak", "context", "cost", "", "best fix saves"), rows, (0, 3, 5))
@@ -184,7 +184,7 @@ def _cards(session: ReportedSession) -> Iterator[str]:
         ("cache misses", f"{sum(bool(call.missed) for call in session.calls):,}"),
         ("sent before", numbers.share(grown.again.share) if grown.again.share is not None else numbers.NOT_APPLICABLE),
     ]
-    cells = "".join(f"<div><b>{safe(figure)}</b><span>{safe(name)}</span></div>" for name, figure in figures)
+    cells = "".join(f"<div><b>{escape(figure)}</b><span>{escape(name)}</span></div>" for name, figure in figures)
     yield f'<div class="cards">{cells}</div>'
 
 
@@ -215,7 +215,7 @@ def _context(session: ReportedSession) -> Iterator[str]:
     yield "</figure>"
     yield '<dl class="sentences">'
     for sentence in growth_view.sentences(session.growth):
-        yield f"<dt>{safe(sentence.name)}</dt><dd>{safe(plain(sentence.spans).strip())}</dd>"
+        yield f"<dt>{escape(sentence.name)}</dt><dd>{escape(plain(sentence.spans).strip())}</dd>"
     yield "</dl>"
 
 
@@ -231,7 +231,7 @@ def _this_call(session: ReportedSession) -> Iterator[str]:
     rows = [
         (
             f"<span class='{_css_classes(name)[0].replace('f', 't', 1) if name in CATEGORIES else 'dim'}'>"
-            f"{sign_of(name).glyph}</span> {safe(sign_of(name).name)}",
+            f"{sign_of(name).glyph}</span> {escape(sign_of(name).name)}",
             numbers.tokens(tokens),
             numbers.share(tokens / call.tokens) if call.tokens else "",
             numbers.signed(tokens - before.get(name, 0)),
@@ -241,25 +241,24 @@ def _this_call(session: ReportedSession) -> Iterator[str]:
     ]
     yield from table(("category", "tokens", "share", "since the call before", ""), rows, (0, 4))
     if paid.missed:
-        yield f'<p class="warn">The cache missed: {safe(paid.missed)}</p>'
+        yield f'<p class="warn">The cache missed: {escape(paid.missed)}</p>'
 
 
 def _findings(session: ReportedSession) -> Iterator[str]:
     findings = session.findings
-    yield f"<h2>Findings <small>{safe(finding_view.note(findings))}</small></h2>"
+    yield f"<h2>Findings <small>{escape(finding_view.note(findings))}</small></h2>"
     if not findings.priced:
-        yield f'<p class="dim">{safe(finding_view.none_found(findings))}</p>'
+        yield f'<p class="dim">{escape(finding_view.none_found(findings))}</p>'
     else:
         rows = []
         for finding in findings.priced:
-            price = "<br>".join(safe(plain(line).strip()) for line in finding_view.price_lines(finding, findings))
-            about = (
-                f"<b>{safe(finding_view.sentence(finding.finding))}</b><br>{safe(finding_view.fix(finding.finding))}"
-            )
-            rows.append((safe(finding_view.format_savings(finding)), f'{about}<div class="dim">{price}</div>'))
+            price = "<br>".join(escape(plain(line).strip()) for line in finding_view.price_lines(finding, findings))
+            problem = escape(finding_view.sentence(finding.finding))
+            about = f"<b>{problem}</b><br>{escape(finding_view.fix(finding.finding))}"
+            rows.append((escape(finding_view.format_savings(finding)), f'{about}<div class="dim">{price}</div>'))
         yield from table(("saves", "problem and fix"), rows, (1,))
     for missing in findings.lacks:
-        yield f'<p class="dim">Not checked: {safe(missing)}</p>'
+        yield f'<p class="dim">Not checked: {escape(missing)}</p>'
 
 
 def _cache(session: ReportedSession) -> Iterator[str]:
@@ -289,7 +288,7 @@ def _cost(session: ReportedSession) -> Iterator[str]:
     yield f"<h2>What it cost <small>{session.cost}, list price</small></h2>"
     most = max((usd for _, usd, _ in session.parts), default=0.0)
     rows = [
-        (safe(name), numbers.tokens(tokens), numbers.money(usd), charts.bar(usd, most, "b-money"))
+        (escape(name), numbers.tokens(tokens), numbers.money(usd), charts.bar(usd, most, "b-money"))
         for name, usd, tokens in session.parts
         if usd or tokens
     ]
@@ -314,7 +313,7 @@ def _phases(session: ReportedSession) -> Iterator[str]:
     growth = session.growth.growth
     if len(growth.phases) < 2:
         return
-    yield f"<h2>Phases <small>by {safe(growth.rule or 'name')}</small></h2>"
+    yield f"<h2>Phases <small>by {escape(growth.rule or 'name')}</small></h2>"
     most = max((phase.growth for phase in growth.phases), default=0)
     rows = []
     for phase, parts in list(zip(growth.phases, growth.by_phase, strict=True))[-MAX_PHASES:]:
@@ -322,9 +321,9 @@ def _phases(session: ReportedSession) -> Iterator[str]:
         calls = f"{phase.first:,}–{phase.last:,}" if phase.calls > 1 else f"{phase.first:,}"
         rows.append(
             (
-                safe(phase.name or "before the first"),
+                escape(phase.name or "before the first"),
                 calls,
-                safe(sign_of(rising[0].name).name) if rising else numbers.NONE,
+                escape(sign_of(rising[0].name).name) if rising else numbers.NONE,
                 numbers.signed(phase.growth),
                 numbers.tokens(phase.peak),
                 numbers.tokens(phase.sent),
@@ -345,10 +344,10 @@ def _blocks(session: ReportedSession) -> Iterator[str]:
     for block in session.blocks:
         sign = sign_of(block.category)
         n = CATEGORIES.index(block.category) if block.category in CATEGORIES else 0
-        label = f"<b>{safe(block.label)}</b> " if block.label and not block.words.startswith(block.label) else ""
+        label = f"<b>{escape(block.label)}</b> " if block.label and not block.words.startswith(block.label) else ""
         rows.append(
             (
-                f'<span class="t{n}">{sign.glyph}</span> {label}{safe(block.words)}',
+                f'<span class="t{n}">{sign.glyph}</span> {label}{escape(block.words)}',
                 numbers.tokens(block.tokens),
                 f"{block.calls:,}",
                 numbers.money(block.usd) if block.usd is not None else "unknown",

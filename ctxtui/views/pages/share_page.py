@@ -9,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.category import INDEX
-from ctxtui.views.html.document import foot, head, safe
+from ctxtui.views.html.document import escape, foot, head
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
 
@@ -71,13 +71,13 @@ def page(call: SharedCall) -> str:
 
 def _head(call: SharedCall) -> Iterator[str]:
     yield from head(call.title, SHARE_CSS)
-    yield f"<header><h1>{safe(call.title)}</h1><p>{' · '.join(map(safe, call.facts))}</p>"
-    masked = "; ".join(map(safe, call.masked)) or "nothing was found to mask"
-    yield f'<p class="masked">Masked ({safe(call.level)}): {masked}</p></header><main>'
+    yield f"<header><h1>{escape(call.title)}</h1><p>{' · '.join(map(escape, call.facts))}</p>"
+    masked = "; ".join(map(escape, call.masked)) or "nothing was found to mask"
+    yield f'<p class="masked">Masked ({escape(call.level)}): {masked}</p></header><main>'
 
 
 def _composition(call: SharedCall) -> Iterator[str]:
-    yield f"<h2>Context <b>{numbers.exact(call.total)}</b> tokens <small>{safe(call.method)}</small></h2>"
+    yield f"<h2>Context <b>{numbers.exact(call.total)}</b> tokens <small>{escape(call.method)}</small></h2>"
     sums: dict[int, int] = {}
     for block in call.blocks:
         sums[block.category] = sums.get(block.category, 0) + (block.tokens if block.read else 0)
@@ -103,11 +103,11 @@ def _blocks(blocks: Iterable[SharedBlock]) -> Iterator[str]:
         state = "" if block.read else ' class="unread"'
         yield f'<details{state}><summary><span class="g t{n}">{sign.glyph}</span>'
         if first.startswith(block.label):
-            yield f'<span class="w t{n}">{safe(first)}</span>'
+            yield f'<span class="w t{n}">{escape(first)}</span>'
         else:
-            yield f'<span class="l t{n}">{safe(block.label)}</span><span class="w dim">{safe(first)}</span>'
-        yield f'<span class="n" title="{safe(block.method)}">{tokens}</span></summary>'
-        yield f"<pre>{safe(block.text)}</pre>{''.join(_images(block))}</details>"
+            yield f'<span class="l t{n}">{escape(block.label)}</span><span class="w dim">{escape(first)}</span>'
+        yield f'<span class="n" title="{escape(block.method)}">{tokens}</span></summary>'
+        yield f"<pre>{escape(block.text)}</pre>{''.join(_images(block))}</details>"
 
 
 def _images(block: SharedBlock) -> Iterator[str]:
@@ -118,8 +118,8 @@ def _images(block: SharedBlock) -> Iterator[str]:
 
 def _body(call: SharedCall) -> Iterator[str]:
     if call.body:
-        lost = "".join(f'<p class="dim">not in the body: {safe(part)}</p>' for part in call.lost)
-        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{safe(call.body)}</pre></details>"
+        lost = "".join(f'<p class="dim">not in the body: {escape(part)}</p>' for part in call.lost)
+        yield f"<h2>Request body</h2>{lost}<details><summary>JSON</summary><pre>{escape(call.body)}</pre></details>"
     yield foot("Made by ctxtui: what the model read, block by block.")
 
 

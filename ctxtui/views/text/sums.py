@@ -33,10 +33,7 @@ def usd(amount: float) -> str:
 
 
 def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
-    """``$0.310 for 183,200 tokens: $1.69 per million.``, without a rate if either is 0.
-
-    "" if the cost is unknown.
-    """
+    """``$0.310 for 183,200 tokens: $1.69 per million.``, without a rate if either is 0; "" if the cost is unknown."""
     if amount is None:
         return ""
     if not amount or not tokens:

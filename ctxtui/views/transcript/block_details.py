@@ -92,10 +92,7 @@ _RESULT = INDEX["tool_result"]
 
 
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD.
-
-    None while unknown, or if no call has read it yet.
-    """
+    """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None

@@ -106,10 +106,7 @@ class Reading:
         return self._calls[entry]
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`.
-
-        None if it is not near below it, or not there yet.
-        """
+        """The node of the result of the call in row `index`; None if it is not near below it, or not there yet."""
         entry = self._rows.entry(index)
         result = self._results_by_call.get(entry)
         if result is None:

@@ -115,10 +115,7 @@ class RowIndex:
 
     @property
     def context_blocks(self) -> int:
-        """Number of rows of the context that are blocks.
-
-        No rules, no unrecorded content, no tails after it.
-        """
+        """Number of rows of the context that are blocks: no rules, no unrecorded content, no tails after it."""
         return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:

@@ -47,7 +47,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
         in_range = (
             _is_index(item, blocks) and (inner == -1 or _is_index(inner, _MAX_MEMBERS)) and _is_index(at, _MAX_MEMBERS)
         )
-        _require(in_range and isinstance(key, str), "a cache marker must stand at a block of the context")
+        _require(in_range and isinstance(key, str), "a cache marker must be on a block of the context")
     first, count = parts.get("carried", (0, 0))
     _require(
         _is_index(first, blocks + 1) and _is_index(count, blocks - first + 1), "what is carried must be in the context"

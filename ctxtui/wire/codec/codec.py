@@ -10,7 +10,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
-from ctxtui.wire.codec.element import Odd
+from ctxtui.wire.codec.element import Oddity
 from ctxtui.wire.codec.frame import Frame, build_frame, walk
 from ctxtui.wire.codec.memo import Element, Memo
 from ctxtui.wire.codec.skeleton import (
@@ -173,7 +173,7 @@ def _make_skeletons(section_texts: Sequence[_SectionText], style: Style) -> tupl
         if section_text.form in (LIST, OBJECT):
             section_parts = section_json(section_text.section, section_text.elements, section_text.gaps, styles)
             section_parts |= {"form": OBJECT} if section_text.form == OBJECT else {}
-            odd: dict[str, Odd] = section_parts.get("odd", {})
+            odd: dict[str, Oddity] = section_parts.get("odd", {})
             count += sum("style" in o or "pieces" in o for o in odd.values())
             count += "gaps" in section_parts and not section_text.section.inside
         elif section_text.form == STRING:

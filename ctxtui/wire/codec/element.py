@@ -29,7 +29,7 @@ from ctxtui.wire.parts import Piece, Position, WirePart, restore_markers
 MAX_STYLES: Final = 8
 """Maximum styles that one skeleton names; what none of them reproduces is kept verbatim."""
 
-Odd = dict[str, Json]
+Oddity = dict[str, Json]
 """An oddity, as described above."""
 Slot = list[Json]
 """A slot of an oddity, as described above."""
@@ -40,23 +40,23 @@ def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
     return [(p.item.block.kind, restore_markers(p.value, p.marks)) for p in parts]
 
 
-def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Odd | None:
+def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: list[Style]) -> Oddity | None:
     """Record what `write` needs to reproduce `raw`; None if the first of `styles` reproduces it.
 
     A style that is needed and not yet in `styles` is added to them, up to `MAX_STYLES`.
     """
     value, depth = section.join(to_pieces(parts)), section.depth
-    if spells(styles[0], value, depth, raw):
+    if reproduces(styles[0], value, depth, raw):
         return None
     for style in (*styles[1:], detect(raw, 0, depth)):
-        if spells(style, value, depth, raw):
+        if reproduces(style, value, depth, raw):
             number = _style_number(style, styles)
             if number is not None:
                 return {"size": len(parts), "style": number}
     return {"size": len(parts), "pieces": list(_split_pieces(section, parts, raw, styles))}
 
 
-def spells(style: Style, value: Json, depth: int, raw: str) -> bool:
+def reproduces(style: Style, value: Json, depth: int, raw: str) -> bool:
     """Whether `style` writes `value` as `raw`."""
     try:
         return style.write(value, depth) == raw
@@ -107,7 +107,7 @@ def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int
     string_key = _string_key(value) if raw[:1] == '"' else []
     value = value[string_key[0]] if string_key else value
     for style in (*styles, detect(raw, 0, depth)):
-        if spells(style, value, depth, raw):
+        if reproduces(style, value, depth, raw):
             number = _style_number(style, styles)
             if number is not None:
                 return [n, number, depth, *string_key]
@@ -124,7 +124,7 @@ def _string_key(value: Json) -> list[str]:
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
-def write(section: Section, pieces: Sequence[Piece], odd: Odd | None, styles: Sequence[Style]) -> str:
+def write(section: Section, pieces: Sequence[Piece], odd: Oddity | None, styles: Sequence[Style]) -> str:
     """Write the element made of `pieces` as its oddity `odd` says.
 
     None: in the first of `styles`, the body's.

@@ -120,7 +120,7 @@ def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
     end = close(text, found_members[-1].end if found_members else start + 1)
     rest = skip(text, end)
     if rest != len(text):
-        raise malformed("something stands after the body", text, rest)
+        raise malformed("there is text after the body", text, rest)
     return found_members, start
 
 

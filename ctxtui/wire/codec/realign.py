@@ -16,7 +16,7 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.sequence_diff import align as align_sequences
 from ctxtui.wire.codec.check_skeleton import malformed_on_mismatch
-from ctxtui.wire.codec.element import Odd, Slot
+from ctxtui.wire.codec.element import Oddity, Slot
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.skeleton import (
     OBJECT,
@@ -159,8 +159,8 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
 
 
 def _section_oddities(
-    section_items: _SectionItems, before: dict[str, Odd], edit: _ItemsEdit
-) -> tuple[dict[str, Odd], int]:
+    section_items: _SectionItems, before: dict[str, Oddity], edit: _ItemsEdit
+) -> tuple[dict[str, Oddity], int]:
     """Return the oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
@@ -169,7 +169,7 @@ def _section_oddities(
         section_items.old[i]: (number, i - indexes.start) for number, indexes in enumerate(ranges) for i in indexes
     }
     sizes = [len(indexes) for indexes in ranges]
-    oddities: dict[str, Odd] = {}
+    oddities: dict[str, Oddity] = {}
     after = [new[n].block.kind for n in section_items.new]
     at = 0
     elements = _group_items(section_items, new, origins, old_elements)
@@ -214,7 +214,9 @@ def _group_items(
     return groups
 
 
-def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str, Odd], sizes: Sequence[int]) -> Odd:
+def _element_oddity(
+    origins: Sequence[tuple[int, int] | None], before: dict[str, Oddity], sizes: Sequence[int]
+) -> Oddity:
     """Spelling that an element keeps from the old elements that its blocks come from.
 
     - `origins`: for each of its blocks the old element and the index in it; None for a new block.
@@ -238,7 +240,7 @@ def _element_oddity(origins: Sequence[tuple[int, int] | None], before: dict[str,
     return {"spell": spell} if spell else {"style": style} if style else {}
 
 
-def _find_slot(odd: Odd, index: int) -> Slot | None:
+def _find_slot(odd: Oddity, index: int) -> Slot | None:
     """The slot of the block at `index` of an old element: its index, then its style or its text verbatim.
 
     None if the block is in style 0, the body's.

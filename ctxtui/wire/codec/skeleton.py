@@ -6,8 +6,8 @@ The JSON of a skeleton (`Skeleton.parts`):
 - ``styles``: the spellings used, the dominant one first (`style.Style` as a list); absent if the body is minified;
 - ``sections``: by key, a section's deviations from the usual: ``form`` (``list`` unless ``string``, ``object`` for one
   element without a list, or ``raw`` for a value of the wrong type, which stays in the frame), ``text`` of a string that
-  the dominant style does not reproduce, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Odd` by
-  element number);
+  the dominant style does not reproduce, ``gaps`` (texts before, between and after elements), ``odd`` (`element.Oddity`
+  by element number);
 - ``marks``: cache breakpoints as ``[item, inner, key, at, value]`` (`parts.WireMarker`), `item` counting the items that
   the body itself holds, in all its sections;
 - ``carried``: ``[first, count]`` of items on the call's path that the body itself does not hold
@@ -22,7 +22,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.canonical import Json
-from ctxtui.wire.codec.element import Odd, find_oddity, to_pieces
+from ctxtui.wire.codec.element import Oddity, find_oddity, to_pieces
 from ctxtui.wire.codec.element import write as write_element
 from ctxtui.wire.codec.memo import Element
 from ctxtui.wire.codec.style import COMPACT, Style
@@ -77,7 +77,7 @@ def section_json(
     section: Section, elements: Sequence[Element], gaps: Sequence[str], styles: list[Style]
 ) -> dict[str, Json]:
     """Build the skeleton of a list section; `gaps` are the texts around its elements."""
-    odd: dict[str, Odd] = {}
+    odd: dict[str, Oddity] = {}
     kinds = [part.item.block.kind for element in elements for part in element.parts]
     first_block = 0
     for n, element in enumerate(elements):
@@ -132,7 +132,7 @@ def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
     return end - at
 
 
-def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Odd]) -> list[range]:
+def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Oddity]) -> list[range]:
     """Group blocks of `kinds` into elements, as ranges of their indexes."""
     ranges: list[range] = []
     first_block = 0

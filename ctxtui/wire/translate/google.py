@@ -1,4 +1,4 @@
-"""Write turns as the body of Google's generateContent (facts §12)."""
+"""Write turns as the body of Google's generateContent."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ MODEL: Final = "model"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``systemInstruction`` and ``contents``.
 
-    With `same`, parts are Google's own and stay verbatim; empty text is left out all the same.
+    With `same`, parts are Google's own and stay verbatim, except that empty text is left out. If one of them is signed,
+    a turn of the model whose first call has no signature gets `UNSIGNED`; without `same` every such turn does.
     """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}
@@ -100,9 +101,9 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
 
 
 def _with_signature(parts: list[Json]) -> list[Json]:
-    """Add a signature to the first call of one model turn, the only one that Google requires, if it has none.
+    """Add `UNSIGNED` to the first call of a model's turn if it has no signature; Google requires only that one.
 
-    A turn of Google's own lacks one where the call that had it is left out.
+    A turn of Google's own has none if the call that had it is left out.
     """
     first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None

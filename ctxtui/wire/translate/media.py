@@ -11,7 +11,7 @@ _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_type(media: Media) -> str:
-    """Return the MIME type of a picture or file, guessed from the start of its base64 if not given."""
+    """Return the MIME type of a picture or file, guessed from the start of its base64 if not given; "" if unknown."""
     if "/" in media.media_type:
         return media.media_type
     signatures = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
@@ -40,7 +40,7 @@ def for_anthropic(media: Media, losses: Losses) -> Json | None:
 
 
 def to_url(media: Media) -> str:
-    """Return the URL of a picture: its own, or a data URL."""
+    """Return a data URL of a picture; its own URL if it has no data."""
     return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
 
 

@@ -34,7 +34,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
     left out all the same.
     """
     items: list[Json] = []
-    free = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
+    free_text_ids = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
     for turn in turns:
         role = ASSISTANT if turn.side == ASSISTANT else turn.role if turn.role in SYSTEM else USER
         message_content: list[Json] = []
@@ -47,7 +47,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
                 continue
             # A separate item ends the message before it.
             message_content = _end_message(items, role, message_content)
-            items += _write_item(part, verbatim, free, losses)
+            items += _write_item(part, verbatim, free_text_ids, losses)
         _end_message(items, role, message_content)
     texts = [text for part in system if (text := _instruction_text(part, losses))]
     return {
@@ -79,13 +79,13 @@ def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json
     return items_reversed[::-1]
 
 
-def _end_message(items: list[Json], role: str, spoken: list[Json]) -> list[Json]:
-    """Append a message of the content parts `spoken` to `items`, if there are any.
+def _end_message(items: list[Json], role: str, content: list[Json]) -> list[Json]:
+    """Append a message with `content` to `items`, unless that is empty.
 
-    Return an empty list for the next.
+    Return an empty list, the content of the next message.
     """
-    if spoken:
-        items.append({"type": "message", "role": role, "content": spoken})
+    if content:
+        items.append({"type": "message", "role": role, "content": content})
     return []
 
 

@@ -17,8 +17,8 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
     """Put the results of each turn's calls directly after it.
 
     Calls and results without counterpart are dropped, and so is thinking at the end of a turn. Neighbouring assistant
-    turns are merged: their calls must be together before the results. Ids are kept; an empty or reused id gets a
-    number.
+    turns are merged: their calls must be together before the results. Ids are kept; an empty or reused id is replaced
+    by a new one.
     """
     pending = _PendingResults(turns)
     paired: list[Turn] = []
@@ -69,7 +69,7 @@ class _PendingResults:
         return parts
 
     def release(self) -> list[Turn]:
-        """Return the turn of all queued results; empty if there are none."""
+        """Return a list of one turn with all queued results; an empty list if there are none."""
         due, self._due = self._due, []
         return [Turn(TOOL, due)] if due else []
 

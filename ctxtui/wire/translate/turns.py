@@ -115,7 +115,7 @@ class Losses:
             self._counts[reason] += count
 
     def lines(self) -> list[str]:
-        """Format each reason with its count: ``thinking, whose signature ... (3)``."""
+        """Format each reason with its count: ``empty text (3)``."""
         return [f"{reason} ({count})" for reason, count in self._counts.items()]
 
 

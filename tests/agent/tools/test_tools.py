@@ -77,9 +77,9 @@ def test_a_pattern_that_takes_too_long_is_stopped_and_holds_nobody_up(
     "pattern", ["(((a{99}){99}){99}){99}", "a{99999999999}", "(?:(?:a|b){999}(?#x)){999}", "(?x)(a ) {9}"]
 )
 def test_a_pattern_that_is_too_large_is_refused_at_once(root: Path, pattern: str) -> None:
-    began = time.monotonic()
+    began = time.process_time()
     told, failed = run(root, "grep", pattern=pattern)
-    assert failed and "@ grep; " in told and time.monotonic() - began < 0.5
+    assert failed and "@ grep; " in told and time.process_time() - began < 0.5
     two = "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}.{0,200}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
     assert run(root, "grep", pattern=two) == (f"nothing fits {two}", False)
 

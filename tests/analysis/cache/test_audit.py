@@ -21,8 +21,8 @@ from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.counting.books import cache_rules
-from ctxtui.wire import anthropic
+from ctxtui.services.counting.books import cache_rules, cache_rules_by_call
+from ctxtui.wire.registry import DIALECTS
 from tests.analysis.audits import OPUS4, OPUS45, Provider, report, result, speech, tool
 from tests.analysis.sessions import Script, book, thinking
 from tests.cache.bodies import Desk
@@ -64,7 +64,7 @@ class Talk:
 
 def audit(script: Script) -> list[AuditedRead]:
     made = book(script.session, model_table())
-    return audit_reads(made, lambda call: cache_rules().for_call(call, made.card(call.model)))
+    return audit_reads(made, cache_rules_by_call(made))
 
 
 def test_each_call_reads_what_the_one_before_left() -> None:
@@ -439,9 +439,8 @@ def after(talk: Talk, at: float) -> CacheForecast:
     """What is foretold of the call that would follow the last one."""
     made = book(talk.script.session, model_table())
     calls = talk.script.session.thread_calls()
-    found = what_if.replay_after(
-        made, lambda call: cache_rules().for_call(call, made.card(call.model)), calls[-1], talk.script.head, at
-    )
+    replay = what_if.Replay(made, cache_rules_by_call(made))
+    found = replay.request_after(calls[-1], talk.script.head, at)
     assert found.forecast is not None
     return found.forecast
 
@@ -477,7 +476,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
         "system": [{"type": "text", "text": "rules " * 3000, **mark}],
         "messages": [{"role": "user", "content": [{"type": "text", "text": "go on", **mark}]}],
     }
-    sent = anthropic.decode_request(json.dumps(body).encode())
+    sent = DIALECTS["anthropic"].decode_request(json.dumps(body).encode())
     script = Script(desk.model)
     script.head = script.session.tree.extend(0, sent.items)
     call = script.call(usage=Usage(write_1h=3_100, output=5))
@@ -486,7 +485,7 @@ def test_a_client_is_taken_to_set_its_markers_as_it_did() -> None:
     head = script.hear(block.text("and then?")).head
     made = book(session, model_table())
     rules = cache_rules().for_model(made.card(call.model), call.provider)
-    found = what_if.replay_after(made, lambda _: rules, session.calls[call.id], head, (call.started or 0) + 9)
+    found = what_if.Replay(made, lambda _: rules).request_after(session.calls[call.id], head, (call.started or 0) + 9)
     marks = [(session.tree[one.position.node].place.section, one.ends, one.life) for one in found.prompt.markers]
     assert marks == [("system", 0, 3600.0), ("messages", 1, 3600.0)]
     assert found.floors == (0, 0)
@@ -501,7 +500,7 @@ def wired(*bodies: dict[str, object], extra: dict[str, object] | None = None) ->
     desk = Desk()
     script = Script(desk.model)
     for n, body in enumerate(bodies):
-        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        sent = DIALECTS["anthropic"].decode_request(json.dumps({"model": desk.model, **body}).encode())
         made = desk.of(sent)[0]
         outcome = desk.simulator.send(made, 1000.0 + 10 * n)
         usage = outcome.to_usage(output=5)
@@ -547,7 +546,7 @@ def test_the_cause_of_a_recorded_request_is_named(last: dict[str, object], cause
 def test_a_recorded_client_that_asked_aside_keeps_its_cache_warm() -> None:
     desk, script = Desk(), Script(Desk().model)
     for n, body in enumerate((request(LONG), request(LONG, "b"), request(LONG, "b", "c"))):
-        sent = anthropic.decode_request(json.dumps({"model": desk.model, **body}).encode())
+        sent = DIALECTS["anthropic"].decode_request(json.dumps({"model": desk.model, **body}).encode())
         usage = desk.simulator.send(desk.of(sent)[0], 1000.0 + 10 * n).to_usage(output=5)
         script.head = script.session.tree.extend(0, sent.items)
         call = script.call(usage=usage, after=10 if n < 2 else 500)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ctxtui.analysis.cache.keep_warm import REFRESH_MARGIN_S, WarmPrefix, decide, refresh_request
 from ctxtui.core.errors import Malformed
-from ctxtui.wire import anthropic, openai_chat
+from ctxtui.wire.registry import DIALECTS
 
 CAP = 1e9
 
@@ -82,7 +82,7 @@ BODY = b'{ "model":"claude-x", "max_tokens" : 32000,"stream":true, %b"messages":
 )
 def test_only_the_limit_of_the_answer_differs(thinking: bytes, limit: int) -> None:
     body = BODY % thinking
-    made = refresh_request(anthropic.decode_request(body))
+    made = refresh_request(DIALECTS["anthropic"].decode_request(body))
     assert made.body == body.replace(b"32000", b"%d" % limit) and made.answer_tokens == limit
     assert json.loads(made.body) == json.loads(body) | {"max_tokens": limit}
 
@@ -90,4 +90,4 @@ def test_only_the_limit_of_the_answer_differs(thinking: bytes, limit: int) -> No
 def test_another_api_is_refused() -> None:
     body = b'{"model":"gpt-x","messages":[{"role":"user","content":"hoi"}]}'
     with pytest.raises(Malformed, match="Messages API"):
-        refresh_request(openai_chat.decode_request(body))
+        refresh_request(DIALECTS["openai_chat"].decode_request(body))

@@ -46,8 +46,11 @@ def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
 
 def test_wilson_is_wilson() -> None:
     assert wilson_interval(0, 0) == (0, 0, 0.0, 1.0)
-    found = wilson_interval(8, 10, 1.959964)
-    assert (found.low, found.high) == (pytest.approx(0.4902, abs=1e-4), pytest.approx(0.9433, abs=1e-4))
+    found = wilson_interval(8, 10)
+    # Wilson's bounds: the shares of which 8 of 10 is 1.645 standard errors away.
+    for bound in (found.low, found.high):
+        assert abs(0.8 - bound) == pytest.approx(1.644854 * (bound * (1 - bound) / 10) ** 0.5, abs=1e-6)
+    assert found.low < 0.8 < found.high
 
 
 @given(st.integers(1, 200), st.data())

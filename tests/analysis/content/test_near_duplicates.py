@@ -18,7 +18,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=200).map("".join)
 def test_a_text_looked_through_in_steps_has_the_same_lines(text: str, step: int) -> None:
     whole = duplicates.plain_lines(text)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(duplicates, "STEP_CHARACTERS", step)
+        patch.setattr(duplicates, "_STEP_CHARACTERS", step)
         assert duplicates.plain_lines(text) == whole
 
 
@@ -33,4 +33,4 @@ def test_no_step_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duplicates, "_ENDS", Watched())
     sketch = duplicates.make_sketch("a sentence that goes on, " * 20_000)
     assert sketch is None or sketch.hashes
-    assert len(longest) >= 7 and max(longest) == duplicates.STEP_CHARACTERS
+    assert len(longest) >= 7 and max(longest) == duplicates._STEP_CHARACTERS

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.lab.deviation import MAX_DEVIATION
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant, VariantRun
@@ -18,7 +19,7 @@ from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.lab.experiment import bench_of_session, run_variants
+from ctxtui.services.lab.experiment import lab_inputs_of_session
 from ctxtui.services.recordings.open import load
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.analysis.test_residual_law import LOOK_ALIKES, SAMPLES
@@ -36,8 +37,8 @@ MADE = {
 
 
 def as_recorded(session: Session) -> tuple[VariantRun, list[Call], tuple[str, ...]]:
-    bench = bench_of_session(session, COUNTER, Settings())
-    runs = run_variants(bench, [Variant()])
+    bench = lab_inputs_of_session(session, COUNTER, Settings())
+    runs = run_experiment(bench, [Variant()])
     return runs[0], simulated_calls(session), session_lab(bench, runs, "it").notes
 
 

@@ -25,7 +25,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.lab.experiment import bench_of_session
+from ctxtui.services.lab.experiment import lab_inputs_of_session
 from ctxtui.tokens.weights import weigh
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.cases.long_runs import long_run
@@ -49,7 +49,7 @@ EAGER: dict[str, dict[str, object]] = {
 
 
 def bench(session: Session) -> LabInputs:
-    return bench_of_session(session, COUNTER, Settings())
+    return lab_inputs_of_session(session, COUNTER, Settings())
 
 
 def variant(name: str) -> Variant:

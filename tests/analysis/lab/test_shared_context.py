@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.lab.shared_context import SharedContext
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.lab.experiment import bench_of_session
+from ctxtui.services.lab.experiment import lab_inputs_of_session
 from tests.analysis.lab.recordings import COUNTER, grown
 from tests.curation.shaped import SHAPES
 
@@ -19,7 +19,7 @@ def test_thinking_that_a_new_turn_takes_out_is_what_its_blocks_come_to_less(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session = grown(SHAPES["anthropic"](Random(seed)), "anthropic", Random(seed))
-    book = bench_of_session(session, COUNTER, Settings()).book
+    book = lab_inputs_of_session(session, COUNTER, Settings()).book
     card = book.card
     monkeypatch.setattr(book, "card", lambda model: replace(card(model), strips_thinking=True))
     shared, before, known = SharedContext(book), 0, list[int]()

@@ -20,7 +20,8 @@ from ctxtui.cache.rules import CacheRules, Mechanism
 from ctxtui.cache.simulate import ENGINES, Simulator
 from ctxtui.core.tree import Tree
 from ctxtui.services.config.package_data import model_table
-from tests.cache.bodies import DECODE, count, text, user
+from ctxtui.wire.registry import DIALECTS
+from tests.cache.bodies import count, text, user
 
 PACKAGE = Path(ctxtui.__file__).parent
 DATA = """
@@ -74,7 +75,7 @@ def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules)
     def send(*words: str) -> tuple[int, int]:
         body = {"model": "gpt-5.4", "messages": [user(*map(text, words))]}
         made, refused = prompt_from_request(
-            prefixes, DECODE["openai_chat"](json.dumps(body).encode(), None), rules, tokens
+            prefixes, DIALECTS["openai_chat"].decode_request(json.dumps(body).encode(), None), rules, tokens
         )
         outcome = simulator.send(made, 0.0)
         assert not refused
@@ -90,7 +91,7 @@ def test_another_engine_is_a_class_and_a_line_of_the_registry(rules: CacheRules)
 
 def test_its_mechanism_says_what_the_rest_asks_for(rules: CacheRules) -> None:
     body = {"model": "gpt-5.4", "messages": [user({**text("a#300"), "prompt_cache_breakpoint": {"type": "ephemeral"}})]}
-    request = DECODE["openai_chat"](json.dumps(body).encode(), None)
+    request = DIALECTS["openai_chat"].decode_request(json.dumps(body).encode(), None)
     assert [mark.item for mark in read_markers(request, rules).valid] == [len(request.items) - 1]
 
 

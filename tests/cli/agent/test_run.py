@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
-from ctxtui.offline.local import Local, LocalModel
+from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.offline.script import parse_script
 from tests.cli.conftest import Run
 
@@ -234,7 +234,7 @@ def test_a_jobs_folder_without_its_session_opens_as_it_was(ctxtui: Run, where: t
 
 
 def test_the_window_that_a_server_tells_is_on_record(ctxtui: Run, home: Path) -> None:
-    with offline(Server(local=Local("lm studio", (LocalModel(window=16_384),)))) as running:
+    with offline(Server(local=LocalServer("lm studio", (LocalModel(window=16_384),)))) as running:
         ran = ctxtui("run", "list .", "--base-url", running.openai_url, "--json", "--budget-usd", "0")
     # What it runs is free, whatever the model is called.
     assert ran.json["metadata"]["outcome"] == "done" and ran.json["metadata"]["cost_usd"] == 0

@@ -87,6 +87,6 @@ def test_a_fault_is_not_mistaken_for_a_difference(
     def broken(a: object, b: object) -> None:
         raise ZeroDivisionError("out of the blue")
 
-    monkeypatch.setattr("ctxtui.cli.inspect.diff.made", broken)
+    monkeypatch.setattr("ctxtui.cli.inspect.diff.compare_contexts", broken)
     ran = ctxtui("diff", recording, recording)
     assert ran.code == 70 and "ZeroDivisionError" in ran.err

@@ -36,8 +36,8 @@ def test_sessions_lists_every_client(ctxtui: Run, desk: Path) -> None:
 
 VERSIONS = {
     "claude-code": "2.1.62", "codex": "0.60.0", "opencode": "1.18.33", "pi": None, "gemini-cli": None, "llm": None,
-    "qwen-code": "0.24.4", "kimi-code": None, "continue": None, "goose": None, "copilot-cli": "1.0.64",
-    "aider": "0.86.2", "mini-swe-agent": "2.4.6", "attached": None,
+    "qwen-code": "0.24.4", "kimi-code": None, "continue": None, "cline": "3.0.65", "goose": None,
+    "copilot-cli": "1.0.64", "aider": "0.86.2", "mini-swe-agent": "2.4.6", "attached": None,
 }  # fmt: skip
 
 
@@ -80,7 +80,7 @@ def test_heads_are_read_for_a_second_at_most_and_it_is_said(
 ) -> None:
     monkeypatch.setattr("ctxtui.cli.manage.sessions.HEADS_SECONDS", 0.0)
     ran = ctxtui("sessions", "--json")
-    assert "11 sessions have no title yet" in ran.err
+    assert "12 sessions have no title yet" in ran.err
     assert {one["title"] == one["id"] for one in ran.json["sessions"] if one["client"] == "pi"} == {True}
 
 
@@ -98,6 +98,8 @@ def test_last_is_the_newest_of_all_clients(ctxtui: Run, desk: Path, home: Path) 
     (home / f".copilot/session-state/{UUIDS['copilot-cli']}/events.jsonl").unlink()
     assert ctxtui("last", "--json").json["session"]["source"] == "goose"
     (home / ".local/share/goose").rename(home / "gone-goose")
+    assert ctxtui("last", "--json").json["session"]["source"] == "cline"
+    (home / ".cline").rename(home / "gone-cline")
     assert ctxtui("last", "--json").json["session"]["source"] == "continue cli"
     for name in (".continue", ".qwen", ".gemini", ".pi", ".claude", ".codex"):
         (home / name).rename(home / f"gone{name}")

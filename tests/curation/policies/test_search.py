@@ -20,7 +20,7 @@ from ctxtui.curation.policies.policy import Policy, Step, propose_once, run, run
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import Risk, drops_only_tools, loses_text, risk_of
-from ctxtui.curation.policies.search import LazyProposal, Remedy, propose_step, search
+from ctxtui.curation.policies.search import LazyProposal, Remedy, search
 from ctxtui.services.recordings.open import load
 from tests.cases.long_runs import long_run
 from tests.curation.conversations import context_of
@@ -267,5 +267,6 @@ def test_who_is_asked_edit_by_edit_says_no_more_than_is_heard() -> None:
     assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
     assert asking.get(lambda one, risk: risk > Risk.PARTS) is None and said == [TRUNCATE, DROP]
     whole = asking.get()
-    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None and whole == propose_step(policy_context, mine)
+    assert said == [TRUNCATE, DROP, EXTERNALIZE] and whole is not None
+    assert whole == LazyProposal(policy_context, mine).get()
     assert whole.risk == Risk.GONE and asking.get(lambda one, risk: one.kind == DROP) is None

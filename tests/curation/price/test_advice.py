@@ -26,7 +26,7 @@ class Told:
 
 def remedy(names: str, freed: int, risk: Risk = Risk.OUTSIDE) -> Remedy:
     steps = tuple(Step(Policy(name, "", lambda policy_context, settings: ())) for name in names.split("+"))
-    return Remedy(steps=steps, edits=(Edit(names, "drop"),), freed=freed, risk=risk, saved={}, put_in=0)
+    return Remedy(steps=steps, edits=(Edit(names, "drop"),), freed=freed, risk=risk, saved={}, inserted=0)
 
 
 def tag(freed: int, once: float | None, per_call: float | None) -> PriceTag:

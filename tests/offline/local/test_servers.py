@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from ctxtui.offline import RunningProvider, Server, offline
-from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, Local, LocalModel
+from ctxtui.offline.local import KINDS, LLAMA_CPP, LM_STUDIO, OLLAMA, VLLM, LocalModel, LocalServer
 from ctxtui.providers.local_servers import identify_server
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -21,7 +21,7 @@ MODELS = (LocalModel("offline", 1000, 32_768), LocalModel("idle", 2000, 8192, lo
 
 
 def server(kind: str) -> Server:
-    return Server(local=Local(kind, MODELS))
+    return Server(local=LocalServer(kind, MODELS))
 
 
 def call(running: RunningProvider, path: str, body: Any = None) -> Any:
@@ -69,6 +69,13 @@ def test_a_long_prompt_is_cut_without_a_word(kind: str) -> None:
     with offline(server(kind)) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client:
         usage = client.chat.completions.create(model="offline", messages=LONG).usage
     assert usage and 800 < usage.prompt_tokens <= 1000
+
+
+def test_the_only_message_stays_even_if_it_is_too_long() -> None:
+    asked: Any = [{"role": "user", "content": "word " * 1500}]
+    with offline(server(OLLAMA)) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client:
+        usage = client.chat.completions.create(model="offline", messages=asked).usage
+    assert usage and usage.prompt_tokens > 1000
 
 
 @pytest.mark.parametrize(("kind", "words"), [(LLAMA_CPP, "available context size"), (VLLM, "context length is 1000")])

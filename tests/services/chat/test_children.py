@@ -23,7 +23,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.config.paths import database
 from ctxtui.store.sessions.in_flight import pending_events
 from ctxtui.store.store import Store
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.providers.served import Served, served
 from tests.services.chatting import MODEL, answer, chat, config, hosted, mo, text, use
@@ -105,7 +105,7 @@ async def test_an_agent_starts_agents_side_by_side_and_all_is_on_record(tmp_path
     assert [len(kept.thread_calls(thread)) for thread in (MAIN, "agent-1", "agent-2")] == [2, 1, 1]
     call = kept.thread_calls("agent-1")[0]
     assert call.skeleton is not None
-    body = DIALECTS["anthropic"].encode_request(Request(tuple(kept.tree.items(call.sent_head)), call.skeleton))
+    body = encode(Request(tuple(kept.tree.items(call.sent_head)), call.skeleton))
     assert body in server.bodies, "what a sub-agent was sent is on record byte for byte"
 
 

@@ -17,7 +17,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.curation.context import Context
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
-from ctxtui.offline.local import Local, LocalModel
+from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.editing.overlay import ThreadEdits
@@ -68,7 +68,7 @@ async def test_every_dialect_through_its_sdk(tmp_path: Path, provider: str) -> N
 
 @pytest.mark.parametrize("kind", ["ollama", "llama.cpp", "vllm", "lm studio"])
 async def test_local_servers(tmp_path: Path, kind: str) -> None:
-    with offline(Server(local=Local(kind, (LocalModel(window=8192),)))) as running:
+    with offline(Server(local=LocalServer(kind, (LocalModel(window=8192),)))) as running:
         wish = ModelChoice("", "", running.url if kind == "ollama" else running.openai_url)
         host = Host(wish, config(tmp_path, answer_tokens=512), desk(tmp_path))
         made = await held(host, "read a.txt")

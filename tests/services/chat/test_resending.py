@@ -21,7 +21,7 @@ from ctxtui.core.session import MAIN, Session
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.offline import Provider, Server, offline
-from ctxtui.offline.playback import Playback, Recorded
+from ctxtui.offline.playback import Playback, RecordedCall
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.resending import (
@@ -65,11 +65,11 @@ def accounted(made: Session) -> tuple[Account, Counter, Settings]:
     return make_account(made, counter, settings), counter, settings
 
 
-def without(made: Session, text: str) -> list[Recorded]:
+def without(made: Session, text: str) -> list[RecordedCall]:
     """The recorded calls as they would be answered without the result that says `text`: as ever."""
     from ctxtui.curation.policies.tool_results import CLEARED
 
-    found: list[Recorded] = []
+    found: list[RecordedCall] = []
     for call in made.thread_calls(MAIN):
         items = []
         for item in made.tree.items(call.sent_head):
@@ -87,7 +87,7 @@ def playback(made: Session) -> Playback:
     lost = [Item(blocks.header("assistant"), Place("messages", "assistant"))]
     lost.append(Item(blocks.from_part(use("x", "Read", file_path="/nowhere.txt")), Place("messages", "assistant")))
     calls = made.thread_calls(MAIN)
-    decoys: list[Recorded] = [
+    decoys: list[RecordedCall] = [
         ((), [*lost, Item(blocks.from_part(use("y", "Read")), lost[1].place)], "tool_use") for _ in calls
     ]
     right = [

@@ -128,31 +128,17 @@ def test_a_child_ends_with_its_pipe(cold_children: None) -> None:
     worker.close()
 
 
-def test_the_counting_of_a_monster_leaves_the_process_alive() -> None:
-    """No pause above 50 ms in this process while another counts 10 MB (an allowance for a busy machine)."""
+def test_the_counting_of_a_monster_leaves_the_process_alone() -> None:
+    """While a child counts 10 MB, this process has next to nothing to do."""
     apart = CountingWorker()
-    stop = threading.Event()
-    gaps = []
-
-    def beat() -> None:
-        last = time.perf_counter()
-        while not stop.wait(0.002):
-            now = time.perf_counter()
-            gaps.append(now - last)
-            last = now
-
     monster = block.text("wide " * 2_000_000)
-    heart = threading.Thread(target=beat)
-    heart.start()
+    begun = time.process_time()
     try:
         (found,) = apart.features(CARD, [monster])
     finally:
-        stop.set()
-        heart.join()
         apart.close()
     assert found.text == 2_000_001
-    gaps.sort()
-    assert gaps[-5] < 0.05, [f"{gap * 1000:.0f} ms" for gap in gaps[-5:]]
+    assert time.process_time() - begun < 0.25
 
 
 def test_a_tokenizer_that_gives_up_is_counted_by_bytes(monkeypatch: pytest.MonkeyPatch) -> None:

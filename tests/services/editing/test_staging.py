@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.cache.what_if import Replay, replay_after
+from ctxtui.analysis.cache.what_if import Replay
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
@@ -173,7 +173,7 @@ def test_one_replay_tells_the_next_call_as_one_that_begins_anew() -> None:
         call = calls[index]
         one, other = (
             replay.request_after(call, call.response_head),
-            replay_after(counts, rules, call, call.response_head),
+            Replay(counts, rules).request_after(call, call.response_head),
         )
         assert one.forecast is not None and other.forecast is not None
         assert (one.at, one.prompt.total, one.forecast.read) == (other.at, other.prompt.total, other.forecast.read)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.on_record import apply_to_record
 from ctxtui.analysis.lab.recorded_steps import simulated_calls
 from ctxtui.analysis.lab.variant import Variant
@@ -31,7 +32,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.books import cache_rules_by_call
-from ctxtui.services.lab.experiment import bench_of_account, bench_of_session, run_variants
+from ctxtui.services.lab.experiment import lab_inputs_of_account, lab_inputs_of_session
 from ctxtui.services.recordings.open import load
 from ctxtui.tui.inspector.controllers.staging import Breakpoint
 from ctxtui.views.lists.findings import detail, lines, price_lines
@@ -58,7 +59,7 @@ def simulated(session: Session) -> Simulated:
     """What each call would have read, written and sent by its provider's rules. So what a promise is worth is not mixed
     with what a provider's cache did otherwise; that is said by the lab in words
     (`tests/analysis/lab/test_as_recorded.py`)."""
-    own = run_variants(bench_of_session(session, COUNTER, Settings()), [Variant()])[0]
+    own = run_experiment(lab_inputs_of_session(session, COUNTER, Settings()), [Variant()])[0]
     made = {}
     for call, one in zip(simulated_calls(session), own.calls, strict=True):
         if one.read is not None and one.write is not None and one.fresh is not None and call.usage is not None:
@@ -102,8 +103,8 @@ def followed(account: Account, told: Findings) -> list[tuple[PricedFinding, Proo
     calls = account.session.thread_calls(told.thread)
     later = calls[told.number :]
     found = [one for one in told.priced if one.finding.edits] if later else []
-    bench, numbers = bench_of_account(account), {call.id: n for n, call in enumerate(calls, 1)}
-    runs = run_variants(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
+    bench, numbers = lab_inputs_of_account(account), {call.id: n for n, call in enumerate(calls, 1)}
+    runs = run_experiment(bench, [Variant(), *(staged(later, one.finding.edits) for one in found)])
     own, *others = (apply_to_record(bench, runs[0], one) for one in runs)
     proved = []
     for one, under in zip(found, others, strict=True):

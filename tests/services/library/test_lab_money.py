@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.analysis.lab.lab import run_experiment
 from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.report import session_lab
 from ctxtui.analysis.lab.variant import Variant
@@ -19,7 +20,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
-from ctxtui.services.lab.experiment import bench_of_session, run_variants
+from ctxtui.services.lab.experiment import lab_inputs_of_session
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.recordings.open import load
@@ -42,8 +43,8 @@ VARIANTS = (
 
 def unlike(session: Session) -> list[str]:
     """Variants that save something else than their row says, or cost something else once they are opened."""
-    bench = bench_of_session(session, COUNTER, Settings())
-    runs = run_variants(bench, VARIANTS)
+    bench = lab_inputs_of_session(session, COUNTER, Settings())
+    runs = run_experiment(bench, VARIANTS)
     lab = session_lab(bench, runs, "it")
     if not lab.rows:
         return []  # No call can be simulated: then that is said instead.

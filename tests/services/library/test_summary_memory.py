@@ -19,7 +19,7 @@ from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stats import SKILL, WAYS, make_stats
 from ctxtui.services.library.totals.summary_memory import cached_by_key, from_cached_json, read_usages, to_json
 from ctxtui.services.workers.summary_worker import make
-from ctxtui.tui.home.loader import MIN_BULK_SESSIONS, ReadingQueue, SessionFigures, post_figures
+from ctxtui.tui.home.loader import MAX_SINGLE_LOOKUPS, ReadingQueue, SessionFigures, post_figures
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from tests.cases.claude_code import generate
 from tests.cases.claude_code_requests import parallel
@@ -72,7 +72,7 @@ def test_what_is_not_as_it_was_is_not_remembered(home: Path) -> None:
 
 def test_home_asks_no_process_about_what_is_remembered(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = folder(home)
-    for number in range(MIN_BULK_SESSIONS):
+    for number in range(MAX_SINGLE_LOOKUPS):
         data = generate(n_messages=4, seed=9 + number)
         (place / f"0a1b2c3d-0000-4000-8000-0000000001{number:02}.jsonl").write_bytes(data)
     settings = load(()).settings

@@ -52,6 +52,30 @@ allow = ["create_*", "read_*", "search_*"]
     return config
 
 
+FOUR = ("files", "graph", "time", "fetch")
+
+
+def configured_four(home: Path, work: Path) -> None:
+    """Two servers more, and pictures are sent; the fetched page is the offline provider's, on loopback."""
+    config = configured(home, work)
+    tables = [config.read_text()]
+    for name, args in (("time", "[]"), ("fetch", '["--allow-private-ips", "--ignore-robots-txt"]')):
+        command = json.dumps(str(PYTHON / f"mcp-server-{name}"))
+        tables.append(f'[mcp.{name}]\ncommand = {command}\nargs = {args}\nallow = ["*"]\n')
+    config.write_text("\n".join(['mcp_images = "on"', *tables]))
+
+
+def asked_of_four(work: Path, url: str) -> list[tuple[str, dict[str, Any], str]]:
+    """A tool of each server with its input, and what its answer says; the page is below `url`."""
+    learnt = {"name": "plan", "entityType": "note", "observations": ["ship it"]}
+    return [
+        ("mcp__files__read_text_file", {"path": str(work / "a.txt")}, "xyzzy"),
+        ("mcp__graph__create_entities", {"entities": [learnt]}, "ship it"),
+        ("mcp__time__get_current_time", {"timezone": "UTC"}, "is_dst"),
+        ("mcp__fetch__fetch", {"url": f"{url}/v1/models"}, "o4-mini"),
+    ]
+
+
 def script(work: Path) -> str:
     """What is said, an answer a line."""
     code = work / "ctxtui" / "cli" / "exit_codes.py"

@@ -15,7 +15,21 @@ from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.config.config import load
 from ctxtui.tui.chat.screen import ChatScreen
 from tests.cli.conftest import Run, ctxtui, home
-from tests.services.mcp.real_task import KNOWN, NOTE, PYTHON, REMEMBERED, TASK, WINDOW, configured, repository, script
+from tests.pty_app import Screen, run
+from tests.services.mcp.real_task import (
+    FOUR,
+    KNOWN,
+    NOTE,
+    REMEMBERED,
+    TASK,
+    WINDOW,
+    asked_of_four,
+    configured,
+    configured_four,
+    repository,
+    script,
+)
+from tests.services.mcp.small_server import png
 from tests.tui.test_chat import asked_for_leave, make_chat, reply, say, shown, until
 
 __all__ = ["ctxtui", "home"]
@@ -67,21 +81,9 @@ def test_four_servers_in_one_run(ctxtui: Run, home: Path, tmp_path: Path, monkey
     work.mkdir()
     (work / "a.txt").write_text("the magic word is xyzzy\n")
     monkeypatch.chdir(work)
-    config = configured(Path(os.environ["CTXTUI_HOME"]), work)
-    python = config.read_text() + "".join(
-        f'\n[mcp.{name}]\ncommand = {json.dumps(str(PYTHON / f"mcp-server-{name}"))}\nargs = {args}\nallow = ["*"]\n'
-        # The page is the offline provider's, on loopback.
-        for name, args in (("time", "[]"), ("fetch", '["--allow-private-ips", "--ignore-robots-txt"]'))
-    )
-    config.write_text(python)
-    learnt = {"name": "plan", "entityType": "note", "observations": ["ship it"]}
+    configured_four(Path(os.environ["CTXTUI_HOME"]), work)
     with offline() as server:
-        asked_for = [
-            ("mcp__files__read_text_file", {"path": str(work / "a.txt")}, "xyzzy"),
-            ("mcp__graph__create_entities", {"entities": [learnt]}, "ship it"),
-            ("mcp__time__get_current_time", {"timezone": "UTC"}, "is_dst"),
-            ("mcp__fetch__fetch", {"url": f"{server.url}/v1/models"}, "o4-mini"),
-        ]
+        asked_for = asked_of_four(work, server.url)
         said: list[dict[str, object]] = [{"calls": [{"name": name, "input": given}]} for name, given, _ in asked_for]
         server.server.provider.playback = parse_script("\n".join(json.dumps(one) for one in [*said, {"text": "Done."}]))
         where = ("--provider", "anthropic", "--base-url", server.url, "--model", "claude-opus-5-5")
@@ -92,9 +94,42 @@ def test_four_servers_in_one_run(ctxtui: Run, home: Path, tmp_path: Path, monkey
     for (name, _, answer), messages in zip(asked_for, requests[1:], strict=True):
         assert answer in json.dumps(messages[-1]), (name, messages[-1])
     ledger = {one["name"]: one for one in ctxtui("mcp", "--json").json["servers"]}
-    assert {name: ledger[name]["called"] for name in ("files", "graph", "time", "fetch")} == dict.fromkeys(
-        ("files", "graph", "time", "fetch"), 1
-    )
+    assert {name: ledger[name]["called"] for name in FOUR} == dict.fromkeys(FOUR, 1)
+
+
+def test_four_servers_in_a_chat_on_a_terminal(tmp_path: Path) -> None:
+    """All are awaited by name, each does what the model calls, and the model looks at a picture."""
+    home, work = tmp_path / "home", tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("the magic word is xyzzy\n")
+    (work / "p.png").write_bytes(png(8))
+    # `environment` has ctxtui's own folder there.
+    configured_four(home / "ctxtui", work)
+    awaited: set[str] = set()
+    with offline() as server:
+        asked_for = asked_of_four(work, server.url)
+        calls = [{"calls": [{"name": name, "input": given}]} for name, given, _ in asked_for]
+        picture = {"calls": [{"name": "mcp__files__read_media_file", "input": {"path": str(work / "p.png")}}]}
+        answers = [*calls, picture, {"text": "Done with all four."}]
+        server.server.provider.playback = parse_script("\n".join(map(json.dumps, answers)))
+        where = ("--provider", "anthropic", "--base-url", server.url, "--model", "claude-opus-5-5")
+        with run(home, "chat", *where, cwd=work, size=(80, 24)) as terminal:
+            screen = Screen(terminal, (80, 24))
+
+            def is_ready(text: str) -> bool:
+                (line,) = [row for row in text.splitlines() if "starting MCP servers" in row] or [""]
+                awaited.update(name for name in FOUR if name in line)
+                return "type a message" in text and "answers" in text
+
+            screen.until(is_ready, "the servers are not ready", 120)
+            terminal.type(b"Use each of your servers, then look at p.png.\r")
+            screen.until(lambda text: "Done with all four." in text, "the model is not done", 120)
+        requests = [json.loads(seen.body)["messages"] for seen in server.server.seen if b'"messages"' in seen.body]
+    assert awaited == set(FOUR)
+    for (name, _, answer), messages in zip(asked_for, requests[1:], strict=False):
+        assert answer in json.dumps(messages[-1]), (name, messages[-1])
+    (result,) = requests[-1][-1]["content"]
+    assert [part["type"] for part in result["content"]] == ["text", "image"]
 
 
 async def test_on_the_screen(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ from ctxtui.services.recordings.discover import find_recordings
 from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import locate
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.cases.claude_bodies import AGENT, SESSION, BodyCase, body_case
 from tests.corpus import need_corpus
@@ -57,7 +57,7 @@ def write_transcript(folder: Path, case: BodyCase, session: str = SESSION) -> Pa
 def body_of(session: Session, call: Call) -> bytes:
     assert call.skeleton is not None
     request = Request(tuple(session.tree.items(call.raw_head)), call.skeleton)
-    return DIALECTS[call.skeleton.dialect].encode_request(request)
+    return encode(request)
 
 
 def all_sent(session: Session, case: BodyCase) -> bool:

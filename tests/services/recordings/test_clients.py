@@ -69,6 +69,7 @@ def test_a_session_is_called_by_its_own_id(home: Path, shop: Path) -> None:
         **{name: [id_] for name, id_ in UUIDS.items()},
         "opencode": ["ses_one", "ses_two"],
         "goose": ["20261122_1"],
+        "cline": ["1790000000000_abcde"],
         "gemini-cli": ["session-2026-11-22T09-00-gemini01"],
         "llm": ["01m819two", "01m819one"],
         "aider": ["shop.aider.chat.history"],
@@ -94,7 +95,7 @@ def test_a_clients_variables_move_it(home: Path, shop: Path, tmp_path: Path) -> 
         "CLAUDE_CONFIG_DIR": moved / ".claude", "CODEX_HOME": moved / ".codex", "XDG_DATA_HOME": moved / ".local/share",
         "PI_CODING_AGENT_DIR": moved / ".pi/agent", "GEMINI_CLI_HOME": moved,
         "QWEN_HOME": moved / ".qwen", "KIMI_CODE_HOME": moved / ".kimi-code",
-        "CONTINUE_GLOBAL_DIR": moved / ".continue", "COPILOT_HOME": moved / ".copilot",
+        "CONTINUE_GLOBAL_DIR": moved / ".continue", "CLINE_DIR": moved / ".cline", "COPILOT_HOME": moved / ".copilot",
         "LLM_USER_PATH": moved / ".config/io.datasette.llm",
         "MSWEA_GLOBAL_CONFIG_DIR": moved / ".config/mini-swe-agent",
     }  # fmt: skip

@@ -27,7 +27,7 @@ from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate
 from ctxtui.transcripts.joined import SessionJoin, events_between
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.corpus import ABSENT, corpus_files, few_params
 from tests.joined_session import exchanges, planted, recorded
@@ -57,7 +57,7 @@ def markers(value: Any, path: str = "") -> list[str]:
 def body_of(session: Session, call: Call) -> str:
     assert call.skeleton is not None
     request = Request(tuple(session.tree.items(call.sent_head)), call.skeleton)
-    return DIALECTS[call.skeleton.dialect].encode_request(request).decode()
+    return encode(request).decode()
 
 
 @pytest.mark.skipif(not WIRED, reason=f"{ABSENT}: clients")

@@ -65,7 +65,7 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
         learnt.clear()
         told = _told(replay.request_after(last, last.response_head))
         assert len(set(learnt)) == len(learnt), "no call is gone through twice"
-        assert told == _told(what_if.replay_after(study.book, rules, last, last.response_head))
+        assert told == _told(what_if.Replay(study.book, rules).request_after(last, last.response_head))
         while study.work():
             pass
     found = find_misses(study.book, rules).misses
@@ -73,4 +73,4 @@ def test_asking_for_the_next_request_goes_through_no_call_twice_and_leaves_no_tr
     # An earlier call is asked about: what was learnt since is not known then.
     early = session.thread_calls()[4]
     asked = replay.request_after(early, early.response_head)
-    assert _told(asked) == _told(what_if.replay_after(study.book, rules, early, early.response_head))
+    assert _told(asked) == _told(what_if.Replay(study.book, rules).request_after(early, early.response_head))

@@ -26,7 +26,7 @@ async def test_a_key_explains_what_stands_there_with_its_sum() -> None:
         page = pilot.app.screen
         assert isinstance(page, ExplainScreen) and page.spot is not None
         assert page.spot.pane == "transcript", "it begins where the cursor is"
-        context = screen.panels.context.what
+        context = screen.panels.context.content
         assert context is not None
         await pilot.hover(Snapshot, offset=next((spot.x, spot.y) for spot in page.spots if spot.text == "reported"))
         assert f"{context.total:,} reported = " in shown(page)
@@ -56,7 +56,7 @@ async def test_every_title_head_and_row_of_the_side_panes_is_explained() -> None
 async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen() -> None:
     async with opened(session(), (160, 50)) as (screen, pilot):
         await until(pilot, lambda: screen.edits.staging_area is not None)
-        before = screen.panels.header.what
+        before = screen.panels.header.content
         assert before is not None
         for staged in (False, True):
             if staged:
@@ -72,7 +72,7 @@ async def test_every_sum_that_is_written_holds_and_is_of_figures_on_the_screen()
             assert sum(len(list(claims(told))) for told in said) >= 6
             assert [claim for told in said for claim in broken(told)] == []
             await pilot.press("escape")
-        header, context = screen.panels.header.what, screen.panels.context.what
+        header, context = screen.panels.header.content, screen.panels.context.content
         assert header is not None and context is not None and header.used == context.total
         assert context.total > (before.used or 0), "the next call has the answer, too"
         assert header.after == context.after

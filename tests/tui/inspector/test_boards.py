@@ -18,7 +18,7 @@ def drawn(lines: list[str], width: int, height: int) -> list[Spans]:
 class Clock(ViewBoard[list[str]]):
     def __init__(self) -> None:
         super().__init__("clock", "", drawn, lambda lines, width: ())
-        self.what = ["expires in", "0:05"]
+        self.content = ["expires in", "0:05"]
         self.asked: list[tuple[Region, ...]] = []
 
     def refresh(self, *regions: Region, **rest: Any) -> Any:
@@ -39,12 +39,12 @@ async def test_only_lines_that_changed_are_painted() -> None:
         clock.asked.clear()
         clock.redraw_changed()
         assert clock.asked == []
-        clock.what = ["expires in", "0:04", "soon"]
+        clock.content = ["expires in", "0:04", "soon"]
         clock.redraw_changed()
         await pilot.pause()
         assert clock.asked == [(Region(0, 2, 40, 1),), (Region(0, 3, 40, 1),)]
         assert [clock.render_line(y).text.strip() for y in (1, 2, 3)] == ["expires in", "0:04", "soon"]
-        clock.what = ["expired"]
+        clock.content = ["expired"]
         clock.redraw_changed()
         await pilot.pause()
         assert [clock.render_line(y).text.strip() for y in (1, 2, 3)] == ["expired", "", ""]

@@ -126,7 +126,7 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         # What leaves without the edits says so, and it is the next call still.
         assert "⏎ without" in text(screen) and "call 2" in text(screen).splitlines()[0]
         # The header has the request that waits, as its program sends it and as it leaves: not the call before it.
-        staging, coming = screen.panels.staging, screen.panels.header.what
+        staging, coming = screen.panels.staging, screen.panels.header.content
         assert staging is not None and coming is not None and coming.used is not None
         assert staging.after and coming.after == staging.after and coming.used - coming.after == staging.freed
         await pilot.press("a")

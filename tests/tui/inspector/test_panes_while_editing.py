@@ -101,12 +101,14 @@ async def test_the_forecast_stays_while_edits_are_staged_and_applied() -> None:
         await pilot.press("u")
         at(screen, "line of code")
         await pilot.press("d")
-        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        await until(
+            pilot, lambda: screen.panels.staged.content is not None and bool(screen.panels.staged.content.moments)
+        )
         await at_each_size(screen, pilot)
         dropped = shown(screen)
         assert dropped is not None and dropped.input < untouched.input and dropped.read < untouched.read
         assert any("frees" in row for row in pane(screen, "staged"))
-        what = screen.panels.staged.what
+        what = screen.panels.staged.content
         assert what is not None
         behind = replace(what, staging=what.staging.with_breakage(Breakage(at=3, tokens=0, cached=90)))
         for room in (30, 60):
@@ -151,9 +153,9 @@ async def test_edits_that_were_sent_take_one_line(tmp_path: Path) -> None:
         at(screen, "line 7 of a large file")
         await pilot.press("t", "a")
         await say(screen, pilot, "and now?")
-        await until(pilot, lambda: bool(screen.panels.staged.what and screen.panels.staged.what.active))
+        await until(pilot, lambda: bool(screen.panels.staged.content and screen.panels.staged.content.active))
         await until(pilot, lambda: screen.panels.has_space_for("next-call"))
-        staging, header = screen.panels.staging, screen.panels.header.what
+        staging, header = screen.panels.staging, screen.panels.header.content
         assert staging is not None and header is not None
         assert header.used == staging.following.context_tokens, "as without edits the header has the next request"
         for width, height in SIZES:

@@ -175,7 +175,7 @@ async def test_what_is_staged_costs_and_frees_what_was_said() -> None:
         assert row.advice is not None and "externalize_large" in row.advice.names and row.what.moment is not None
         await stage(shown, pilot, shown.rows.index(row))
         await until(pilot, lambda: screen.panels.staging is not None and screen.panels.staging.counted)
-        overlay, pane, staging = screen.edits.overlay, screen.panels.staged.what, screen.panels.staging
+        overlay, pane, staging = screen.edits.overlay, screen.panels.staged.content, screen.panels.staging
         assert overlay is not None and not overlay.applied and staging is not None and staging.freed == row.freed
         assert [one.id for one in overlay.staged] == [one.id for one in row.edits]
         assert pane is not None

@@ -55,7 +55,7 @@ async def test_what_a_policy_is_said_to_free_is_what_staging_it_frees() -> None:
         assert staging is not None and staging.freed == row.freed
         assert [edit.id for edit in overlay.staged] == [edit.id for edit in row.edits] and not overlay.applied
         assert {edit.author for edit in overlay.staged} == {"truncate_results"}
-        pane = screen.panels.staged.what
+        pane = screen.panels.staged.content
         assert pane is not None and pane.moments
         best = next(one for one in pane.moments if one.name == row.moment)
         assert best.once == pytest.approx(row.once, abs=1e-9) and best.per_call == row.per_call

@@ -53,7 +53,7 @@ def acts(buffer: TextBuffer) -> dict[str, Callable[[], object]]:
         "backspace": buffer.delete_behind,
         "delete": buffer.delete_ahead,
         "ctrl+w": buffer.delete_word,
-        "ctrl+u": buffer.delete_line,
+        "ctrl+u": buffer.delete_to_start,
     }
 
 

@@ -32,12 +32,12 @@ def test_behind_the_end_is_the_last_row() -> None:
 
 
 def test_many_rows_cost_nothing() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     heights = Heights(10_000_000, {5_000_000: 30})
     for _ in range(1000):
         heights.set(7_000_000, 9)
         assert heights.row_at(heights.line_of(9_999_999)) == (9_999_999, 0)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def standing(heights: list[int], room: int, top: int) -> Viewport:

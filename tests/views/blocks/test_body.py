@@ -40,12 +40,12 @@ def test_of_an_unknown_number_nothing_is_claimed() -> None:
 
 def test_ten_megabytes_open_as_fast_as_ten_lines() -> None:
     text = "a line of some words\n" * 500_000
-    begun = time.perf_counter()
+    begun = time.process_time()
     body = Body(([Span(line)] for line in safe_text.lines(text)), 60, total=500_000)
     assert body.height(12) == 12 and body.count_hidden(12) == 499_988
     one_line = Body(([Span(line)] for line in safe_text.lines("x" * 10_000_000)), 60, total=1)
     assert one_line.height(12) == 12
-    assert time.perf_counter() - begun < 0.1
+    assert time.process_time() - begun < 0.1
 
 
 def test_lines_that_lead_are_shown_beside_those_asked_for() -> None:

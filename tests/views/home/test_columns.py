@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.cli.manage.sessions import _rows, _table
-from ctxtui.tui.home.commands import NextSort
+from ctxtui.tui.home.screen import NextSort
 from ctxtui.views.home import columns
 from ctxtui.views.text.span import Span, plain
 from tests.tui.home.test_home import HomeApp, Shelf, glimpse, until

@@ -83,10 +83,10 @@ def test_only_the_beginning_is_read() -> None:
             return got
 
     huge = Cut("\x1bé" * 5_000_000)
-    started = time.perf_counter()
+    started = time.process_time()
     assert safe_text.one_line(huge).startswith("␛é␛é")
     assert len(list(islice(safe_text.lines(huge), 3))) == 3
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5
 
 
 @given(nasty, st.integers(2, 20))

@@ -37,7 +37,7 @@ from ctxtui.curation.policies.search import (
     single_remedy,
     with_count_cache,
 )
-from ctxtui.curation.policies.tool_results import CLEARED, results
+from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.curation.record_summary import length_for
 
 NAME = "budget"
@@ -125,7 +125,7 @@ def _find_smallest(
 
 
 def _with_own_author(edit_: Edit) -> Edit:
-    """Copy another policy's edit with this one as its author, so that they are reverted together."""
+    """Copy another policy's edit with this author, so that they are reverted together."""
     return make(edit_.kind, edit_.targets, edit_.params, author=NAME)
 
 
@@ -170,12 +170,12 @@ class _Level(_EditSets):
             return risk > self._risk or useless(edit, risk)
 
         policies = (policy for policy in self._tried.policies if policy.least <= min(self._risk, most))
-        proposals = filter(None, (self._tried.wish(policy, unfit) for policy in policies))
-        return [wish for wish in proposals if wish.risk == self._risk]
+        proposals = filter(None, (self._tried.proposal(policy, unfit) for policy in policies))
+        return [proposal for proposal in proposals if proposal.risk == self._risk]
 
     def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The proposed sets of edits."""
-        return [[*wish.edits] for wish in self._fitting_proposals(most, useless)]
+        return [[*proposal.edits] for proposal in self._fitting_proposals(most, useless)]
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
         """The sets of edits that were tried, the most freeing first."""
@@ -189,20 +189,20 @@ class _Tried:
     def __init__(self, policy_context: PolicyContext, policies: Sequence[Policy]) -> None:
         self.policies = policies
         self._policy_context = policy_context
-        self._asked: dict[str, LazyProposal] = {}
+        self._proposals: dict[str, LazyProposal] = {}
         self._remedies: dict[str, Remedy | None] = {}
 
-    def wish(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
+    def proposal(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
         """The proposal of `policy`; None if one of its edits is `unfit`."""
-        if policy.name not in self._asked:
-            self._asked[policy.name] = LazyProposal(self._policy_context, policy)
-        return self._asked[policy.name].get(unfit)
+        if policy.name not in self._proposals:
+            self._proposals[policy.name] = LazyProposal(self._policy_context, policy)
+        return self._proposals[policy.name].get(unfit)
 
-    def remedy(self, wish: ProposedStep) -> Remedy | None:
+    def remedy(self, proposal: ProposedStep) -> Remedy | None:
         """The effect of a policy's proposal."""
-        name = wish.step.policy.name
+        name = proposal.step.policy.name
         if name not in self._remedies:
-            self._remedies[name] = single_remedy(self._policy_context, wish)
+            self._remedies[name] = single_remedy(self._policy_context, proposal)
         return self._remedies[name]
 
 
@@ -272,17 +272,17 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of the last position that an edit changes, and of its risk.
-
-    Many sets hold the same edits.
-    """
+    """Cache of each edit's last changed position and risk; many sets hold the same edits."""
 
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
         self._known: dict[str, tuple[int, bool]] = {}
 
     def may(self, edit: Edit, bound: int, limit: int) -> bool:
-        """Whether an edit avoids the newest rounds, and blocks for which the user reverted edits."""
+        """Whether an edit changes only positions before `bound` that no user took out of edits.
+
+        An edit that risks more than externalizing must also end before `limit`, where the newest rounds begin.
+        """
         reach = self._known.get(edit.id)
         if reach is None:
             reach = self._known[edit.id] = self._extent_of(edit)
@@ -290,8 +290,10 @@ class _Reach:
         return last < bound and (harmless or last < limit)
 
     def _extent_of(self, edit: Edit) -> tuple[int, bool]:
-        """The last position of an edit (no bound allows one that the user reverted), and whether its risk is low enough
-        for the newest rounds."""
+        """The last position of an edit, and whether its risk is low enough for the newest rounds.
+
+        The position is beyond every bound if the user reverted an edit of one of its blocks.
+        """
         context = self._policy_context.context
         positions = {position for target in edit.targets if (position := context.find(target)) is not None}
         if positions & self._policy_context.reverted_by_user:
@@ -300,10 +302,9 @@ class _Reach:
 
 
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """Key for comparing edits, less is better.
+    """Key for comparing sets of edits, less is better.
 
-    It is minus the first changed position, and the number of changed blocks. With a cold cache the position does not
-    count.
+    It is (minus the first changed position, number of changed blocks). With a cold cache the position does not count.
     """
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
@@ -369,7 +370,10 @@ def _stepwise_edits(policy_context: PolicyContext, settings: Settings, target: i
 
 
 def _change_limit(policy_context: PolicyContext, keep: int) -> int:
-    """The position from which on nothing is changed."""
+    """The position at which the last `keep` rounds begin.
+
+    0 if there are fewer rounds, the end if `keep` is 0.
+    """
     rounds = policy_context.rounds
     if keep == 0:
         return len(policy_context.context)
@@ -422,7 +426,7 @@ def _make_choice(policy_context: PolicyContext, edit_: Edit, position: int) -> I
 
 def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     cut_settings = {"head": settings["cut"] // 2, "tail": settings["cut"] // 2}
-    for position in results(policy_context):
+    for position in policy_context.results:
         if position < limit and policy_context.may_change(position, NAME):
             yield from _make_choice(
                 policy_context, make_edit(policy_context, NAME, TRUNCATE, [position], cut_settings), position
@@ -431,7 +435,7 @@ def _cut_choices(policy_context: PolicyContext, settings: Settings, limit: int) 
 
 def _clear_choices(policy_context: PolicyContext, settings: Settings, limit: int) -> Iterator[_Choice]:
     mine = policy_context.touched.get(NAME, frozenset()) - policy_context.released(NAME)
-    for position in results(policy_context):
+    for position in policy_context.results:
         may = position in mine or policy_context.may_change(position, NAME)
         if position < limit and position not in policy_context.pinned and may:
             edit_ = make_edit(policy_context, NAME, REPLACE, [position], {"text": CLEARED})

@@ -1,4 +1,4 @@
-"""Clears old tool results above a size, like Anthropic's context editing, but visibly and reversibly."""
+"""Clears old tool results above a size, like Anthropic's context editing, but reversibly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.tool_results import CLEARED, results, tool_of
+from ctxtui.curation.policies.tool_results import CLEARED, tool_of
 
 NAME = "clear_tool_results"
 
@@ -18,18 +18,18 @@ NAME = "clear_tool_results"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Above `trigger` tokens, replace all remaining results but the last `keep` by a line.
 
-    Only if that frees `at_least` tokens.
+    It does so only if that frees `at_least` tokens; results of the tools in `exclude` stay.
     """
     if policy_context.total <= settings["trigger"]:
         return
-    positions = [position for position in results(policy_context) if not policy_context.is_removed(position)]
+    positions = [position for position in policy_context.results if not policy_context.is_removed(position)]
     line = count_text(policy_context, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:
-        fine = (
+        is_eligible = (
             policy_context.may_change(position, NAME) and tool_of(policy_context, position) not in settings["exclude"]
         )
-        if fine and policy_context.size(position) > line:
+        if is_eligible and policy_context.size(position) > line:
             chosen.append(position)
     if sum(policy_context.size(p) - line for p in chosen) >= settings["at_least"]:
         for position in chosen:

@@ -15,7 +15,7 @@ from ctxtui.core.edit_kinds import DEDUPLICATE
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
-from ctxtui.curation.policies.tool_results import path_of, results, tool_of
+from ctxtui.curation.policies.tool_results import path_of, tool_of
 
 NAME = "dedupe_reads"
 
@@ -41,7 +41,7 @@ class _Read(NamedTuple):
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` tokens together."""
+    """Replace repeats of `minimum` tokens or more by a line, once that frees `at_least` in all."""
     repeated = [
         repeat
         for repeat in repeats(policy_context, settings["minimum"])
@@ -110,7 +110,7 @@ class _Reads:
 
 
 def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | None) -> _Reads:
-    result_positions = results(policy_context)
+    result_positions = policy_context.results
     reads = reads or _Reads()
     for position in result_positions[bisect_left(result_positions, length) :]:
         reads.add(_read_result(policy_context, position))
@@ -123,7 +123,7 @@ def _read_result(policy_context: PolicyContext, position: int) -> _Read:
 
 
 def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
-    """The reads of a file that a later whole read contradicts."""
+    """Positions of the reads of a file that a later whole read contradicts."""
     outdated: set[int] = set()
     latest: dict[tuple[str, str], list[_Read]] = {}
     for read in reads:
@@ -139,7 +139,10 @@ def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set
 
 
 def _is_whole(policy_context: PolicyContext, before: int, later: int) -> bool:
-    """Whether the later read is not a smaller part of the file than the earlier one."""
+    """Whether the later read is at least half as large as the earlier one.
+
+    A smaller one may be only a part of the file.
+    """
     return policy_context.tokens(later) * 2 >= policy_context.tokens(before)
 
 

@@ -20,7 +20,7 @@ from ctxtui.curation.context import ASSISTANT, is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.tool_results import path_of, results, tool_of
+from ctxtui.curation.policies.tool_results import path_of, tool_of
 from ctxtui.curation.trials import Trial, parse_trials
 
 NAME = "externalize_large"
@@ -59,8 +59,8 @@ def _find_candidates(policy_context: PolicyContext, settings: Settings) -> Itera
 
 
 def _find_large(policy_context: PolicyContext, settings: Settings, start: int) -> Iterator[tuple[int, dict[str, Json]]]:
-    """The blocks from the position `start` on with content to externalize, each with the edit's payload."""
-    context, result_positions = policy_context.context, results(policy_context)
+    """The blocks from `start` on with content to externalize, each with the edit's payload."""
+    context, result_positions = policy_context.context, policy_context.results
     large_results = set(result_positions[bisect_left(result_positions, start) :])
     for position in range(start, len(context)):
         item = context.items[position]
@@ -161,9 +161,9 @@ def _message_parts(text: str, digest: str, settings: Settings) -> Iterator[dict[
 def _line_tails(text: str, start: int, stop: int, name: str, rest: int) -> Iterator[dict[str, Json]]:
     offset = start
     for number, line in enumerate(text[start:stop].splitlines(keepends=True)):
-        words = line.rstrip("\n")
-        if len(words) > rest + 60:
-            yield {"name": f"rest_{name}_{number}", "line": "", "start": offset + rest, "stop": offset + len(words)}
+        length = len(line.rstrip("\n"))
+        if length > rest + 60:
+            yield {"name": f"rest_{name}_{number}", "line": "", "start": offset + rest, "stop": offset + length}
         offset += len(line)
 
 

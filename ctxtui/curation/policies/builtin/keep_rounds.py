@@ -1,8 +1,7 @@
-"""The policy ``keep_rounds``.
+"""The policy ``keep_rounds``: keeps the last n rounds, and replaces older ones by facts.
 
-Keeps the last n rounds whole, and replaces older ones by facts. Facts are the files read and written, test results,
-errors and commits, taken from the tool calls without a model. `record_summary` collects them; this module groups them
-into steps and writes them.
+Facts are the files read and written, test results, errors and commits, taken from the tool calls without a model.
+`record_summary` collects them; this module groups them into steps and writes them.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from ctxtui.curation.policies.context_spans import count_text, format_range, fre
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.tool_results import results
 from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
 MAX_FILES: Final = 20
@@ -65,7 +63,7 @@ class SuiteRun(NamedTuple):
 class StepRange(Struct, kw_only=True):
     """The steps `first` to `last` of the work: files, test runs, errors and commits.
 
-    `told_tests` are lines about tests of rounds without numbers in `runs`; `fixes` are the answers after rounds that
+    `test_lines` are lines about tests of rounds without numbers in `runs`; `fixes` are the answers after rounds that
     changed files once something had gone wrong.
     """
 
@@ -74,7 +72,7 @@ class StepRange(Struct, kw_only=True):
     written: Distinct = field(default_factory=Distinct)
     read: Distinct = field(default_factory=Distinct)
     runs: list[SuiteRun] = field(default_factory=list)
-    told_tests: Distinct = field(default_factory=Distinct)
+    test_lines: Distinct = field(default_factory=Distinct)
     errors: Distinct = field(default_factory=Distinct)
     fixes: Distinct = field(default_factory=Distinct)
     commits: Distinct = field(default_factory=Distinct)
@@ -127,7 +125,7 @@ def _add_round(current: StepRange, round_facts: Facts, context: Context, positio
     errors = [error for _, lines in result_lines for error in lines]
     _add_all(current.errors, [_PLAIN_ERROR.sub("", error) for error in errors])
     if not runs:
-        _add_all(current.told_tests, [line for lines, _ in result_lines for line in lines])
+        _add_all(current.test_lines, [line for lines, _ in result_lines for line in lines])
     return bool(errors) or any(run.failed for run in runs)
 
 
@@ -156,7 +154,7 @@ def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[st
     ]
     for step in ranges:
         lines.append(f"Steps {step.first}-{step.last}:" if step.last > step.first else f"Step {step.first}:")
-        lines += [f"- {name}: {words}" for name, words in _make_sections(step) if words]
+        lines += [f"- {name}: {text}" for name, text in _make_sections(step) if text]
     return "\n".join(lines)
 
 
@@ -164,7 +162,7 @@ def _make_sections(step: StepRange) -> list[tuple[str, str]]:
     written = {*step.written}
     read = [path for path in step.read if path not in written]
     failed = next((run for run in reversed(step.runs[:-1]) if run.failed), None)
-    tests = step.runs[-1].describe() if step.runs else "; ".join(step.told_tests[-5:])
+    tests = step.runs[-1].describe() if step.runs else "; ".join(step.test_lines[-5:])
     if failed is not None and not step.runs[-1].failed:
         tests += f"; before that {failed.describe()}"
     return [
@@ -217,9 +215,9 @@ def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iter
         return
     replaced_rounds = old[: len(old) - n] if n else old
     for run in free_runs(policy_context, NAME, replaced_rounds[0].start, replaced_rounds[-1].stop):
-        words = _describe_run(policy_context, run)
-        if sum(map(policy_context.size, run)) > count_text(policy_context, words):
-            yield make_edit(policy_context, NAME, SUMMARIZE, run, {"text": words})
+        text = _describe_run(policy_context, run)
+        if sum(map(policy_context.size, run)) > count_text(policy_context, text):
+            yield make_edit(policy_context, NAME, SUMMARIZE, run, {"text": text})
 
 
 def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
@@ -243,7 +241,7 @@ def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
 
 
 def _cut_results(policy_context: PolicyContext, limit: int) -> Iterator[Edit]:
-    for position in results(policy_context):
+    for position in policy_context.results:
         if policy_context.may_change(position, NAME) and len(policy_context.context.reading(position).text) > limit:
             yield make_edit(policy_context, NAME, TRUNCATE, [position], {"head": limit // 2, "tail": limit // 2})
 

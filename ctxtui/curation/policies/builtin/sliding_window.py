@@ -1,4 +1,4 @@
-"""Keeps the first messages and the last n; the rest is dropped, whole rounds at a time."""
+"""Keeps the first messages and the last n; the rest is dropped, calls with their answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keeps only the task, a summary of the earlier turns and the newest turn."""
+"""Keeps only the task, a summary of each earlier turn, and the newest turn."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ NAME = "strip_images"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Strip images from all messages but the last `keep` that hold any, once there are `slack` of them."""
+    """Strip images from all but the last `keep` messages with any, once `slack` images can go."""
     context = policy_context.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
     recent_messages = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()

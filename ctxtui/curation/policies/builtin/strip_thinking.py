@@ -1,4 +1,4 @@
-"""Strips thinking of earlier turns, from the front, so that the remaining signatures stay valid."""
+"""Strips thinking of earlier turns, from the front, so that other signatures stay valid."""
 
 from __future__ import annotations
 

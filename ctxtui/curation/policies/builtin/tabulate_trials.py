@@ -1,4 +1,4 @@
-"""Rewrites lists of an evolutionary search's trials as a table of rank, id, score and validity."""
+"""Rewrites an evolutionary search's lists of trials as tables: rank, id, score, validity."""
 
 from __future__ import annotations
 
@@ -40,16 +40,13 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
         text = policy_context.context.reading(position).text
         if "{{" in text[listed[0].start : listed[-1].stop]:
             continue
-        words = text[: listed[0].start] + "\n".join(_make_table(listed)) + _text_after(text, listed)
-        if count_text(policy_context, words) < policy_context.size(position):
-            yield make_edit(policy_context, NAME, REPLACE, [position], {"text": words})
+        shorter = text[: listed[0].start] + "\n".join(_make_table(listed)) + _text_after(text, listed)
+        if count_text(policy_context, shorter) < policy_context.size(position):
+            yield make_edit(policy_context, NAME, REPLACE, [position], {"text": shorter})
 
 
 def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
-    """Extend `lists` by those in blocks from `length` on.
-
-    Not the model's, and without a program.
-    """
+    """Extend `lists` by those without programs in blocks from `length` on that are not the model's."""
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]

@@ -60,9 +60,9 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
         return
     for number, texts in candidates:
         full_text = "\n".join(policy_context.context.reading(p).text for p in texts)
-        words = fill_template(settings["template"], number, full_text)
-        if sum(map(policy_context.size, texts)) > count_text(policy_context, words) + settings["least"]:
-            yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": words})
+        text = fill_template(settings["template"], number, full_text)
+        if sum(map(policy_context.size, texts)) > count_text(policy_context, text) + settings["least"]:
+            yield make_edit(policy_context, NAME, REPLACE, texts[:1], {"text": text})
             if texts[1:]:
                 yield make_edit(policy_context, NAME, DROP, texts[1:])
 
@@ -100,7 +100,7 @@ def fill_template(template: str, turn: int, text: str) -> str:
 
 
 def _value_of(objects: Json, text: str, key: str) -> str:
-    """The value under `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
+    """The value of `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
     first, *parts = key.split(".")
     objects = _values_under(objects, first)
     if objects:

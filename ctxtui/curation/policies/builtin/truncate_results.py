@@ -12,7 +12,7 @@ from ctxtui.core.edit_kinds import TRUNCATE
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.curation.policies.tool_results import longer_than, results, tool_of
+from ctxtui.curation.policies.tool_results import longer_than, tool_of
 
 NAME = "truncate_results"
 
@@ -20,7 +20,7 @@ NAME = "truncate_results"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
     limit = settings["limit"]
-    positions = results(policy_context)
+    positions = policy_context.results
     last = (
         positions[-settings["keep_last"]]
         if 0 < settings["keep_last"] <= len(positions)

@@ -45,7 +45,7 @@ def store_reports(client_input: dict[str, Any], settings: Settings, at: float) -
 
     Nothing is written if they repeat those stored within `REPEAT_SECONDS`.
     """
-    new = list(_read_reports(client_input.get("rate_limits"), at))
+    new = list(_parse_rate_limits(client_input.get("rate_limits"), at))
     if not new:
         return
     before = read_reports(settings)
@@ -64,7 +64,7 @@ def store_reports(client_input: dict[str, Any], settings: Settings, at: float) -
             part.unlink(missing_ok=True)  # in a read-only folder, the line is printed all the same
 
 
-def _read_reports(rate_limits: object, at: float) -> Iterator[QuotaReport]:
+def _parse_rate_limits(rate_limits: object, at: float) -> Iterator[QuotaReport]:
     if not isinstance(rate_limits, dict):
         return
     raw = json.dumps(rate_limits, separators=(",", ":"))

@@ -95,15 +95,12 @@ def find_changes(own: OwnCalls) -> list[SeenChange]:
     changes = [change for source, dated in versions.items() for change in _newer_versions(source, dated)]
     # A version without a client's name means every client with older and newer ones; keep it only if unambiguous.
     changes = [
-        summary
-        for summary in changes
-        if (about := parse_change(summary.words)).source or _compared_clients(own, about) == {""}
+        seen
+        for seen in changes
+        if (change := parse_change(seen.words)).source or _compared_clients(own, change) == {""}
     ]
     changes += [_without_and_with(own, kind, name, first) for (kind, name), first in named.items()]
-    return sorted(
-        (summary for summary in changes if summary.before and summary.after),
-        key=lambda change: (-change.first, change.words),
-    )
+    return sorted((seen for seen in changes if seen.before and seen.after), key=lambda seen: (-seen.first, seen.words))
 
 
 def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> SeenChange:
@@ -144,14 +141,15 @@ def _divide(own: OwnCalls, changed: Change) -> _Side:
         if changed.kind:
             sides[_is_after(changed, summary)].append((summary, calls))
             continue
-        for is_after, mine in enumerate(sides):
-            if of_side := [call for call in calls if ((call.started or summary.mtime) >= changed.at) == bool(is_after)]:
-                mine.append((summary, of_side))
+        for is_after, side in enumerate(sides):
+            own_calls = [call for call in calls if ((call.started or summary.mtime) >= changed.at) == bool(is_after)]
+            if own_calls:
+                side.append((summary, own_calls))
     return sides
 
 
 def _make_selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary], bool]:
-    """Select the sessions to compare.
+    """Make a function that returns whether a session is compared.
 
     - For a policy: those of the clients that it was used with.
     - For a compressor: those that were made smaller at all, because others are short.

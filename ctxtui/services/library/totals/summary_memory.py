@@ -1,6 +1,6 @@
-"""Home's figures of sessions as cached in the database.
+"""Home's figures of sessions as cached in the database: those of thousands are loaded in one query.
 
-Those of thousands in one query, reading no session.
+It also reads and caches the usage alone of sessions without cached figures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Reads aider's chat history in Markdown.
-
-User input, answers, notices with rounded token counts.
-"""
+"""Reads aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
 
 from __future__ import annotations
 

@@ -64,10 +64,7 @@ class Pair(Struct, frozen=True):
 
 
 def find_pair(text: JsonText) -> Pair | None:
-    """Find the request and the answer in a record.
-
-    None if it has neither (an error alone is no answer).
-    """
+    """Find the request and the answer in a record; None if it has neither (an error alone is no answer)."""
     record = text.value()
     if not isinstance(record, dict):
         return None

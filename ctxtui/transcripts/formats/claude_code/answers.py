@@ -1,6 +1,6 @@
 """Turns records of assistant messages into calls (Claude Code).
 
-One API response may be many records, in one file or several (design §2). `messages` passes the records, `Answers`
+One API response may be many records, in one file or several. `messages` passes the records, `Answers`
 collects them per response.
 """
 

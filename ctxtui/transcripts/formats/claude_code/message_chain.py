@@ -1,4 +1,4 @@
-"""Rebuilds the contexts of a Claude Code session along the chain of records (design §2).
+"""Rebuilds the contexts of a Claude Code session along the chain of records.
 
 The context of an answer is the context of the previous answer, that answer, the results of its calls and later user
 messages, as far as the record descends from them. Parallel calls fork the chain of records, but not the context. Each
@@ -293,10 +293,7 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor.
-
-    None if there is none.
-    """
+    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up

@@ -107,10 +107,7 @@ class About(Struct):
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens.
-
-    0 for other text.
-    """
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.

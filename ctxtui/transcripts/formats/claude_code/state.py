@@ -106,7 +106,7 @@ class ClaudeState:
         return [CallSeen(self.answers.build_call(answer, thread)), *self.tip_events(thread)]
 
     def next_number(self) -> int:
-        """Return the next_number of the next record."""
+        """Return the number of the next record."""
         self.order += 1
         return self.order
 

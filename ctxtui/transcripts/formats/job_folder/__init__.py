@@ -1,4 +1,4 @@
-"""Job folders (Pedroceli's numbered files) and logs of single turns (LLuMa's)."""
+"""Job folders (Pedroceli's numbered prompts, responses, calls and results) and logs of single turns (LLuMa's)."""
 
 from ctxtui.transcripts.formats.job_folder.reader import NAME, reader, sniff
 

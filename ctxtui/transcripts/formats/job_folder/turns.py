@@ -28,10 +28,7 @@ _CONTEXT_TURNS: Final = 9
 
 
 def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
-    """Find the token counts of a turn: in its members, in ``usage``, or in its agent.
-
-    Empty if there are none.
-    """
+    """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
     for holder in (turn, _find_agent(turn)):
         for candidate in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
             if candidate.keys() & set(_INPUT) and candidate.keys() & set(_OUTPUT):

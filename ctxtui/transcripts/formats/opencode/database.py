@@ -161,10 +161,7 @@ def session_events(
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """Group the rows by a column, in OpenCode's order.
-
-    Messages by time and id, parts by id alone.
-    """
+    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)

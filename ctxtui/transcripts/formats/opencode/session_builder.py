@@ -1,6 +1,6 @@
 """Rebuilds the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
 
-This covers messages that a compaction keeps, pruned results, and is_answer that are not sent again.
+This covers messages that a compaction keeps, pruned results, and answers that are not sent again.
 """
 
 from __future__ import annotations
@@ -60,10 +60,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_omitted(self) -> bool:
-        """Whether later requests omit it.
-
-        A failed answer, unless it was aborted after its first content.
-        """
+        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
         if not self.is_answer or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)

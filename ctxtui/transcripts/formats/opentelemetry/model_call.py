@@ -50,10 +50,7 @@ _PARAMETERS: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ....
-
-    "" if unrelated to a model.
-    """
+    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -156,10 +153,7 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference.
-
-    None if it is absent or cut.
-    """
+    """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None

@@ -1,7 +1,4 @@
-"""Reads pi's session files.
-
-JSON lines, in older versions a list of entries, in newer ones a tree of them.
-"""
+"""Reads pi's session files: JSON lines, in older versions a list of entries, in newer ones a tree of them."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Entry(NamedTuple):
-    """An entry of the file.
-
-    Its own id and its parent's ("" in older versions), its items, the context after it.
-    """
+    """An entry of the file: its own id and its parent's ("" in older versions), its items, the context after it."""
 
     id: str
     parent: str
@@ -233,10 +227,7 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache.
-
-    None for the zeros of a call that never ran.
-    """
+    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

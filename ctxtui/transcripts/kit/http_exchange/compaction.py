@@ -37,10 +37,7 @@ _SYSTEM: Final = ("system", "developer")
 
 
 class CompactionRequest(Struct, frozen=True):
-    """A request to compact a conversation.
-
-    The `client`, and whether only the provider can read its summary.
-    """
+    """A request to compact a conversation: the `client`, and whether only the provider can read its summary."""
 
     client: str
     sealed: bool = False
@@ -105,10 +102,7 @@ def _last_text(message: dict[str, Json]) -> str:
 
 
 def read_summary(dialect: str, answer: bytes) -> str:
-    """Read the text of a provider's decompressed answer.
-
-    "" if it has none, is an error, or is incomplete.
-    """
+    """Read the text of a provider's decompressed answer; "" if it has none, is an error, or is incomplete."""
     response = decode_response(dialect, Exchange(b"", answer, status=200))
     if response.error or not response.complete:
         return ""

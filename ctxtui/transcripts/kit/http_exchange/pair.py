@@ -117,10 +117,7 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation.
-
-    "" for a turn of the conversation.
-    """
+    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)

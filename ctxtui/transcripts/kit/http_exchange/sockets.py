@@ -1,7 +1,4 @@
-"""OpenAI Responses over WebSocket.
-
-A frame for each request, a frame for each event of its answer (facts §13.3).
-"""
+"""OpenAI Responses over WebSocket: a frame for each request, a frame for each event of its answer (facts §13.3)."""
 
 from __future__ import annotations
 

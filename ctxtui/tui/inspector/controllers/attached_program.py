@@ -66,19 +66,19 @@ class AttachedProgramController(Controller):
 
         self.access.work(look, "hold rules")
 
-    def _ask(self, path: Path, on: tuple[str, ...]) -> None:
+    def _ask(self, path: Path, active: tuple[str, ...]) -> None:
         if not self.prompt.is_asking:
-            text, right = held_lines.rules_text(on), held_lines.RULES_SPELLED
+            text, right = held_lines.rules_text(active), held_lines.RULES_SPELLED
             self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
 
     def _set(self, path: Path, text: str) -> None:
         def do() -> None:
             try:
-                on = held_requests.set_rules(path, text)
+                active = held_requests.set_rules(path, text)
             except CtxtuiError as error:
                 self.access.deliver(partial(self.prompt.refuse, str(error)))
             else:
-                self.access.deliver(partial(self.show_message, held_lines.confirm_rules(on)))
+                self.access.deliver(partial(self.show_message, held_lines.confirm_rules(active)))
 
         self.access.work(do, "hold rules")
 
@@ -108,7 +108,7 @@ class HoldByRules(Command):
     that will miss the cache, those that match a pattern; "off" for none.
     """
 
-    name, keys, label, short_label, group = "hold by rules", (), "", "", "attached program"
+    name, group = "hold by rules", "attached program"
     run = Act(AttachedProgramController, AttachedProgramController.rules)
     needs = frozenset({ATTACHED})
 
@@ -118,7 +118,7 @@ class ForkProgram(Command):
     recording, later ones are live. Add the program's own arguments.
     """
 
-    name, keys, label, short_label, group = "fork the program from here", (), "", "", "attached program"
+    name, group = "fork the program from here", "attached program"
     synonyms = ("again", "replay", "exec")
     run = Act(AttachedProgramController, AttachedProgramController.fork)
     needs = frozenset({BY_RELAY})

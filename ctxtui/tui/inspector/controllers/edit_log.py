@@ -61,7 +61,7 @@ class EditLogController(EditController):
         if staging.applied.refused:
             self.show_message(failed(f"refused: {staging.applied.refused}"))
             return
-        ready, waits = overlay.ready, self.panels.staged.what
+        ready, waits = overlay.ready, self.panels.staged.content
         if self._shows_unread(ready):
             return
         if overlay.apply(edit.id for edit in ready):
@@ -147,17 +147,17 @@ class EditLogController(EditController):
         self.show_message(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
 
     def when(self) -> None:
-        """Choose another moment."""
+        """Choose the next moment for sending the staged edits."""
         overlay = self.edits.overlay
         if overlay is None or not overlay.staged:
             self._nothing_staged("delay")
-        elif self.panels.staged.what is None or not self.panels.staged.what.moments:
+        elif self.panels.staged.content is None or not self.panels.staged.content.moments:
             self.edits.answers.say_quietly("The cost is not known yet; try again in a moment.")
         else:
             self.edits.next_moment()
 
     def breaks(self) -> None:
-        """Show what is broken; a literal that a summary lost can be kept."""
+        """List what staged edits break; a literal that a summary lost can be kept."""
         scene, area, staging = self.panels.scene, self.edits.staging_area, self.panels.staging
         if area is None or scene is None or staging is None:
             self._nothing_staged("check")
@@ -193,7 +193,7 @@ class EditLogController(EditController):
         self.show_message([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
 
     def edit_log(self) -> None:
-        """Show every edit."""
+        """List every edit; the chosen ones are taken back."""
         if self.edits.overlay is None or not self.edits.overlay.log:
             self.edits.answers.say_quietly("The edit log is empty: this context was not edited.")
             return
@@ -204,9 +204,9 @@ class EditLogController(EditController):
             edits = [edit for edit in overlay.log if edit.id in ids] if ids and overlay is not None else []
             # An entry of an export: nothing to take back, so copy its command again.
             if edits and edits[0].kind == LEAVE:
-                words = str(edits[0].params.get("command") or edits[0].params.get("place") or "")
-                self.access.copy(words)
-                self.show_message(done(f"copied: {safe_text.one_line(words, 300)}"))
+                text = str(edits[0].params.get("command") or edits[0].params.get("place") or "")
+                self.access.copy(text)
+                self.show_message(done(f"copied: {safe_text.one_line(text, 300)}"))
             elif edits:
                 self.edits.take_back(edits)
 

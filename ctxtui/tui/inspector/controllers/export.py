@@ -50,7 +50,7 @@ class ExportController(EditController):
         self.prompt.ask_for(words, lambda key: self._ask_file(ready, formats[key]), keys=tuple(formats))
 
     def _ask_file(self, ready: EditedContext, form: str) -> None:
-        """Ask for the file."""
+        """Ask for the file and write it; a curl command is copied instead."""
         from ctxtui.services.editing.exporting import CURL, default_path
 
         if form == CURL:

@@ -92,7 +92,6 @@ class ForkController(EditController):
             self.access.deliver(self._offer_to_continue)
 
     def _offer_to_continue(self) -> None:
-        """Offer to continue."""
         message = Span("This chat ended during a turn; ")
         self.show_message([Span("▲ ", "warn"), message, Span("f", "accent bold"), Span(" continues it")])
 
@@ -156,7 +155,7 @@ class ForkController(EditController):
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
-        """Write a new session for the tool that recorded this one where it finds it, or ask for a place."""
+        """Write a new session where the tool that recorded this one finds it; for other tools, ask for the place."""
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 

@@ -167,7 +167,7 @@ class NotesController(Controller):
     # Going
 
     def go_to_next(self, step: int) -> None:
-        """Go to the next note of the session, cyclically."""
+        """Go to the next note of the session (`step` 1) or the previous one (-1), cyclically."""
         order = (
             [placed for placed in self.session_notes.order if placed.is_found] if self.session_notes is not None else []
         )
@@ -265,13 +265,10 @@ class NotesController(Controller):
         from ctxtui.views.inspector.stacked_chart import StackedChart
         from ctxtui.views.lists.phases import combine
 
-        study, thread_study = (
-            self.state.study,
-            self.state.study.thread(self.state.thread) if self.state.study is not None else None,
-        )
-        if study is None or thread_study is None:
+        study = self.state.study
+        if study is None:
             return GrowthFigures(StackedChart(()), ())
-        calls, costs, book = list(thread_study.calls), study.costs, study.book
+        calls, costs, book = list(study.thread(self.state.thread).calls), study.costs, study.book
 
         def tokens(call: Call) -> int:
             return call.usage.input if call.usage is not None else figures(book, call).context_tokens

@@ -80,6 +80,6 @@ class OpeningController(Controller):
             self.access.post(Refused(message.error))
 
     def _finish_reading(self) -> None:
-        """Note that no more of the recording will come."""
+        """Note that the first reading ended; a growing recording is followed from now on."""
         if self.state.study is not None:
             self.state.study.note_read(whole=True)

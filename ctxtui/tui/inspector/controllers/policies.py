@@ -34,7 +34,7 @@ class PoliciesController(EditController):
         scene = self._require_editable()
         if scene is not None:
             proposals = self._proposals(scene)
-            self.access.push(self._policies(proposals), partial(self._take_policy, proposals, scene))
+            self.access.push(self._policies(proposals), partial(self._stage_or_take_back, proposals, scene))
 
     def advice(self) -> None:
         """Show the advice; the chosen edits are staged."""
@@ -64,7 +64,7 @@ class PoliciesController(EditController):
                 self.edits.context_of(scene), findings.priced if findings is not None else (), every, staged
             )
 
-        def changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
+        def list_changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
             changed = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
             if any(row.after is None for row in changed):
                 self.state.feed.work()
@@ -74,7 +74,7 @@ class PoliciesController(EditController):
             if isinstance(chosen, Sequence):
                 self._stage_edits(scene, tuple(chosen))
             else:
-                self._take_policy(proposals, scene, chosen)
+                self._stage_or_take_back(proposals, scene, chosen)
 
         source = AdviceSource(
             name=str(loaded.path or loaded.name),
@@ -82,7 +82,7 @@ class PoliciesController(EditController):
             findings=lambda: self.state.report(kind),
             advice=advice,
             rank=rank,
-            changed=changed,
+            changed=list_changed,
             preview=self.state.preview,
             policies=lambda: self._policies(proposals),
         )
@@ -105,14 +105,14 @@ class PoliciesController(EditController):
 
         return PoliciesScreen(proposals)
 
-    def _take_policy(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
+    def _stage_or_take_back(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
         if row is not None and row.edits:
             self._stage_proposals(proposals, scene.thread, row.edits)
         elif row is not None:
             self._take_back(row)
 
     def lab(self) -> None:
-        """Open the lab; the chosen variant is opened or staged."""
+        """Open the lab; the chosen variant is opened as a session, or its edits or breakpoints are staged."""
         scene, loaded = self.panels.scene, self.state.loaded
         if scene is None or loaded is None:
             return
@@ -122,22 +122,22 @@ class PoliciesController(EditController):
         from ctxtui.services.workers.lab_worker import OpenLab
         from ctxtui.tui.lists.lab import OPEN, PLACE, LabAction, LabScreen
 
-        def follow(wish: LabAction | None) -> None:
-            if wish is None:
+        def run(action: LabAction | None) -> None:
+            if action is None:
                 return
-            if wish.kind == PLACE:
-                self._place(scene, wish.cache)
-            elif wish.kind == OPEN:
-                self.access.post(Open(wish.path, note=wish.note))
-            elif wish.row is not None and self.edits.check_ready():
-                edits = wish.row.edits.get(scene.thread or MAIN, ())
+            if action.kind == PLACE:
+                self._place(scene, action.cache)
+            elif action.kind == OPEN:
+                self.access.post(Open(action.path, note=action.note))
+            elif action.row is not None and self.edits.check_ready():
+                edits = action.row.edits.get(scene.thread or MAIN, ())
                 if edits:
                     self._stage_edits(scene, tuple(edits))
                 else:
-                    self.show_message([Span(f"{wish.row.policy} made no edits in this thread", "dim")])
+                    self.show_message([Span(f"{action.row.policy} made no edits in this thread", "dim")])
 
         source = self.state.source
-        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), follow)
+        self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), run)
 
     def _place(self, scene: Scene, cache: str) -> None:
         """Stage the breakpoints that the strategy `cache` sets in the next request."""

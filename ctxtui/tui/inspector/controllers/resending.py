@@ -1,11 +1,11 @@
-"""Sending a recorded call again: unchanged, under staged edits, or to another model. The user confirms first."""
+"""Sending a recorded call again: unchanged or under edits, to its model or another. The user confirms first."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -13,12 +13,11 @@ from ctxtui.analysis.content.agreement import NextStep
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
-from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import price_table
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS
 from ctxtui.tui.inspector.context_edits import ContextEdits, EditController
-from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.controller import ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.model.scene import Scene
@@ -26,19 +25,8 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
+    from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.resending import PlannedResend
-
-
-class ModelAccess(Protocol):
-    """The model and the configuration for calls."""
-
-    def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the session's model choice; None if its name is unknown."""
-
-    @property
-    def config(self) -> Config:
-        """The configuration for calls."""
 
 
 class _Offer(Struct, frozen=True, dict=True):
@@ -57,17 +45,17 @@ class ResendController(EditController):
         prompt: SessionPrompt,
         access: ScreenAccess,
         edits: ContextEdits,
-        asker: ModelAccess,
+        model_access: ModelAccess,
     ) -> None:
         super().__init__(state, prompt, access, edits)
-        self._asker = asker
+        self._model_access = model_access
 
     def resend(self) -> None:
         """Ask for the model."""
         scene = self.panels.scene
         if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.check_ready(counted=True):
             return
-        own = self._asker.own_model(scene)
+        own = self._model_access.own_model(scene)
         words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]
         self.prompt.ask_for(
             words, lambda name: self._prepare(scene, name.strip()), own.model if own is not None else ""
@@ -82,7 +70,7 @@ class ResendController(EditController):
         from ctxtui.services.chat.model_summary import choose_summary_model, parse_choice
 
         try:
-            model = await choose_summary_model(parse_choice(name), self._asker.config)
+            model = await choose_summary_model(parse_choice(name), self._model_access.config)
             resend = await asyncio.to_thread(self._plan, scene, model)
         except CtxtuiError as error:
             self.prompt.refuse(str(error))
@@ -130,9 +118,9 @@ class ResendController(EditController):
         context = Context.of_call(session.tree, call, call.raw_head)
         log = self.edits.overlay.in_force if self.edits.overlay is not None else ()
         applied = apply(context, tuple(log), rules_for(context.dialect, study.book.card(call.model)))
-        request = rebuild_request(applied, call, model, self._asker.config.settings)
+        request = rebuild_request(applied, call, model, self._model_access.config.settings)
         tokens = count_request(study.book, call, applied, partial(study.count_now, call.model)).whole
-        edited = "under the staged edits" if applied.is_changed else "unchanged"
+        edited = "under the edits" if applied.is_changed else "unchanged"
         return PlannedResend(
             variant=edited,
             number=scene.index + 1,
@@ -149,21 +137,21 @@ class ResendController(EditController):
         from ctxtui.services.chat.resending import send_plan
         from ctxtui.tui.lists.resend import ResendScreen
 
-        study, partner = self.state.study, offer.model
+        study, model = self.state.study, offer.model
         assert study is not None
 
-        def charge(usage: Usage, model: str) -> float | None:
-            cost, _ = study.pricer([Call("", "", provider=partner.endpoint.name, model=model, usage=usage)])[0]
+        def charge(usage: Usage, model_name: str) -> float | None:
+            cost, _ = study.pricer([Call("", "", provider=model.endpoint.name, model=model_name, usage=usage)])[0]
             return None if cost is None else cost.usd
 
-        (trial,) = await send_plan([offer.resend], partner, charge)
+        (trial,) = await send_plan([offer.resend], model, charge)
         self.show_message([])
-        self.access.push(ResendScreen(trial, partner.model), lambda _: None)
+        self.access.push(ResendScreen(trial, model.model), lambda _: None)
 
 
 class SendAgain(Command):
-    """Send the call shown again, unchanged or under the staged edits, to its model or another one, and compare the
-    answers. You see the price first, and nothing is sent before you confirm.
+    """Send the call shown again, under the context's edits if there are any, to its model or another one, and compare
+    the answers. You see the price first, and nothing is sent before you confirm.
     """
 
     name, group = "send this call again", "calls"

@@ -38,7 +38,7 @@ class EditableText(Struct, frozen=True):
 
 
 class RewritingController(EditController):
-    """Stages edits that must have an effect; otherwise shows why there is none."""
+    """Stages edits that rewrite or move blocks, or shows why they would have no effect."""
 
     def replace(self) -> None:
         """Edit the text in $EDITOR, or on the screen if none is set."""

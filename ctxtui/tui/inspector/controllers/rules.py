@@ -12,8 +12,8 @@ from ctxtui.views.transcript.row_index import RuleRow
 class RulesController(Controller):
     """Opens the rule under the cursor.
 
-    An answer opens its blocks, an epoch goes to its first call, a broken prefix shows its cost. Compactions have their
-    own screen.
+    An answer, or blocks new since the call, are opened; an epoch goes to its first call; a broken prefix shows its
+    cost. Compactions have their own screen.
     """
 
     def open_rule(self, rule: RuleRow) -> None:
@@ -46,7 +46,7 @@ class RulesController(Controller):
 
     def _say_breakage(self) -> None:
         """Show what is written again from here on, and how to pay less."""
-        pane = self.panels.staged.what if self.panels.staging is not None else None
+        pane = self.panels.staged.content if self.panels.staging is not None else None
         broken = pane.staging.breakage if pane is not None else None
         if pane is None or broken is None:
             self.show_message([Span("The effect of the staged edits on the cache is still being computed.", "dim")])
@@ -61,7 +61,7 @@ class RulesController(Controller):
         self.show_message([*words, *_key("w", "waits until they expire"), *_key("l", "lists later quotes")])
 
     def _to_epoch(self, rule: RuleRow) -> None:
-        """Go to the first call of the epoch, and show what it wrote again."""
+        """Go to the first call of the epoch, and show what it read, wrote and paid in full."""
         scene = self.panels.scene
         if scene is None:
             return
@@ -77,7 +77,7 @@ class RulesController(Controller):
 
 
 def _charged(call: Call) -> Spans:
-    """Return what a call read and wrote."""
+    """Return what a call read, wrote and paid in full."""
     usage = call.usage
     if usage is None:
         return [Span("; its usage was not recorded", "dim")]

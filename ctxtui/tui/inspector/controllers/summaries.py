@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ctxtui.core import edit as edits
 from ctxtui.core.block import text
@@ -22,7 +22,7 @@ from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import KEYED
 from ctxtui.tui.inspector.context_edits import BlocksOrInsertsCommand, ContextEdits, EditController
-from ctxtui.tui.inspector.controller import ScreenAccess
+from ctxtui.tui.inspector.controller import ModelAccess, ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
@@ -52,23 +52,12 @@ class _Job:
 
     # Not a dataclass: creating one takes a millisecond of the first frame.
     def __init__(
-        self, edit: Edit, thread: str, part: SummaryPart, wish: ModelChoice, own: EditedContext | None
+        self, edit: Edit, thread: str, part: SummaryPart, model_choice: ModelChoice, own: EditedContext | None
     ) -> None:
-        self.edit, self.thread, self.part, self.model_choice, self.own = edit, thread, part, wish, own
+        self.edit, self.thread, self.part, self.model_choice, self.own = edit, thread, part, model_choice, own
 
 
-class Asker(Protocol):
-    """The model and the configuration for summaries."""
-
-    def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the session's own model choice; None if unknown."""
-
-    @property
-    def config(self) -> Config:
-        """The configuration for calls."""
-
-
-class RecordedAsker:
+class RecordedModelAccess:
     """Uses the model of a recorded session; `source` has the user's settings."""
 
     def __init__(self, source: SessionSource) -> None:
@@ -90,10 +79,15 @@ class SummariesController(EditController):
     """Requests summaries from a model after the user's confirmation, and rates summaries."""
 
     def __init__(
-        self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, asker: Asker
+        self,
+        state: InspectorState,
+        prompt: SessionPrompt,
+        access: ScreenAccess,
+        edits: ContextEdits,
+        model_access: ModelAccess,
     ) -> None:
         super().__init__(state, prompt, access, edits)
-        self._asker = asker
+        self._model_access = model_access
 
     def facts(self) -> set[str]:
         """Return whether a model can be called."""
@@ -108,7 +102,7 @@ class SummariesController(EditController):
         if edit is None:
             self.show_message(failed("Mark the blocks to summarize first."))
             return
-        ready, own = area.to_edited_context(scene), self._asker.own_model(scene)
+        ready, own = area.to_edited_context(scene), self._model_access.own_model(scene)
         agent = own is not None and ready.has_system_and_tools
         words: list[Span] = [Span(" summary by ")]
         if own is not None:
@@ -171,7 +165,7 @@ class SummariesController(EditController):
         self.prompt.ask_for(
             [Span(" model, or provider:model › ", "accent bold")],
             lambda name: self._prepare(scene, edit, parse_choice(name.strip()), None) if name.strip() else None,
-            self._asker.config.settings.model,
+            self._model_access.config.settings.model,
         )
 
     def _prepare(self, scene: Scene, edit: Edit, model_choice: ModelChoice, own: EditedContext | None) -> None:
@@ -182,10 +176,12 @@ class SummariesController(EditController):
         positions = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
         literals = self.edits.staging_area.literals if self.edits.staging_area is not None else None
         sections = [
-            section.strip() for section in self._asker.config.settings.summary_sections.split(";") if section.strip()
+            section.strip()
+            for section in self._model_access.config.settings.summary_sections.split(";")
+            if section.strip()
         ]
         keep = quoted_literals(literals, positions) if literals is not None else ()
-        part = SummaryPart(context, positions, sections, keep, self._asker.config.settings.summary_tokens)
+        part = SummaryPart(context, positions, sections, keep, self._model_access.config.settings.summary_tokens)
         self.show_message([Span("connecting to the model …", "dim")])
         self.access.run(
             self._offer_to_send(_Job(edit, self.state.thread, part, model_choice, own)), "summary", exclusive=True
@@ -196,8 +192,8 @@ class SummariesController(EditController):
         from ctxtui.services.chat.model_summary import build_request, choose_summary_model
 
         try:
-            model = await choose_summary_model(job.model_choice, self._asker.config)
-            body = await asyncio.to_thread(build_request, model, self._asker.config, job.part, job.own)
+            model = await choose_summary_model(job.model_choice, self._model_access.config)
+            body = await asyncio.to_thread(build_request, model, self._model_access.config, job.part, job.own)
             offer = await asyncio.to_thread(self._describe_offer, model, body)
         except CtxtuiError as error:
             self.show_message(failed(error))

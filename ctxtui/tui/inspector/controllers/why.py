@@ -130,7 +130,7 @@ class WhyController(EditController):
         self._search_subject = subject
 
         def load() -> None:
-            # Import in the worker: it is 50 modules, and a streamed answer would freeze meanwhile.
+            # Import in the worker: it is many modules, and a streamed answer would freeze meanwhile.
             import ctxtui.services.editing.policy_proposals  # noqa: F401
 
             self.access.deliver(lambda: self._run_search(scene, area, subject))
@@ -186,7 +186,8 @@ class WhyController(EditController):
             if at is not None:
                 self.state.to_block(self.edits.nodes_in(scene, [context.nodes[at]])[0])
                 self.panels.transcript.focus()
-                message = f"first of {numbers.many(len(reasons.cut.edits), 'block')} that could go; "
+                count = sum(len(edit.targets) for edit in reasons.cut.edits)
+                message = f"first of {numbers.many(count, 'block')} that could go; "
                 self.show_message([Span(message), Span(KEY, "accent bold"), Span(" lists the advice", "dim")])
                 return
         groups = reasons.grouped(scene, rows.path)

@@ -131,10 +131,7 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input in excess or short of our figures, from the longest text to the shortest.
-
-    Empty if there is none.
-    """
+    """Input in excess or short of our figures, from the longest text to the shortest; empty if there is none."""
     parts = []
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:

@@ -12,7 +12,7 @@ from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Event, Session
 from ctxtui.transcripts.formats.claude_code.reader import reader as reader_of
 from ctxtui.transcripts.registry import detect
-from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
 from tests.cases.claude_bodies import AGENT, BETAS, COMPACT, BodyCase, body_case
 from tests.transcripts.reading import law_2, survives_cuts
@@ -38,7 +38,7 @@ def joined(case: BodyCase, names: Iterable[str] | None = None) -> tuple[Session,
 def body_of(session: Session, call: Call) -> bytes:
     assert call.skeleton is not None
     request = Request(tuple(session.tree.items(call.raw_head)), call.skeleton)
-    return DIALECTS[call.skeleton.dialect].encode_request(request)
+    return encode(request)
 
 
 def answered(session: Session) -> dict[str, Call]:

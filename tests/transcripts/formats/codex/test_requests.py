@@ -12,14 +12,16 @@ import pytest
 from ctxtui.core.block import HEADER, TOOL
 from ctxtui.core.call import EpochStart
 from ctxtui.core.session import MAIN, Session
-from ctxtui.wire import openai_responses
+from ctxtui.wire.registry import DIALECTS, encode
 from tests.cases import codex_current
 from tests.cases.codex_current import BASE, META, Client, Record, child, parent, turns
 from tests.corpus import ABSENT, CORPUS
 from tests.transcripts.reading import read
 
 RECORDED = CORPUS / "clients" / "codex-0.169.0"
-_PLAIN = openai_responses.decode_request(b'{"model":"","input":[{"role":"user","content":[]},{"role":"user"}]}')
+_PLAIN = DIALECTS["openai_responses"].decode_request(
+    b'{"model":"","input":[{"role":"user","content":[]},{"role":"user"}]}'
+)
 
 
 def inputs(session: Session) -> list[list[Record]]:
@@ -27,7 +29,7 @@ def inputs(session: Session) -> list[list[Record]]:
     found = []
     for call in sorted(session.calls.values(), key=lambda one: one.line):
         items = [one for one in session.tree.items(call.sent_head) if one.place.section == "messages"]
-        found.append(json.loads(openai_responses.encode_request(_PLAIN.with_items(items)))["input"])
+        found.append(json.loads(encode(_PLAIN.with_items(items)))["input"])
     return found
 
 

@@ -36,7 +36,9 @@ async def dropped(screen: InspectorScreen, pilot: Pilot[None], position: int) ->
     node = screen.edits.context_of(scene).nodes[position]
     screen.panels.transcript.move_to(next(n for n in range(rows.count) if rows.entry(n) == node))
     await pilot.press("d")
-    await until(pilot, lambda: screen.panels.staged.what is not None and screen.panels.staged.what.is_breakage_known)
+    await until(
+        pilot, lambda: screen.panels.staged.content is not None and screen.panels.staged.content.is_breakage_known
+    )
     await until(pilot, lambda: not screen.state.study.has_pending if screen.state.study is not None else False)
 
 

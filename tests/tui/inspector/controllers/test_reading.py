@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from tests.cases.sessions import long_session
 from tests.tui.inspector.test_inspector import opened, text
 
@@ -13,10 +11,8 @@ async def test_one_key_reads_another_shows_all_panes_again() -> None:
         transcript = screen.panels.transcript
         await pilot.press("up", "up")
         node = transcript.node
-        began = time.perf_counter()
         await pilot.press("semicolon")
-        await pilot.pause(0.05)
-        assert time.perf_counter() - began < 2.0
+        await pilot.pause()
         assert screen.panels.is_reading and not screen.panels.has_space_for("context")
         assert transcript.size.width == 100 and transcript.node == node
         assert "reading" in text(screen)

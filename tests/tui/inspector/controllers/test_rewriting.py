@@ -115,7 +115,7 @@ async def test_the_editor_names_its_keys_at_every_size(size: tuple[int, int]) ->
     async with opened(session(), size) as (screen, pilot):
         await editing(screen, pilot, "The cart is fine")
         shown = text(pilot.app.screen).splitlines()  # type: ignore[arg-type]
-        assert "^s stage" in shown[-1] and "esc leave" in shown[-1] and "edit text in place" in shown[0]
+        assert "^s use this text" in shown[-1] and "esc leave" in shown[-1] and "edit text in place" in shown[0]
         assert "The cart is fine." in shown[1] and len(shown) == size[1]
 
 

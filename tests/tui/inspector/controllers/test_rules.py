@@ -55,7 +55,7 @@ async def test_a_broken_prefix_says_what_it_costs() -> None:
         pane = screen.panels.transcript
 
         def breakage() -> bool:
-            staged = screen.panels.staged.what
+            staged = screen.panels.staged.content
             return bool(pane.data and "break" in kinds(pane.data) and staged and staged.moments)
 
         await until(pilot, breakage)

@@ -80,7 +80,9 @@ async def test_what_the_provider_does_not_read_breaks_nothing() -> None:
         await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "Let me run the demo script first.")
         await pilot.press("d")
-        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        await until(
+            pilot, lambda: screen.panels.staged.content is not None and bool(screen.panels.staged.content.moments)
+        )
         shown = text(screen)
         assert "breaks nothing of the prefix" in shown and "prefix ends" not in shown
         at(screen, "Let me look.")
@@ -405,7 +407,9 @@ async def test_the_price_comes_by_itself_also_where_a_repair_puts_a_message_in()
         await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "first question")
         await pilot.press("d")
-        await until(pilot, lambda: screen.panels.staged.what is not None and bool(screen.panels.staged.what.moments))
+        await until(
+            pilot, lambda: screen.panels.staged.content is not None and bool(screen.panels.staged.content.moments)
+        )
         assert screen.panels.staging is not None and screen.panels.staging.inserted
 
 

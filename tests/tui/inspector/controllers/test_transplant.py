@@ -51,7 +51,7 @@ async def test_blocks_of_one_session_go_into_another_and_come_out_again() -> Non
         await until(pilot, lambda: "puts in, here or in another session" in text(first))
         assert "and 2 blocks: )" in text(first) and "left out: thinking" in text(first)
 
-        first.post_message(Open("b").on(first))
+        first.post_message(Open("b").sent_from(first))
         await until(pilot, lambda: app.screen is not first and isinstance(app.screen, InspectorScreen))
         second = app.screen
         assert isinstance(second, InspectorScreen)

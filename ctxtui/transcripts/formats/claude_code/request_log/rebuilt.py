@@ -247,10 +247,7 @@ class ClaudeRequests:
         return shape or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
-        """Rebuild a request as a call without an answer.
-
-        None and the reason if impossible, each reason once.
-        """
+        """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
         shape = self.shape_of(request)
         if shape is None:
             return None, self._skip_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")

@@ -208,10 +208,7 @@ class RequestStore:
         self._waiting.clear()
 
     def _hash_alternatives(self) -> None:
-        """Hash further candidates.
-
-        Each record by itself, and all records of one answer, wherever they are.
-        """
+        """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
         for run in self._untried:
             record_blocks = run.blocks[run.start : run.length]
             if run.start and _add_items(message_hash := MessageHash(run.role), record_blocks):

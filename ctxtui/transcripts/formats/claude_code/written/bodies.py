@@ -52,10 +52,7 @@ class WrittenExchange(Struct):
 
 
 class TranscriptCall(Struct):
-    """A call of the transcript.
-
-    The ending of its context (without texts of the client) and its order.
-    """
+    """A call of the transcript: the ending of its context (without texts of the client) and its order."""
 
     id: str
     ending: Ending
@@ -251,10 +248,7 @@ class WrittenBodies:
         return self._groups.setdefault(ending.answer, _Group())
 
     def _match_group(self, ending: Ending) -> None:
-        """Match the requests after one answer to the calls after it.
-
-        By the index first, then by best fit.
-        """
+        """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
         group = self._group_of(ending)
         for call in group.calls:
             self._requests_by_position.pop(call, None)

@@ -125,10 +125,7 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(conversation, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange.
-
-        By its query source, else by the answer that it continues from.
-        """
+        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)

@@ -1,0 +1,95 @@
+"""Routing of Cline: no variable moves its providers, so it gets a copy of its ``providers.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.programs.settings_copy import link_folder
+
+_VARIABLE: Final = "CLINE_PROVIDER_SETTINGS_PATH"
+_BACKEND: Final = {"CLINE_SESSION_BACKEND_MODE": "local"}
+"""Keeps the session in its own process: its background process would outlive the copy of the file."""
+_DEFAULT_URLS: Final = {
+    "anthropic": "https://api.anthropic.com/v1",
+    "openai-native": "https://api.openai.com/v1",
+    "gemini": "https://generativelanguage.googleapis.com/v1beta",
+}
+"""Base URLs of providers without one in the file."""
+_URL: Final = "baseUrl"
+
+
+def _file(env: Env) -> Path:
+    if named := env.get(_VARIABLE):
+        return Path(named).expanduser()
+    home = env.get("CLINE_DIR") or Path(env.get("HOME") or Path.home()) / ".cline"
+    return Path(env.get("CLINE_DATA_DIR") or Path(home) / "data").expanduser() / "settings" / "providers.json"
+
+
+def _read(env: Env) -> str:
+    try:
+        return _file(env).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _settings(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Each provider's name and settings."""
+    providers = value.get("providers") if isinstance(value, dict) else None
+    for name, entry in providers.items() if isinstance(providers, dict) else ():
+        settings = entry.get("settings") if isinstance(entry, dict) else None
+        if isinstance(settings, dict):
+            yield name, settings
+
+
+def _parse(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None
+
+
+def _configured_urls(env: Env, cwd: str) -> Urls:
+    """The base URL of each provider in its file."""
+    urls = {name: settings.get(_URL) or _DEFAULT_URLS.get(name, "") for name, settings in _settings(_parse(_read(env)))}
+    return {name: url for name, url in urls.items() if isinstance(url, str) and url.startswith(("http://", "https://"))}
+
+
+def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
+    value = _parse(_read(env))
+    own_urls: dict[str, str | None] = {}
+    for name, settings in _settings(value):
+        if name in urls:
+            own_urls[name] = settings.get(_URL)
+            settings[_URL] = urls[name]
+    if not own_urls:
+        return Started(list(arguments), {})
+    file = _file(env)
+    folder, end = link_folder(file.parent, file.name, _dump(value), _restorer(own_urls, urls))
+    return Started(list(arguments), {_VARIABLE: str(folder / file.name), **_BACKEND}, end)
+
+
+def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str]:
+    """A function that puts the user's own base URLs back into the settings that the program wrote."""
+
+    def restore(changed: str) -> str:
+        value = _parse(changed)
+        for name, settings in _settings(value):
+            own = own_urls.get(name)
+            if name in own_urls and settings.get(_URL) == urls[name]:
+                settings.update({_URL: own} if own is not None else {})
+                if own is None:
+                    del settings[_URL]
+        return _dump(value)
+
+    return restore
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)

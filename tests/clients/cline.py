@@ -1,0 +1,44 @@
+"""Cline with a provider in its file."""
+
+from __future__ import annotations
+
+from tests.clients.client import CURATED, RESUMED, Client, Command
+from tests.clients.lab import Lab
+
+_PROVIDERS = """\
+{
+  "version": 1,
+  "lastUsedProvider": "anthropic",
+  "modes": {},
+  "providers": {
+    "anthropic": {
+      "settings": {
+        "provider": "anthropic",
+        "baseUrl": "{url}/v1",
+        "apiKey": "any",
+        "model": "claude-sonnet-4-5"
+      },
+      "updatedAt": "2026-11-30T09:00:00.000Z",
+      "tokenSource": "manual"
+    }
+  }
+}
+"""
+_NOT_WRITTEN = "ctxtui does not write its files"
+
+
+def _asked(lab: Lab, prompt: str) -> Command:
+    return [lab.client.program("cline"), prompt]
+
+
+CLINE = Client(
+    name="cline",
+    env={"CLINE_NO_AUTO_UPDATE": "1"},
+    files={"home/.cline/data/settings/providers.json": _PROVIDERS},
+    ask=_asked,
+    # It goes on with a session on a terminal only.
+    again=None,
+    first="read a.txt then run `sh gate.sh 1` then read b.txt then run `sh gate.sh 2`",
+    recordings="home/.cline/data/sessions/*/[0-9]*.messages.json",
+    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+)
