@@ -1,6 +1,6 @@
 """Makes the database of an older ctxtui: an import, a title, a tag, and what that version had beyond them.
 
-`tests/store/test_old_databases.py` upgrades them. For a new schema, run it once with the last commit of the one before:
+`tests/cli/test_old_databases.py` upgrades them. For a new schema, run it once with the last commit of the one before:
 
     git worktree add ../old COMMIT && rm ../old/sessions/*.jsonl   # samples would be indexed
     PYTHONPATH=../old python tests/store/old/make.py
