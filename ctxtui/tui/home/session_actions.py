@@ -64,8 +64,9 @@ class SessionQuestions:
         self._ask("title", session.title, lambda title: self._actions.rename(session, title))
 
     def tag(self, session: SessionSummary) -> None:
-        """Ask for tags."""
-        self._ask("tags", " ".join(session.tags), lambda words: self._actions.tag(session, words.split()))
+        """Ask for tags; an empty answer removes all."""
+        tags = " ".join(session.tags)
+        self._ask("tags", tags, lambda words: self._actions.tag(session, words.split()), may_be_empty=bool(tags))
 
     def archive(self, session: SessionSummary) -> None:
         """Archive the session, or restore it."""
@@ -113,10 +114,12 @@ class SessionQuestions:
         self._prompt.show([Span(" "), *spans])
         self._prompt.display = True
 
-    def _ask(self, what: str, text: str, then: Callable[[str], str]) -> None:
+    def _ask(self, what: str, text: str, then: Callable[[str], str], *, may_be_empty: bool = False) -> None:
         def answer(text: str) -> None:
-            if text.strip():
+            if text.strip() or may_be_empty:
                 self._run(lambda: then(text.strip()), "writing")
+            else:
+                self.show_notice([Span(f"no {what}: nothing is changed", "dim")])
 
         lead = [Span(f" {what} ", "dim"), Span("› ", "accent")]
         self.line.ask(Question(lead, answer, text=text))

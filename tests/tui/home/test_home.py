@@ -358,6 +358,20 @@ async def test_tags_archive_and_import() -> None:
         assert rest == [("subscription", "alpha", True), ("archive", "alpha", True), ("import", "alpha")]
 
 
+async def test_an_empty_answer_removes_tags_and_says_that_a_title_is_missing() -> None:
+    app = HomeApp(Shelf([glimpse("tagged", stored="id1", tags=("x", "y"))]))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await all_read(pilot, app)
+        await do(pilot, "Tag")
+        await pilot.press("ctrl+u", "enter")
+        await until(pilot, app, "✓ done that")
+        assert app.keeper.asked == [("tag", "tagged")]
+        await do(pilot, "Rename")
+        await pilot.press("ctrl+u", "enter")
+        await until(pilot, app, "no title: nothing is changed")
+        assert len(app.keeper.asked) == 1
+
+
 async def test_delete_is_only_for_what_is_stored_and_asks() -> None:
     app = HomeApp(Shelf([glimpse("kept", stored="id1"), glimpse("file", mtime=1.0)]))
     async with app.run_test(size=(120, 40)) as pilot:
