@@ -36,7 +36,7 @@ _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
         "`ctxtui db index --anew` makes another",
     ),
     (
-        "fts5: corruption",  # from SQLite 3.53 on
+        "fts5: corruption",  # SQLite 3.53.4 says so
         Unreadable,
         "the full-text index is damaged",
         "`ctxtui db index --anew` makes another",
