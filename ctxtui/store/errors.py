@@ -36,6 +36,12 @@ _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
         "`ctxtui db index --anew` makes another",
     ),
     (
+        "fts5: corruption",  # SQLite 3.53.4 says so
+        Unreadable,
+        "the full-text index is damaged",
+        "`ctxtui db index --anew` makes another",
+    ),
+    (
         "invalid fts5 file format",
         Unreadable,
         "the full-text index is damaged",
