@@ -55,6 +55,8 @@ MIME_TYPE: Final = ("mimeType", "mime_type")
 """Members of Google's parts, which take both spellings."""
 RESPONSE_TEXTS: Final = ("output", "error", "result", "content")
 """Members of a function's response that hold its text; Google names the first two, clients the others."""
+SCHEMA_MEMBERS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
+"""Members that hold the schema of a tool's input, in the spellings of all dialects."""
 
 _Reader = Callable[[dict[str, Json]], BlockContent]
 

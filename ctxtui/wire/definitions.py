@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ctxtui.core.block_content import unwrap_tool
+from ctxtui.core.block_content import SCHEMA_MEMBERS, unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.translate.turns import Losses, tool_dialect
 
-_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
-"""Members that hold the schema of a tool's input, by dialect and spelling."""
 _ANY_OBJECT: Final = {"type": "object", "properties": {}}
 """The schema of a tool that names none."""
 
@@ -37,7 +35,7 @@ def parse_definition(value: Json) -> Definition | None:
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None
-    schema = next((inner[key] for key in _SCHEMAS if isinstance(inner.get(key), dict)), None)
+    schema = next((inner[key] for key in SCHEMA_MEMBERS if isinstance(inner.get(key), dict)), None)
     if schema is None and value.get("type") not in (None, "function"):
         return None
     if "type" not in value and isinstance(schema, dict) and str(schema.get("type")).isupper():
@@ -67,8 +65,8 @@ def _lower_types(schema: Json) -> Json:
 def _note_members(value: dict[str, Json], losses: Losses) -> None:
     """Note the members of a tool that no `Definition` has, such as examples of its input."""
     inner = value.get("function", value)
-    schemas = [key for key in _SCHEMAS if isinstance(inner.get(key), dict)]
-    written = {"name", "description", "type", "strict", *_SCHEMAS} - set(schemas[1:])
+    schemas = [key for key in SCHEMA_MEMBERS if isinstance(inner.get(key), dict)]
+    written = {"name", "description", "type", "strict", *SCHEMA_MEMBERS} - set(schemas[1:])
     outside = {key: value[key] for key in value.keys() - {"function"}} if inner is not value else {}
     for key, member in {**outside, **inner}.items():
         if key not in written and member is not None:
@@ -89,7 +87,7 @@ def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
         losses.note("tools of one provider only")
         return None
     inner = value.get("function", value)
-    if any(inner.get(key) and not isinstance(inner[key], dict) for key in _SCHEMAS):
+    if any(inner.get(key) and not isinstance(inner[key], dict) for key in SCHEMA_MEMBERS):
         losses.note("input schemas of tools that are no object")
     if inner.get("description") and not definition.description:
         losses.note("descriptions of tools that are no text")

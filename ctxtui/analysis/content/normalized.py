@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 
 from ctxtui.core import canonical
-from ctxtui.core.block_content import arguments_value, read_value
+from ctxtui.core.block_content import SCHEMA_MEMBERS, arguments_value, read_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Node
@@ -33,7 +33,7 @@ def _definition_key(value: Json) -> str:
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping):
         return _sorted_json(value)
-    schema = inner.get("input_schema", inner.get("parameters"))
+    schema = next((inner[key] for key in SCHEMA_MEMBERS if key in inner), None)
     return _sorted_json({"name": inner.get("name"), "description": inner.get("description"), "schema": schema})
 
 

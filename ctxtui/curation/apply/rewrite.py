@@ -13,7 +13,7 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Block
-from ctxtui.core.block_content import FUNCTION_CALL, unwrap_tool
+from ctxtui.core.block_content import FUNCTION_CALL, SCHEMA_MEMBERS, unwrap_tool
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON, DEDUPLICATE, EXTERNALIZE, HOIST, MINIMISE, REPLACE, STRIP, TRUNCATE
@@ -96,8 +96,6 @@ def _cut_strings(value: Json, head: int, tail: int) -> Json:
     return value
 
 
-_SCHEMAS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
-"""Names of the member with a tool's JSON schema, in the spellings of all dialects."""
 _TEXTS: Final = frozenset({"description", "title", "examples", "$comment"})
 """Members of a schema that only describe it, and are removed."""
 _DATA: Final = frozenset({"enum", "const", "default", "required"})
@@ -123,7 +121,7 @@ def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
     if isinstance(description, str) and isinstance(limit, int) and len(description) > limit:
         smaller["description"] = _shorten(description, limit)
     if params.get("properties") is not True:
-        for key in _SCHEMAS:
+        for key in SCHEMA_MEMBERS:
             if isinstance(tool.get(key), dict):
                 smaller[key] = _strip_schema(tool[key], False)
     return smaller

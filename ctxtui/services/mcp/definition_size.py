@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from ctxtui.agent.conversation import ConversationStart, begin
+from ctxtui.core.block_content import SCHEMA_MEMBERS
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed, NotFound, Unreadable
 from ctxtui.core.tree import Tree
@@ -73,7 +74,7 @@ def _convert_definition(value: Any, place: str) -> Json:
     inner = value.get("function", value) if isinstance(value, Mapping) else None
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         raise Malformed("no tool: it has no name", place=place)
-    schema = next((inner[key] for key in ("input_schema", "inputSchema", "parameters") if inner.get(key)), None)
+    schema = next((inner[key] for key in SCHEMA_MEMBERS if inner.get(key)), None)
     parameters = schema if isinstance(schema, Mapping) else {"type": "object", "properties": {}}
     return {"name": inner["name"], "description": inner.get("description") or "", "input_schema": parameters}
 

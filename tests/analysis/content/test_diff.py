@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.changing_blocks import find_changing_blocks
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, compare_contexts
+from ctxtui.analysis.content.normalized import neutral_key
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
+from ctxtui.core.block_content import SCHEMA_MEMBERS
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session
-from ctxtui.core.tree import ROOT
+from ctxtui.core.tree import ROOT, Tree
 from tests.cases.sessions import Story, book_of, every_category, thinking, use
 
 KIND = {"function": "tool_call"}
@@ -154,3 +157,14 @@ def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> 
     entered = [change.after for change in rest if change.after is not None]
     assert all(got.b.tree[node].block.kind != "thinking" for node in entered), "what was not read has not entered"
     assert got.token > got.shared_tokens, "what is not recorded stands in front"
+
+
+@pytest.mark.parametrize("member", SCHEMA_MEMBERS)
+def test_a_tool_whose_schema_changed_is_another_in_every_spelling(member: str) -> None:
+    def key(name: str, kind: str) -> object:
+        tree = Tree()
+        tool = blocks.make(blocks.TOOL, {"name": "t", name: {"type": kind}})
+        return neutral_key(tree[tree.extend(ROOT, [Item(tool, Place("tools"))])])
+
+    assert key(member, "object") != key(member, "string")
+    assert key(member, "object") == key("input_schema", "object")
