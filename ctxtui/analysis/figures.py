@@ -305,7 +305,7 @@ def describe_missing(book: Book, call: Call) -> str:
     """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
-    return SEARCHES_TEXT if book.searches.any_in(call.thread) else NOT_RECORDED_TEXT
+    return SEARCHES_TEXT if book.searches.precede(call) else NOT_RECORDED_TEXT
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:

@@ -27,12 +27,18 @@ class Turns:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._numbers: dict[int, int] = {}
+        """Node that begins a turn -> the turn's number."""
         self._calls: list[int] = []
+        """The turn of each call."""
         self._before: list[int] = []
+        """The nodes that begin the turns of the last call's context."""
         self.count = 0
 
     def forget_after(self, calls: int) -> None:
-        """Forget the calls after the first `calls`, because they were replaced."""
+        """Forget the calls after the first `calls`, because they were replaced.
+
+        Their turns keep their numbers, so `count` does not shrink.
+        """
         del self._calls[calls:]
 
     def extend(self, calls: Sequence[Call]) -> None:
@@ -58,67 +64,73 @@ class Turns:
     def number_of(self, node: int) -> int:
         """The turn number of the block of `node`, 0 if no turn has begun in its context.
 
-        A turn that no call has brought yet has the number that it will get.
+        A turn that no call has brought yet has the number that it gets if the next call brings it without edits.
         """
-        new, start = 0, self._tree[node].turn_start
-        while start != ROOT and start not in self._numbers:
-            new, start = new + 1, self._tree[self._tree[start].parent].turn_start
-        return self.count + new if new else self._numbers.get(start, 0)
+        new, known = self._new_turns(self._tree[node].turn_start)
+        return self._match_numbers(new, known)[-1] if new else self._numbers.get(known, 0)
 
     def _number_context(self, head: int) -> int:
         """Number the new turns of the context `head`; returns the node that begins its last turn."""
-        tree, last = self._tree, self._tree[head].turn_start
-        new: list[int] = []
-        at = last
-        while at != ROOT and at not in self._numbers:
-            new.append(at)
-            at = tree[tree[at].parent].turn_start
-        if new:
-            # Turns of the previous context after the last shared one may be here at another position.
-            shared = self._turns_until(at)
-            rest = self._before[len(shared) :]
-            for start in reversed(new):
-                same = next(
-                    (n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None
-                )
-                if same is None:
-                    self.count += 1
-                    self._numbers[start] = self.count
-                else:
-                    self._numbers[start] = self._numbers[rest[same]]
-                    del rest[: same + 1]
+        last = self._tree[head].turn_start
+        new, known = self._new_turns(last)
+        numbers = self._match_numbers(new, known)
+        self._numbers.update(zip(new, numbers, strict=True))
+        self.count = max(self.count, *numbers, 0)
         if not self._before or self._before[-1] != last:
-            shared = self._turns_until(at)
+            shared = self._turns_until(known)
             # One more turn of a long context: the known ones are neither walked nor copied.
             if shared is self._before:
-                self._before.extend(reversed(new))
+                self._before.extend(new)
             else:
-                self._before = [*shared, *reversed(new)] if shared or at == ROOT else self._turn_starts(last)
+                self._before = [*shared, *new] if shared or known == ROOT else self._turn_starts(last)
         return last
 
+    def _new_turns(self, last: int) -> tuple[list[int], int]:
+        """The turns without a number up to the one that begins with `last`, and the one before them (or `ROOT`)."""
+        new: list[int] = []
+        start = last
+        while start != ROOT and start not in self._numbers:
+            new.append(start)
+            start = self._tree[self._tree[start].parent].turn_start
+        new.reverse()
+        return new, start
+
+    def _match_numbers(self, new: Sequence[int], known: int) -> list[int]:
+        """The numbers of the turns that begin with `new`, which follow the numbered one `known`.
+
+        Turns of the previous context after the last shared one may be there at another position.
+        """
+        tree, count, numbers = self._tree, self.count, list[int]()
+        rest = self._before[len(self._turns_until(known)) :] if new else []
+        for start in new:
+            same = next((n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None)
+            if same is None:
+                count += 1
+                numbers.append(count)
+            else:
+                numbers.append(self._numbers[rest[same]])
+                del rest[: same + 1]
+        return numbers
+
     def _number_edited(self, head: int) -> None:
-        """Number the new turns of the context `head`, an edited version of the one taken in last.
+        """Number the new turns of the context `head`, an edited version of the one numbered last.
 
         A user message keeps the number of the one that it replaces; inserted blocks belong to the turn before.
         """
         tree, numbers = self._tree, self._numbers
-        new: list[int] = []
-        at = tree[head].turn_start
-        while at != ROOT and at not in numbers:
-            new.append(at)
-            at = tree[tree[at].parent].turn_start
-        number = numbers.get(at, 0)
+        new, known = self._new_turns(tree[head].turn_start)
+        number = numbers.get(known, 0)
         rest = list(takewhile(lambda old: numbers[old] > number, reversed(self._before)))[::-1] if new else []
-        apart: list[int] = []
-        for start in (*reversed(new), ROOT):
+        unmatched: list[int] = []
+        for start in (*new, ROOT):
             same = next((n for n, old in enumerate(rest) if tree[old].block.digest == tree[start].block.digest), None)
             if same is None and start != ROOT:
-                apart.append(start)
+                unmatched.append(start)
                 continue
             replaced = rest[:same]
-            for node, old in zip_longest(apart, replaced[: len(apart)]):
+            for node, old in zip_longest(unmatched, replaced[: len(unmatched)]):
                 number = numbers[node] = max(1, number) if old is None else numbers[old]
-            apart.clear()
+            unmatched.clear()
             if same is not None:
                 number = numbers[start] = numbers[rest[same]]
                 del rest[: same + 1]

@@ -1,6 +1,6 @@
 """Rules of a provider that the JSON of a request does not show, by dialect and model.
 
-`rules_for` gives them to `apply`, which adds repairs so that they hold.
+`apply` takes those that `rules_for` returns, and adds repairs so that they hold.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class ProviderRules(Struct, frozen=True):
     - `starts_with_user`: the first message must be the user's.
     - `ends_with_user`: the last message must not be the assistant's.
     - `binds_thinking`: each thinking block is bound to everything before it: after an earlier change it is invalid, and
-      is stripped.
-    - `drops_blocks`: the provider drops invalid thinking itself, if the request asks for it (beta `BINDING_BETA`).
-    - `keeps_last_thinking`: thinking in the latest assistant message must not change.
+      a repair removes it.
+    - `keeps_last_thinking`: the provider refuses a request with changed thinking in the latest assistant message.
+    - `drops_blocks`: the request asks the provider to drop invalid thinking itself (beta `BINDING_BETA`).
     """
 
     dialect: str = ANTHROPIC

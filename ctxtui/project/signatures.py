@@ -26,9 +26,10 @@ def _words(text: str) -> frozenset[str]:
 class CodeGrammar(Struct, frozen=True):
     """A language of tree-sitter.
 
-    The `package` of its grammar and the `function` that returns it. Kinds of nodes: `whole` are kept entirely (imports,
-    types, constants), `functions` up to their body, `containers` with the members of their body, `wrappers` are
-    descended into (an export, a decorator).
+    The `package` of its grammar and the `function` that returns it. Kinds of nodes: `whole` are kept up to
+    `_MAX_DECLARATION_LINES` (imports, types, constants; not a function's body in them, nor Python's other assignments),
+    `functions` up to their body, `containers` with the members of their body, `wrappers` are descended into (an export,
+    a decorator).
     """
 
     package: str
@@ -109,13 +110,13 @@ GRAMMARS: Final[dict[str, CodeGrammar]] = {
 
 
 _MAX_DECLARATION_LINES: Final = 12
-"""Maximum lines of a constant or type."""
+"""Maximum lines of an import, a constant or a type."""
 _PREFIXES: Final = frozenset({"export_statement", "ambient_declaration", "decorated_definition"})
 """Wrappers whose text precedes the wrapped node and belongs to it."""
 _MAX_DEPTH: Final = 12
-"""Maximum depth of nested containers."""
+"""Maximum depth of nested containers; deeper ones are left out."""
 LEFT_OUT: Final = " …"
-"""Replaces a body."""
+"""Replaces a body, and the rest of a long declaration."""
 
 
 def extract_signatures(path: str, text: str) -> str:
@@ -226,7 +227,9 @@ _MAX_OUTLINE_LINES: Final = 200
 _HEAD_LINES: Final = 20
 """Lines shown of a file without an outline."""
 # Lines of an outline: headings; sections and keys of configuration; keys of JSON; declarations.
-_HEADING: Final = re.compile(r"^(#{1,6} .+|[=~*-]{4,}$)")
+_HEADING: Final = re.compile(r"^#{1,6} .+")
+_UNDERLINE: Final = re.compile(r"""^[=~*^"'-]{4,}$""")
+"""The line under a heading."""
 _SECTION: Final = re.compile(r"^(\[.+\]|[A-Za-z_][\w.-]*\s*[:=])")
 _KEY: Final = re.compile(r"""^ {0,4}"[^"]+"\s*:""")
 _DECLARATION: Final = re.compile(
@@ -244,13 +247,18 @@ _OUTLINE_PATTERNS: Final = {
 
 
 def make_outline(path: str, text: str) -> str:
-    """The most informative lines of the file at `path`, at most 200.
+    """The headings, keys or declarations of the file at `path`, at most 200 lines.
 
-    Its first ones if there are none.
+    Its first 20 lines if it has none of these.
     """
     pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
-    outline = [cut_lines(line.rstrip()) for line in lines if pattern.match(line)][:_MAX_OUTLINE_LINES]
+    following = [*lines[1:], ""] if pattern is _HEADING else [""] * len(lines)
+    outline = [
+        cut_lines(line.rstrip())
+        for line, next_line in zip(lines, following, strict=True)
+        if pattern.match(line) or (_UNDERLINE.match(next_line) and line.strip() and not _UNDERLINE.match(line))
+    ][:_MAX_OUTLINE_LINES]
     return "\n".join(outline or [cut_lines(line) for line in lines[:_HEAD_LINES]])
 
 

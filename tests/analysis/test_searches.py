@@ -6,7 +6,7 @@ import pytest
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded_tokens
-from ctxtui.analysis.read.searches import LINKED, SEARCHED, SUMMARY
+from ctxtui.analysis.read.searches import LINKED, SEARCHED, SUMMARY, describe_additions
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.block_content import read
@@ -131,6 +131,16 @@ def test_what_a_search_brought_does_not_stay_where_the_next_report_is_without_it
     assert (figures(counted, later).not_recorded or 0) < 60 and figures(counted, later).residual <= 60
     for call in (linked, again):
         assert (figures(counted, call).not_recorded or 0) > 5_000 and figures(counted, call).residual == 0
+
+
+def test_a_call_before_the_search_has_nothing_of_it() -> None:
+    script = Script("gpt-5", Fidelity.WIRE, "openai")
+    before = script.hear(block.text("hello")).call(block.text("hi"), usage=Usage(fresh=60))
+    searched = script.hear(block.text("what is new")).call(RAN, block.text("much"), usage=Usage(fresh=9_000))
+    after = script.hear(block.text("thanks")).call(block.text("bye"), usage=Usage(fresh=9_100))
+    counted = book(script.session, model_table())
+    described = [describe_additions(counted.searches, script.session.tree, call) for call in (before, searched, after)]
+    assert described == ["", SEARCHED, SEARCHED]
 
 
 def test_recorded_passes_of_the_provider_say_what_they_are() -> None:

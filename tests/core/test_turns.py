@@ -78,6 +78,19 @@ def test_what_edits_put_in_the_place_of_words_has_the_number_of_their_turn() -> 
     assert turns.of_call(3) == 4 and turns.count == 4
 
 
+def test_a_turn_has_the_number_that_the_next_call_gives_it() -> None:
+    tree = Tree()
+    first = tree.extend(ROOT, [*asked("a"), *answer("1"), *asked("b"), *answer("2"), *asked("c")])
+    calls = [Call("0", "main", first, first)]
+    turns = turns_of(tree, calls)
+    # A compaction that keeps the last message, before and after its first call.
+    folded = tree.extend(ROOT, [*SUMMARY, *asked("c"), *answer("3"), *asked("d")])
+    starts = [node for node in tree.path(folded) if tree[node].opens_turn]
+    before = [turns.number_of(node) for node in starts]
+    turns.extend([*calls, Call("1", "main", folded, folded)])
+    assert before == [turns.number_of(node) for node in starts] == [3, 4] and turns.count == 4
+
+
 class Watched(Tree):
     """Counts the nodes that are looked at."""
 

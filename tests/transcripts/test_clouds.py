@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.read.searches import is_linked
 from ctxtui.core.block_content import read as read_block
 from ctxtui.core.call import COUNTED
+from ctxtui.core.tree import ROOT, Tree
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import price_table
 from ctxtui.transcripts.kit.http_exchange.decode import decode
@@ -138,3 +140,28 @@ def test_an_exception_is_the_answers_error() -> None:
     found = decode(Exchange(b'{"messages":[]}', stream, url=CONVERSE_URL, status=200))
     assert found is not None
     assert (found.response.error, found.response.complete) == ("throttlingException: Too many tokens", False)
+
+
+def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
+    documents: list[Any] = [
+        {"format": "pdf", "name": "d", "source": {"bytes": "JVBERg=="}},
+        {"format": "txt", "name": "d", "source": {"text": "a b c"}},
+        {"format": "pdf", "name": "d", "source": {"s3Location": {"uri": "s3://b/d.pdf"}}},
+    ]
+    schema = {"type": "object"}
+    request = {
+        "toolConfig": {"tools": [{"toolSpec": {"name": "t", "inputSchema": {"json": schema}}}]},
+        "messages": [{"role": "user", "content": [{"document": document} for document in documents]}],
+    }
+    found = decode(Exchange(cases.body(request).encode(), b"", url=CONVERSE_URL, status=200))
+    assert found is not None
+    tool, _, *parts = (item.block.value() for item in found.items)
+    assert tool == {"name": "t", "input_schema": schema}
+    assert [part["source"] for part in parts] == [
+        {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
+        {"type": "text", "media_type": "text/plain", "data": "a b c"},
+        {"type": "url", "url": "s3://b/d.pdf", "uri": "s3://b/d.pdf"},
+    ]
+    tree = Tree()
+    tree.extend(ROOT, found.items)
+    assert [is_linked(tree, node) for node in range(len(tree) - 3, len(tree))] == [False, False, True]

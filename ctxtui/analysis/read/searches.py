@@ -33,7 +33,7 @@ class Searches:
     """Tokens that searches added to the calls of a session.
 
     A call with a search in its answer reads the results in the same report; later calls read them again until the
-    provider drops them, as their reports show. A new epoch starts from its own first report.
+    provider drops them, as their reports show. The caller starts each epoch from its own first report.
     """
 
     def __init__(self, session: Session) -> None:
@@ -44,7 +44,10 @@ class Searches:
         """Newest call of each thread at the last look."""
 
     def any_in(self, thread: str) -> bool:
-        """Whether any answer of `thread` so far has a search."""
+        """Whether any answer of `thread` so far has a search.
+
+        In whole requests also any other tool that the provider runs.
+        """
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
         newest = self._session.calls[order[-1]] if order else None
@@ -61,10 +64,18 @@ class Searches:
             self._newest[thread] = newest
         return bool(ran)
 
+    def precede(self, call: Call) -> bool:
+        """Whether the answer of `call`, or of an earlier call of its thread, has a search as of `any_in`."""
+        if not self.any_in(call.thread):
+            return False
+        order = self._session.order[call.thread]
+        ran = self._ran[call.thread]
+        return call.id not in order or any(id_ in ran for id_ in order[: order.index(call.id) + 1])
+
     def search_tokens(self, call: Call, before: int, more: int) -> int:
         """Tokens from searches in the context of `call`, of which the previous one had `before`.
 
-        `more` is its report beyond all other known input.
+        `more` is its report beyond all other known input. Requires `any_in` of its thread.
         """
         if call.id in self._ran[call.thread]:
             return max(before, more)
@@ -92,8 +103,11 @@ def is_linked(tree: Tree, node: int) -> bool:
 
 
 def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
-    """Describe the provider's additions to the context of `call`; "" if there are none."""
+    """Describe the provider's additions to the context of `call`; "" if there are none.
+
+    Results of its tools are named from the first call with a search on, also if the provider dropped them later.
+    """
     texts = [SUMMARY] if is_compacted(tree, call) else []
     texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
-    texts += [SEARCHED] if searches.any_in(call.thread) else []
+    texts += [SEARCHED] if searches.precede(call) else []
     return "; ".join(texts)

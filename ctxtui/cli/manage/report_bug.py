@@ -62,7 +62,10 @@ def _readable_config(context: click.Context) -> Config | None:
 def _describe_contents(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     versions, settings = report["versions"], report["settings"]
     yield "versions", f"ctxtui {versions['ctxtui']}, Python {versions['python']}, {len(versions['packages'])} packages"
-    yield "platform", f"{report['platform']['system']} {report['platform']['machine']}; terminal"
+    yield (
+        "platform",
+        f"{report['platform']['system']} {report['platform']['machine']}; the terminal",
+    )
     if settings is not None:
         yield "settings", f"{len(settings)} not at their default, texts by length alone"
     yield "clients", f"the number of sessions of each of {len(report['clients'])} clients"
@@ -78,4 +81,4 @@ def _describe_contents(report: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "session", f"it cannot be read: {session['error']}"
     elif session is not None:
         calls = sum(len(thread["calls"]) for thread in session["threads"])
-        yield "session", f"{calls:,} calls: kinds, sizes, tokens and cost of their blocks"
+        yield "session", f"{calls:,} calls: tokens and cost; kinds, sizes and tokens of each thread's last blocks"

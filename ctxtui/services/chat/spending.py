@@ -29,7 +29,8 @@ NO_PRICE: Final = "no price is known for its model, so no budget can be enforced
 class SendPermit(NamedTuple):
     """The answer to a request for permission to send.
 
-    `refused` is the reason to refuse it; "": it may be sent. `answer` is its answer limit; 0: its own.
+    `refused` is the reason to refuse it; "": it may be sent. `answer` is the limit of its answer in tokens; 0: that
+    of the request, or none.
     """
 
     refused: str = ""
@@ -114,7 +115,7 @@ class Spending:
         return usd
 
     def note_answer(self, thread: str) -> None:
-        """Note that a request of `thread` was answered."""
+        """Count an answered request of a subagent's `thread`, and release the cost reserved for it."""
         self.release(thread)
         if thread != MAIN:
             self.agents[thread] += 1

@@ -1,8 +1,8 @@
 """Load third-party readers, policies, label rules and tools from entry points and from the user's own folder.
 
 The plug-ins of a group are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder
-``GROUP`` next to the user's configuration. Nothing in a project's folder is ever run. A plug-in that cannot be loaded
-is skipped, and its error is reported once (`troubles`) and by ``ctxtui doctor``.
+``GROUP`` next to the user's configuration. Nothing in a project's folder is run unless the user names the file
+(`from_file`). A plug-in of a group that cannot be loaded is skipped; `troubles` and ``ctxtui doctor`` report its error.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def from_file(group: str, path: Path) -> Plugin:
 
 
 def _find_entry_points(group: str) -> list[EntryPoint]:
-    # Imported here: it searches all installed packages.
+    # Imported here: few runs look for plug-ins.
     from importlib.metadata import entry_points
 
     return sorted(entry_points(group=f"ctxtui.{group}"), key=lambda entry_point: entry_point.name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mcp.types import CallToolResult, Prompt, Resource, Tool
 
 MAX_TOOL_NAME: Final = 64
-"""Characters of a tool's name that every provider accepts (facts §8)."""
+"""Maximum length of a tool's name that every provider accepts (facts §8)."""
 _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 """Characters that some provider does not accept in a tool's name."""
 
@@ -90,7 +90,8 @@ def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
 def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
     """Convert a tool result to text, and to images if the model can read them (`sees`).
 
-    Parts that are left out are named in the text with their size and the reason.
+    Images, audio and binary resources that are left out are named in the text, with their size (if it can be decoded)
+    and, for an image, the reason. Structured content is used only if there is nothing else.
     """
     parts: list[str] = []
     images: list[ResultImage] = []
@@ -107,7 +108,7 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
 
 
 def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
-    """An image for the model (None if it cannot read it), and a description."""
+    """An image for the model and a description; None if it is not an image that the model reads."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
@@ -117,7 +118,7 @@ def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
     if file.kind != IMAGE or file.size is None:
         return None, f"{size}: not passed on to the model: not an image format that models read"
     description = f"image/{file.size.format}, {file.size.width} x {file.size.height}, {size}"
-    trouble = image_fault(file) if sees else "whether this model reads images is not known (setting mcp_images)"
+    trouble = image_fault(file) if sees else "the setting mcp_images is off, or auto with a local model"
     if trouble:
         return None, f"{description}: not passed on to the model: {trouble}"
     return ResultImage(f"image/{file.size.format}", data), description

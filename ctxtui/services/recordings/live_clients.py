@@ -42,7 +42,7 @@ class RunningClient(Struct, frozen=True):
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
-    """List the running clients; empty if the system does not tell."""
+    """List the running clients; empty where ``/proc`` cannot be read."""
     return _cached_clients(proc, int(time.monotonic() // _CACHE_SECONDS))
 
 
@@ -95,8 +95,8 @@ def _link_target(link: Path) -> str:
 def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[RunningClient]) -> frozenset[str]:
     """The files of `found_recordings` (newest first) that a running client owns.
 
-    A client owns the files it holds open. If it holds none, it owns the newest recording of its kind in its directory
-    that was written since it started.
+    A client owns those of them that it holds open. If it holds none of them open, it owns the newest recording of its
+    kind in its directory that was written since it started.
     """
     recordings = list(found_recordings) if running else []
     open_files = {name for client in running for name in client.files}
@@ -131,11 +131,16 @@ def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
 
 
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
-    """True if a running client owns the recording `path`; see `find_owned`."""
+    """True if a running client holds the recording `path` open, or owns it among the ``.jsonl`` files of its folder.
+
+    See `find_owned`. A subagent's file (``agent-*``) and those of other types are owned only while they are open.
+    """
     if not running:
         return False
     path = path.absolute()
-    siblings = [recording for recording in path.parent.glob("*.jsonl") if not recording.name.startswith("agent-")]
+    if any(str(path) in client.files for client in running):
+        return True
+    siblings = [sibling for sibling in path.parent.glob("*.jsonl") if not sibling.name.startswith("agent-")]
     recordings = [recording for recording in map(recording_at, siblings) if recording is not None]
     named_recordings = [recording._replace(folder=path.parent.name) for recording in recordings]
     return str(path) in find_owned(sorted(named_recordings, key=lambda recording: -recording.mtime), running)

@@ -36,9 +36,9 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _GeminiHandler:
-    """Handles the records of a chat; each id is one call in its newest form.
+    """Handles the records of a chat; each id is one message in its newest form.
 
-    A message is written again under its id when more of it is known, and all messages when a session is resumed.
+    The client writes a message again under its id when it knows more of it, and all messages when it resumes a session.
     """
 
     def __init__(self, tree: Tree) -> None:

@@ -166,7 +166,10 @@ class MessageStore:
         return make_message(as_str(message.get("role")) or "user", *parts)
 
     def _convert_part(self, row: Row) -> Json:
-        """Convert a stored part to Anthropic's spelling; further members keep their names."""
+        """Convert a stored part to Anthropic's spelling, redacted reasoning to OpenAI's.
+
+        Further members keep their names.
+        """
         payload = as_dict(decode_column(row.get("payload")))
         if "text_ref" in payload:
             payload = {**payload, "text": self._join_pieces(payload["text_ref"])}

@@ -1,4 +1,4 @@
-"""Texts for a held request of an attached program: the question, and the outcome."""
+"""Texts for a held request or summary of an attached program: the question, the outcome, the rules of holding."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
 
 
 COMPACTION_KEYS: Final = ("enter", "l", "R", "x")
-"""Keys that answer the question about a held summary."""
+"""Keys named in the question about a held summary; ``l`` shows it and ``R`` edits it first."""
 COMPACTION_LATER: Final[Spans] = (
     Span("‖ ", "warn"),
     Span("the summary is held: d drops, t cuts, s summarizes; a applies your cut, x refuses; ", "dim"),

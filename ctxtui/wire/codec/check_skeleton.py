@@ -1,6 +1,7 @@
 """Validate skeletons from recordings before building from them.
 
-A recording may be damaged or malicious.
+A recording may be damaged or malicious. The members of a skeleton are described in `codec.skeleton`, those of an
+element's oddity (``pieces``, ``spell``) and its slots in `codec.element`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ _MAX_MEMBERS: Final = 1 << 31
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     """Check that `parts` is a valid skeleton in `grammar` for a context of `blocks` blocks.
 
-    Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` if it is not.
+    Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` if it is not, `RecursionError` if it is nested
+    too deeply.
     """
     frame = Frame.from_json(parts["frame"])
-    frame.params()
+    frame.params()  # raises if a member's text is not JSON
     if not all(isinstance(e.name, str) and (e.raw is not None or e.name in grammar.keys) for e in frame.entries):
         raise ValueError("a member of a frame must have a name and a value, or be a section")
     _require(isinstance(frame.value(), dict), "a frame must be an object's")
@@ -42,21 +44,23 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
             style.newline,
             *(text for swap in style.swaps for text in swap),
         )
-        _require(all(isinstance(text, str) for text in spelled), "a style must be of texts")
+        _require(all(isinstance(text, str) for text in spelled), "the separators of a style must be strings")
+    # A breakpoint: the item, the block in it (-1: the item itself), its key, its position among the members, its value.
     for item, inner, key, at, _ in parts.get("marks", ()):
         in_range = (
             _is_index(item, blocks) and (inner == -1 or _is_index(inner, _MAX_MEMBERS)) and _is_index(at, _MAX_MEMBERS)
         )
         _require(in_range and isinstance(key, str), "a cache marker must be on a block of the context")
+    # Items on the call's path that the body itself does not hold.
     first, count = parts.get("carried", (0, 0))
     _require(
         _is_index(first, blocks + 1) and _is_index(count, blocks - first + 1), "what is carried must be in the context"
     )
     for key, section in parts.get("sections", {}).items():
         _require(key in grammar.keys and section.get("form") in _FORMS, "a section must be one of the dialect's")
-        _require(isinstance(section.get("text", ""), str), "a section's text must be one")
+        _require(isinstance(section.get("text", ""), str), "a section's text must be a string")
         gaps = section.get("gaps", ("",))
-        _require(len(gaps) > 0 and all(isinstance(gap, str) for gap in gaps), "gaps must be texts")
+        _require(len(gaps) > 0 and all(isinstance(gap, str) for gap in gaps), "gaps must be strings")
         for number, odd in section.get("odd", {}).items():
             _require(number.isdecimal(), "an element must be numbered")
             _check_oddity(odd, len(styles))
@@ -70,13 +74,13 @@ def _check_oddity(odd: Json, styles: int) -> None:
     slots = [piece for piece in odd.get("pieces", ()) if not isinstance(piece, str)]
     for slot in (*slots, *odd.get("spell", {}).values()):
         if isinstance(slot[1], str):
-            continue
-        block, style, depth, *inside = slot
+            continue  # a block's text verbatim
+        block, style, depth, *keys = slot
         _require(
             _is_index(block, size) and _is_index(style, styles) and _is_index(depth, _MAX_DEPTH),
-            "a slot must be a block's",
+            "a slot must name a block, a style and a depth",
         )
-        _require(all(isinstance(key, str) for key in inside), "a slot's member must have a name")
+        _require(all(isinstance(key, str) for key in keys), "a slot's key must be a string")
     _require(all(number.isdecimal() for number in odd.get("spell", {})), "a block must be numbered")
 
 

@@ -59,7 +59,10 @@ async def test_an_image_is_left_out_where_nobody_knows_whether_the_model_sees(tm
     async with chatting(tmp_path, script) as (made, server, _):  # the server is on this machine
         await made.say("look")
         (told,) = results(server, 1)
-        assert isinstance(told["content"], str) and "whether this model reads images is not known" in told["content"]
+        assert (
+            isinstance(told["content"], str)
+            and "the setting mcp_images is off, or auto with a local model" in told["content"]
+        )
 
 
 async def test_a_server_that_crashes_does_not_take_the_chat_down(tmp_path: Path) -> None:

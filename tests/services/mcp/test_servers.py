@@ -146,7 +146,7 @@ async def test_images_are_passed_on_to_a_model_that_sees(tmp_path: Path) -> None
     assert not wide.images and "8001 x 2 pixels: at most 8,000 are taken" in wide.text
     pool.sees = False
     blind = await pool.run(call("picture"))
-    assert not blind.images and "whether this model reads images is not known (setting mcp_images)" in blind.text
+    assert not blind.images and "the setting mcp_images is off, or auto with a local model" in blind.text
     await pool.close()
 
 

@@ -79,6 +79,14 @@ def test_the_newest_session_of_a_clients_directory_is_its(home: Path) -> None:  
     assert find_owned(found, [RunningClient("/x", now, frozenset({str(elsewhere)}))]) == {str(elsewhere)}
 
 
+@pytest.mark.parametrize("name", ["session.json", ".aider.chat.history.md", "agent-a1.jsonl", "session.jsonl"])
+def test_a_file_that_a_client_holds_open_is_its(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_bytes(b"{}\n")
+    holder, other = (RunningClient("/x", 0, frozenset(files)) for files in ({str(file)}, set[str]()))
+    assert is_owned(file, [other, holder]) and not is_owned(file, [other])
+
+
 def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
     now = time.time()
     path = recording(home, "waiting", b"{}\n", folder_name(home))

@@ -1,4 +1,7 @@
-"""Amazon Bedrock's Converse: requests and answers, with blocks in Anthropic's spelling."""
+"""Amazon Bedrock's Converse: requests and answers, with blocks in Anthropic's spelling.
+
+Kinds of parts that Anthropic's API does not have keep theirs.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,18 @@ MARKER: Final = "cachePoint"
 """Member of a part that is a cache breakpoint."""
 
 
+_DOCUMENT_TYPES: Final = {
+    "pdf": "application/pdf",
+    "csv": "text/csv",
+    "html": "text/html",
+    "md": "text/markdown",
+    "txt": "text/plain",
+}
+"""Media types of the documents' formats that have a short one; the others are named by their format."""
+
+
 def request_items(body: dict[str, Json]) -> list[Item]:
-    """Convert a request to items: tools, system, messages. Cache points are breakpoints, not content."""
+    """Convert a request to items: tools, system, messages. Cache points are dropped."""
     tools = as_dicts(get_path(body, "toolConfig", "tools"))
     items = [Item(blocks.make(TOOL, _convert_tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
     items += [Item(blocks.from_part(part), Place("system")) for part in _convert_parts(body.get("system"))]
@@ -34,7 +47,10 @@ def request_items(body: dict[str, Json]) -> list[Item]:
 
 def _convert_tool(tool: dict[str, Json]) -> dict[str, Json]:
     spec = as_dict(tool.get("toolSpec"))
-    return {**spec, "inputSchema": get_path(spec, "inputSchema", "json")} if "inputSchema" in spec else spec or tool
+    if "inputSchema" not in spec:
+        return spec or tool
+    other_members = {key: item for key, item in spec.items() if key != "inputSchema"}
+    return {**other_members, "input_schema": get_path(spec, "inputSchema", "json")}
 
 
 def _convert_parts(content: Json) -> list[Json]:
@@ -43,7 +59,7 @@ def _convert_parts(content: Json) -> list[Json]:
 
 
 def _convert_part(part: Json) -> Json:
-    """Convert a part to Anthropic's spelling; its only key is its kind."""
+    """Convert a part, whose only key is its kind, to Anthropic's spelling; an unknown kind stays as it is."""
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
@@ -65,8 +81,28 @@ def _convert_part(part: Json) -> Json:
         case "reasoningContent":
             return {"type": "redacted_thinking", "data": inner.get("redactedContent")}
         case "image":
-            return messages.image(f"image/{as_str(inner.get('format'))}", get_path(inner, "source", "bytes"))
+            return {"type": "image", "source": _convert_source(inner, f"image/{as_str(inner.get('format'))}")}
+        case "document":
+            other_members = {k: v for k, v in inner.items() if k not in ("format", "name", "source")}
+            format_ = as_str(inner.get("format")) or "pdf"
+            source = _convert_source(inner, _DOCUMENT_TYPES.get(format_, format_))
+            return {"type": "document", "source": source, "title": as_str(inner.get("name")), **other_members}
     return {"type": kind, **part}
+
+
+def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
+    """Convert the source of an image or document: its bytes in base64, its text, or an address in S3."""
+    source = as_dict(media.get("source"))
+    if "bytes" in source:
+        return {"type": "base64", "media_type": media_type, "data": source["bytes"]}
+    if "text" in source:
+        return {"type": "text", "media_type": "text/plain", "data": source["text"]}
+    if "s3Location" in source:
+        location = as_dict(source["s3Location"])
+        return {**location, "type": "url", "url": location.get("uri")}
+    if "content" in source:
+        return {"type": "content", "content": _convert_parts(source["content"])}
+    return {"media_type": media_type, **source}
 
 
 def parse_usage(report: Json) -> Usage | None:
@@ -76,19 +112,19 @@ def parse_usage(report: Json) -> Usage | None:
     """
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
-    keys = ("cacheReadInputTokens", "cacheWriteInputTokens")
-    hour = sum(
+    read_key, write_key = "cacheReadInputTokens", "cacheWriteInputTokens"
+    write_1h = sum(
         as_count(detail.get("inputTokens"))
         for detail in as_dicts(report.get("cacheDetails"))
         if detail.get("ttl") == "1h"
     )
     return Usage(
         fresh=as_count(report.get("inputTokens")),
-        cache_read=as_count(report.get(keys[0])),
-        write_5m=max(0, as_count(report.get(keys[1])) - hour),
-        write_1h=hour,
+        cache_read=as_count(report.get(read_key)),
+        write_5m=max(0, as_count(report.get(write_key)) - write_1h),
+        write_1h=write_1h,
         output=as_count(report.get("outputTokens")),
-        has_cache=any(key in report for key in keys),
+        has_cache=read_key in report or write_key in report,
     )
 
 
@@ -107,7 +143,7 @@ def decode_answer(body: dict[str, Json]) -> Response:
 
 def decode_stream(events: Iterable[ServerEvent]) -> Response:
     """Assemble the answer of ConverseStream's events; without a stop reason, or with an error, it is interrupted."""
-    blocks_: dict[int, dict[str, Json]] = {}
+    parts_by_index: dict[int, dict[str, Json]] = {}
     message: dict[str, Json] = {"role": "assistant"}
     body: dict[str, Json] = {}
     error = ""
@@ -118,16 +154,17 @@ def decode_stream(events: Iterable[ServerEvent]) -> Response:
             case "messageStart":
                 message |= value
             case "contentBlockStart":
-                blocks_[index] = {kind: {**as_dict(inner)} for kind, inner in as_dict(value.get("start")).items()}
+                start = as_dict(value.get("start"))
+                parts_by_index[index] = {kind: {**as_dict(inner)} for kind, inner in start.items()}
             case "contentBlockDelta":
-                _add_delta(blocks_.setdefault(index, {}), as_dict(value.get("delta")))
+                _add_delta(parts_by_index.setdefault(index, {}), as_dict(value.get("delta")))
             case "messageStop":
                 body |= value
             case "metadata":
                 body |= value
             case name if name.endswith(("Exception", "Error")):
                 error = f"{name}: {as_str(value.get('message'))}"
-    content = [_finish_block(blocks_[index]) for index in sorted(blocks_)]
+    content = [_finish_block(parts_by_index[index]) for index in sorted(parts_by_index)]
     message = {"role": message["role"], "content": content}
     # Events carry ``p``, padding that is no part of the answer.
     answer = decode_answer({**{key: item for key, item in body.items() if key != "p"}, "output": {"message": message}})

@@ -224,6 +224,18 @@ def test_a_folder_by_itself_is_one_session_with_its_threads(index: bool) -> None
     assert session.calls["msg_09"].epoch.start == EpochStart.COMPACTION
 
 
+def test_a_request_without_a_line_and_with_another_system_prompt_is_no_main_call() -> None:
+    case = body_case()
+    del case.bodies[next(name for name in case.bodies if name.endswith("2.request.json"))]  # the failed attempt
+    subagent = ("msg_05", "msg_06")
+    lines = case.bodies["index.jsonl"].splitlines(keepends=True)
+    case.bodies["index.jsonl"] = b"".join(line for line in lines if json.loads(line)["message_id"] not in subagent)
+    session, _ = read_stream(as_stream(case))
+    agents = [thread for thread in session.threads.values() if thread.label == "find the port"]
+    main = [call.id for call in session.thread_calls(MAIN) if not call.error]
+    assert main == ["msg_03", "msg_04", "msg_07", "msg_09"] and len(agents) == 1
+
+
 def test_a_folder_by_itself_says_that_thinking_is_not_in_it() -> None:
     data = as_stream(body_case())
     form = detect(data, "raw-api-bodies")

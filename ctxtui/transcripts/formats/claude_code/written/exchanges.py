@@ -1,7 +1,7 @@
-"""Converts exchanges that Claude Code wrote to files to calls.
+"""Converts the files of exchanges that Claude Code wrote into calls.
 
-They are joined with the session's transcript, or read alone. Calls without a transcript (a title's, a compaction's own)
-get threads of their own (facts §13.1).
+They are joined with the session's transcript, or read alone. Side calls (a title's, a compaction's own), which no
+transcript has, get threads of their own (facts §13.1).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoin
 class WrittenCalls:
     """Emits the calls of bodies.
 
-    Each once, and again after each change of its request, answer or index line.
+    Each once, and again after each change of its request, answer or index line, and when thinking in it was restored.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -62,7 +62,10 @@ class WrittenCalls:
         """Query source and last answer of a request -> the thread that it continues."""
         self._main: Conversation | None = None
         self._system = ""
-        """The main thread's system prompt, if no index names it."""
+        """System prompt of the first main call in the index, or of the first request with tools that it does not name.
+
+        A request that the index does not name is the main thread's if it has this one.
+        """
         self._sources: dict[str, tuple[object, object, object]] = {}
         """Call -> the index line, request and answer that it was last built from."""
         self._redacted_counts: dict[str, int] = {}
@@ -112,6 +115,8 @@ class WrittenCalls:
         events: list[Event] = []
         if client.name == MAIN:
             self._main = conversation
+            if exchange.request is not None:
+                self._system = self._system or exchange.request.system
             events += self._describe(exchange.request) if alone else []
         elif source == COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
@@ -125,19 +130,21 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(conversation, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange: by its query source, else by the answer that it continues from."""
+        """Return the thread of an exchange: by its query source, else by the answer that it continues.
+
+        Else by its system prompt.
+        """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
             return ClientThread(MAIN)
-        agents = source.startswith(_AGENT)
-        if request is None or (source and not agents) or not (source or request.tools):
+        is_agent = source.startswith(_AGENT)
+        if request is None or (source and not is_agent) or not (source or request.tools):
             label = _LABELS.get(source, source.replace("_", " "))
-            return ClientThread(source or label, label, MAIN, aside=not agents)
+            return ClientThread(source or label, label, MAIN, aside=not is_agent)
         thread = self._answered.get((source, request.ending.answer)) if request.ending.answer else None
         if thread is not None:
             return thread
-        self._system = self._system or ("" if source else request.system)
-        if not source and request.system == self._system:
+        if not source and request.system == (self._system or request.system):
             return ClientThread(MAIN)
         label = one_line(request.prompt)[:_LABEL_CHARS]
         return ClientThread(f"agent {request.name.removesuffix(REQUEST)[:8]}", label, MAIN)
@@ -203,7 +210,7 @@ def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call]
             named.get(exchange.id) or loose.setdefault(exchange.id, exchange), exchange.request, exchange.response
         )
     # A request without a recorded answer is a call of the transcript, which may be read later, or a failed attempt. A
-    # transcript that records its requests reports those itself.
+    # transcript that records its requests has the failed attempts, too.
     further_requests = {
         call: request.name for call in transcript_calls or () if (request := bodies.find_request(call)) is not None
     }
@@ -256,7 +263,7 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
 
 
 def _decode_answer(exchange: WrittenExchange) -> Response:
-    """Decode the answer of an exchange; an empty one if its file is missing or invalid."""
+    """Decode the answer of an exchange; an empty one if its file is missing, one with the error if it is invalid."""
     if exchange.response is None:
         return Response()
     try:
@@ -305,7 +312,7 @@ class WrittenExchanges:
         self.bodies.add_response(name, value)
 
     def report_missing(self) -> Skipped | None:
-        """Report missing bodies and requests without a recorded answer; None if there are none."""
+        """Report missing bodies and, with a transcript, requests without a recorded answer; None if there are none."""
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._transcript_calls else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]
