@@ -20,8 +20,10 @@ _LETTER: Final = r"[^\W0-9_]"
 """A letter, or a digit beyond ASCII."""
 _SYMBOL: Final = r"[^\w\s\x00-\x7f]"
 """A sign, combining mark or unassigned character beyond ASCII: a letter for some tokenizers, a sign for others."""
+_LETTER_OR_SYMBOL: Final = r"[^\s\x00-@\[-`{-\x7f]"
+"""Both as one character class, which is twice as fast as an alternation."""
 _PIECE: Final = (
-    rf"{_SIGN}?{_SYMBOL}*{_LETTER}(?:{_LETTER}|{_SYMBOL})*(?:'{_LETTER}+)?|[0-9]+|(?:{_SIGN}|{_SYMBOL})+[\r\n/]*"
+    rf"{_SIGN}?{_SYMBOL}*{_LETTER}{_LETTER_OR_SYMBOL}*(?:'{_LETTER}+)?|[0-9]+|(?:{_SIGN}|{_SYMBOL})+[\r\n/]*"
 )
 """A word, a number, or a run of signs.
 
