@@ -1,7 +1,7 @@
 """Lines of an attached recording (read by `transcripts/formats/attached`).
 
 A body is written as the difference from a similar earlier one, if there is one: agents resend their whole history with
-every request. Keys are masked.
+every request. The recorder masks keys before it encodes lines (`mask_for`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def mask_fields(fields: Fields) -> list[tuple[str, str]]:
 
 
 def mask_for(fields: Fields, url: str) -> KeyMask:
-    """Make the mask that keeps the keys in these headers and in `url` out of bodies: a provider may repeat one."""
+    """Make the mask that keeps the keys in these headers and in `url` out of bodies: an answer may repeat a key."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
     return KeyMask(first, *further, *keys_in_query(url))
@@ -161,7 +161,7 @@ class RecordedBodies:
                 "tail": likeness.tail,
                 **encode_bytes(own),
             }
-            # Later bodies extend the new one. Readers discard by the same rule.
+            # Later bodies extend the new one; readers discard the older one, too.
             del self._earlier_bodies[names[likeness.number]]
         self._earlier_bodies[name] = content
         while len(self._earlier_bodies) > MAX_REFERENCED_BODIES or (

@@ -67,8 +67,8 @@ class Route(Struct):
     With `named` the first step of a path names the provider, else there is only one, and the first step is the `word`,
     if set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
     `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
-    `records_everything`: requests other than model calls are reported and gated too (a client with a base URL sends
-    nothing else there).
+    `records_everything`: requests to other than model paths are reported and gated too (for a client that sends only
+    its provider's requests here).
     """
 
     upstreams: Sequence[Upstream]
@@ -83,7 +83,7 @@ class Route(Struct):
     def should_record(self, head: Head, target: str) -> bool:
         """Whether a request is recorded.
 
-        If not everything is, it must call a model, or open a WebSocket for that.
+        If not everything is, it must post to a model path (`is_model_path`), or open a WebSocket there.
         """
         if self.records_everything:
             return True
@@ -115,5 +115,5 @@ class Route(Struct):
 
 
 def is_model_path(path: str) -> bool:
-    """Whether a path (without query) belongs to a model call."""
+    """Whether a path (without query) is one for contexts: model calls, token counts, compaction, cached contents."""
     return bool(_MODEL_PATHS.search(path))

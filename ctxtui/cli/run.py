@@ -25,8 +25,8 @@ REPORT_IT: Final = "please report it: `ctxtui report-bug` writes a file without 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); return the exit code.
 
-    The outermost boundary: every error becomes one line on standard error, with ``--json`` also JSON on standard
-    output; an unexpected error is written to a log file whose name is printed.
+    The outermost boundary: an error becomes one line on standard error, with ``--json`` also JSON on standard output
+    unless that is lost; an unexpected error is written to a log file whose name is printed.
     """
     output = _open_streams()
     _tolerant_streams()
@@ -148,14 +148,14 @@ class _Output(io.FileIO):
 def _open_streams() -> _Output | None:
     """Open closed standard streams, so that no other file gets their numbers.
 
-    Returns the output if it is a real file.
+    Returns the output; None if the program that calls `run` has replaced it.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open
     if sys.stdout is not None and sys.stdout is not sys.__stdout__:
         return None
     original = sys.stdout
-    # A closed stream is replaced by one opened for reading, so that writes fail as they should.
+    # A closed output is replaced by a file opened for reading, so that writes fail as they should.
     number = original.fileno() if original is not None else os.open(os.devnull, os.O_RDONLY)
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115

@@ -1,4 +1,4 @@
-"""Types of a request and its reply that all simulated APIs share, independent of HTTP.
+"""Types of requests and replies of the simulated APIs, independent of HTTP.
 
 A handler takes an `ApiRequest` and returns a `Reply` or a `Refusal`.
 """
@@ -15,12 +15,14 @@ from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 
-_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""A surrogate without its other half."""
+_ESCAPE: Final = re.compile(
+    r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD](?:(?P<high>[89abAB])|(?P<low>[c-fC-F]))..|.)", re.DOTALL
+)
+"""An escape in a string, both of a surrogate pair together; `high` or `low` if it is a surrogate without the other."""
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object; the message gives position and reason, as a provider would."""
+    """The bytes are no JSON object; the message gives the reason, and the position of a syntax error."""
 
 
 def parse(body: bytes) -> dict[str, Json]:
@@ -35,13 +37,11 @@ def parse(body: bytes) -> dict[str, Json]:
         raise NotJson(f"invalid UTF-8 at byte {error.start}") from None
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
+        _refuse_surrogates(text)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from None
     except (RecursionError, ValueError) as error:
         raise NotJson(str(error) or "nested too deeply") from None
-    # Python accepts an escaped lone surrogate.
-    if "\\ud" in text or "\\uD" in text:
-        _refuse_surrogates(value, text)
     if not isinstance(value, dict):
         raise NotJson("the body is not an object")
     return value
@@ -51,10 +51,14 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON value")
 
 
-def _refuse_surrogates(value: Json, text: str) -> None:
-    if _LONE_SURROGATE.search(json.dumps(value, ensure_ascii=False)):
-        position = max(text.find("\\ud"), text.find("\\uD"))
-        raise NotJson(f"no low surrogate in string: line 1 column {position + 1} (char {position})")
+def _refuse_surrogates(text: str) -> None:
+    """Raise `json.JSONDecodeError` if valid JSON has an escaped lone surrogate, which Python accepts."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return
+    for escape in _ESCAPE.finditer(text):
+        if escape["high"] or escape["low"]:
+            missing = "low" if escape["high"] else "high"
+            raise json.JSONDecodeError(f"no {missing} surrogate in string", text, escape.start())
 
 
 class StoredResponse(Struct):
@@ -114,12 +118,12 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """The requested model."""
+        """The model that the body names; "None" if it names none (Google's is in the path)."""
         return str(self.body.get("model"))
 
     @property
     def streams(self) -> bool:
-        """Whether a stream is requested."""
+        """Whether the body asks for a stream, or a WebSocket does. Google's path and Ollama's default are not seen."""
         return self.socket_responses is not None or self.body.get("stream") is True
 
 
@@ -172,7 +176,7 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
 """A piece of an answer in a stream."""
 _MAX_PIECES: Final = 100
-"""Of a long answer: in recordings of Anthropic a delta of one has some 90 characters."""
+"""Maximum parts of a streamed answer. In recordings of Anthropic, a delta of a long answer has some 90 characters."""
 
 
 def pieces(text: str) -> list[str]:

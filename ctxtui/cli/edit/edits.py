@@ -1,4 +1,4 @@
-"""`ctxtui edits`: the edits of a session, and their outcome in each call."""
+"""`ctxtui edits`: the edits of a session that are in force, and their outcome in each call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ctxtui.services.editing.overlay import SessionEdits
 
 @click.command(
     "edits",
-    help=f"Print the edits of a session, and their outcome in each call. NAME is {NAME_HELP}.\n\n\b\n"
+    help=f"Print the edits of a session that are in force, and their outcome in each call. NAME is {NAME_HELP}.\n\n\b\n"
     "Example: ctxtui edits last --json\n"
     "Example: ctxtui edits session.jsonl",
 )
@@ -56,5 +56,5 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
             if parts:
                 write(escape(f"{thread_edits['thread']} call {call['call']}: {'; '.join(map(str, parts))}"))
     if not threads:
-        write("no edits")
+        write("no edits in force")
     return 0

@@ -23,7 +23,7 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 FRONT = -1
 """Before the first message."""
 SYSTEM = -2
-"""At the end of the system prompt."""
+"""At the end of the system prompt; for Chat, at the end of its first system message."""
 COPY_BEGINS: Final = "(Messages copied from another session.)"
 COPY_ENDS: Final = "(End of the copied messages.)"
 """User messages around copied ones, where the provider would otherwise join them to the assistant's own."""
@@ -89,10 +89,10 @@ def _skip_removed_start(context: Context, position: int, removed: Container[int]
 
 
 def slot(context: Context, position: int, remaining: RemainingContext | None = None) -> int:
-    """The first position from `position` on at which a new message may begin.
+    """The first position from `position` on at which a new message may begin, else the last one before it.
 
-    The length of the context means its end. If blocks are removed (`remaining`), it is the nearest valid position in
-    either direction.
+    The length of the context means its end. For summaries, if blocks are removed (`remaining`), it is the nearest valid
+    position in either direction.
     """
     messages = context.messages
     if not messages:
@@ -104,8 +104,8 @@ def slot(context: Context, position: int, remaining: RemainingContext | None = N
     else:
         first = context.message_of[position] + (messages[context.message_of[position]].start < position)
     following, preceding = range(first, len(messages) + 1), range(first - 1, -1, -1)
-    # A summary goes as near as possible to the blocks that it replaces; other insertions never go before their
-    # position.
+    # A summary goes as near as possible to the blocks that it replaces; other insertions go before their position only
+    # if there is no valid one after it.
     remaining = remaining or RemainingContext(context)
     for index in _by_distance(following, preceding) if remaining.gone else chain(following, preceding):
         if _may_insert(context, index, remaining):
@@ -116,7 +116,7 @@ def slot(context: Context, position: int, remaining: RemainingContext | None = N
 def _by_distance(following: Iterable[int], preceding: Iterable[int]) -> Iterator[int]:
     """Alternate between `following` and `preceding`, so that the nearest candidate comes first.
 
-    `following` has one more item at its start: the position itself.
+    `following` starts with one item more: the index of the wanted position.
     """
     further = iter(following)
     yield from islice(further, 1)

@@ -104,7 +104,7 @@ def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
 def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], message: str) -> Iterator[Violation]:
     """Report calls or responses without a counterpart.
 
-    They are matched by id if there is one, else by name.
+    They are matched by id if both have one, else by name.
     """
     unmatched = list(counterparts)
     for part in parts:

@@ -41,8 +41,8 @@ class SearchResult(Struct, frozen=True, dict=True):
 
     def from_the_start(self, thread: ThreadCosts, charge: CallCharge) -> list[Saving]:
         """Savings of single policies if they had been used from the thread's first call on."""
-        cures = (price_policy(thread, self.base.context, remedy, charge) for remedy in self.remedies)
-        return [remedy for remedy in cures if remedy is not None]
+        savings = (price_policy(thread, self.base.context, remedy, charge) for remedy in self.remedies)
+        return [saving for saving in savings if saving is not None]
 
 
 def search_remedies(
@@ -71,7 +71,7 @@ def advise(
         return
     search_result = search_remedies(account.book, counter, chosen, account.table, settings.usable_share, edits)
     statement.ahead = [_without_code(advice) for advice in search_result.ahead(settings.horizon)]
-    thread = next((advice for advice in account.threads() if advice.thread == chosen.thread), None)
+    thread = next((costs for costs in account.threads() if costs.thread == chosen.thread), None)
     if thread is not None:
         statement.savings = sorted(
             [*statement.savings, *search_result.from_the_start(thread, account.charge)], key=lambda cure: -cure.saves

@@ -12,15 +12,16 @@ from ctxtui.curation.context import Context
 from ctxtui.services.editing.curate import Curation
 
 NAME_LENGTH: Final = 10
-"""Letters of a digest in a block's name."""
+"""Hex digits of a digest in a block's name."""
 MIN_NAME_LENGTH: Final = 4
-"""Letters that a name needs at least."""
+"""Hex digits that a name needs at least."""
 
 
 class NamedBlock(NamedTuple):
-    """A block of a context under its edits, with its `name`.
+    """A block that edits can target, with its `name`.
 
-    `tokens` is its size; `pinned` or `changed`: an edit in force does that.
+    `tokens` is its size without the edits. `pinned`: an edit in force pins it or its call or result; `changed`: one
+    changes or removes it.
     """
 
     name: str
@@ -40,17 +41,19 @@ def block_name(context: Context, position: int) -> str:
 def find_block(context: Context, name: str) -> int:
     """The position of the block called `name`.
 
-    A name is four or more letters of its digest, with ``#1`` for the second occurrence. Raises `NotFound`, or `Several`
-    if it is ambiguous.
+    A name is the first four or more hex digits of its digest, with ``#1`` for the second occurrence. Raises `NotFound`,
+    or `Several` if it is ambiguous.
     """
-    digest, _, number = name.strip().lower().partition("#")
+    digest, mark, number = name.strip().lower().partition("#")
     nth = int(number) if number.isdecimal() else 0
     positions = [position for position, item in enumerate(context.items) if item.block.digest.startswith(digest)]
     digests = {context.items[position].block.digest for position in positions}
-    if len(digest) < MIN_NAME_LENGTH or not digests:
+    if len(digest) < MIN_NAME_LENGTH:
+        raise NotFound(f"{name!r} is too short for a block", way_out=f"give {MIN_NAME_LENGTH} or more hex digits")
+    if not digests or (mark and not number.isdecimal()):
         raise NotFound(f"no block {name!r} in this context", way_out="`ctxtui edits stage NAME --blocks` names them")
     if len(digests) > 1:
-        raise Several(f"{name!r} names {len(digests)} blocks", way_out="more letters of the digest")
+        raise Several(f"{name!r} names {len(digests)} blocks", way_out="give more hex digits of the digest")
     exact = next((position for position in positions if context.target(position).occurrence == nth), None)
     if exact is None:
         raise NotFound(f"the block {digest} occurs here {len(positions)} times only: no {name!r}")
@@ -58,7 +61,7 @@ def find_block(context: Context, name: str) -> int:
 
 
 def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
-    """The blocks of a context under its edits, heaviest first.
+    """The blocks of a context before its edits, heaviest first: removed ones too, inserted ones not.
 
     `labels` has one for each position.
     """

@@ -25,10 +25,10 @@ def is_long(size: int) -> bool:
 
 
 def read_end(path: Path) -> Session | None:
-    """Read the last `END_BYTES` of a recording of JSON lines as if it began there.
+    """Read the last `END_BYTES` of a recording made of lines as if it began there.
 
-    Numbers counted from the beginning are wrong. None if the file is short, not made of lines, of no known format or
-    not readable, or if its end holds no context.
+    Numbers counted from the beginning are wrong. None if the file is short, has no line end in its first `HEAD_BYTES`,
+    of no known format or not readable, or if its end holds no context.
     """
     try:
         with path.open("rb") as file:
@@ -46,7 +46,7 @@ def read_end(path: Path) -> Session | None:
     session = Session()
     reader = form.open(session.tree)
     session.fold(reader.feed(end[cut + 1 :])).fold(reader.settle())
-    # The title is the first message, which is not in this part.
+    # In many formats the title is the first message, which is not in this part.
     session.about = replace(session.about, title="")
     has_context = session.calls or any(thread.tip != ROOT for thread in session.threads.values())
     return session if has_context and session.threads else None

@@ -1,7 +1,7 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Objects go through ``git unpack-objects --strict``; references, HEAD and index through git's own commands, each only if
-it is still what the command started from. Nothing else leaves the copy.
+Objects go through ``git unpack-objects --strict``; references, HEAD and index entries through git's own commands, and
+only if those that changed are still what the command started from. Nothing else leaves the copy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 import shutil
 import stat
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any, Final
@@ -62,7 +62,8 @@ class RepositoryCopy:
     """A copy of the repository `common` in the folder `scratch`.
 
     - `root`: the work tree; `own`: the git folder with its HEAD and index.
-    - `mounted`: the copy is mounted at the repository's place; otherwise git finds it by environment variables.
+    - `mounted`: the copy is mounted, at the repository's place or, if ``.git`` is a file, at `_MOUNT_POINT`; otherwise
+      git finds it by environment variables.
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -90,7 +91,7 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """The command that exports the state of the copy; run it confined like the command before."""
+        """Prepare the export of the copy's state; return the command for it, to be run confined like the one before."""
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -113,9 +114,13 @@ class RepositoryCopy:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no longer a repository")
             after = self._read_state(self._copy / "out")
+            head_update, index_update = self._head_update(after.head), self._index_update(after)
             self._import_objects(self._copy / "out" / "pack")
             self._import_references(after)
-            self._import_index(after)
+            if head_update:
+                self._run_git(*head_update)
+            if index_update:
+                self._run_git("update-index", "-z", "--index-info", stdin=index_update)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return f"not copied into the repository: {_error_reason(error)}"
         return ""
@@ -133,7 +138,7 @@ class RepositoryCopy:
         for name, source in self._read_only.items():
             (self._copy / name).mkdir() if self._mounted else (self._copy / name).symlink_to(source)
         (self._copy / "objects" / "info").mkdir(parents=True)
-        # A relative path, because the file format cannot hold every path.
+        # A relative path, because the file cannot hold every absolute path.
         (self._copy / "objects" / "info" / "alternates").write_text("../original/objects\n")
         if self._is_file:
             self._pointer.write_text(f"gitdir: {self._place}\n")
@@ -156,10 +161,7 @@ class RepositoryCopy:
         for line in _read_regular(out / "references").decode("utf-8").splitlines():
             digest, _, name = line.partition(" ")
             references[name] = digest
-        index: dict[bytes, tuple[bytes, ...]] = {}
-        for entry in filter(None, _read_regular(out / "index").split(b"\0")):
-            path = entry.partition(b"\t")[2]
-            index[path] = (*index.get(path, ()), entry)
+        index = _parse_index(_read_regular(out / "index"))
         return _State(references, _read_regular(out / "head").decode("utf-8").strip(), index)
 
     def _import_objects(self, pack: Path) -> None:
@@ -173,8 +175,10 @@ class RepositoryCopy:
         for name in sorted(old.keys() | new.keys()):
             if old.get(name) == new.get(name):
                 continue
-            if not _REFERENCE.fullmatch(name) or not _HEX.fullmatch(new.get(name, "0" * 40)):
+            if not _REFERENCE.fullmatch(name):
                 raise ValueError(f"{name} is not a branch, tag, note or stash")
+            if not _HEX.fullmatch(new.get(name, "0" * 40)):
+                raise ValueError(f"{name} holds no object's id")
             if name in elsewhere:
                 raise ValueError(f"{name} is checked out in another work tree")
             was = old.get(name) or "0" * len(new[name])
@@ -183,8 +187,6 @@ class RepositoryCopy:
             self._run_git(
                 "update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin", stdin="".join(lines).encode()
             )
-        if after.head != self._before.head and after.head:
-            self._import_head(after.head)
 
     def _other_branches(self) -> set[str]:
         """Branches that are checked out in other work trees of the repository."""
@@ -195,25 +197,40 @@ class RepositoryCopy:
             branches.remove(self._before.head)
         return set(branches)
 
-    def _import_head(self, head: str) -> None:
+    def _head_update(self, head: str) -> tuple[str, ...]:
+        """The git command that moves HEAD to `head`; () if the command did not move it.
+
+        Raises `ValueError` if it was moved meanwhile.
+        """
+        if head in ("", self._before.head):
+            return ()
         if self._run_checked(["/bin/sh", "-c", _HEAD]).decode().strip() != self._before.head:
             raise ValueError("HEAD was changed meanwhile")
         if head.startswith("refs/heads/") and _REFERENCE.fullmatch(head):
-            self._run_git("symbolic-ref", "-m", _REFLOG_MESSAGE, "HEAD", head)
-        elif _HEX.fullmatch(head):
-            self._run_git("update-ref", "-m", _REFLOG_MESSAGE, "--no-deref", "HEAD", head)
-        else:
-            raise ValueError("HEAD names no branch and no commit")
+            return ("symbolic-ref", "-m", _REFLOG_MESSAGE, "HEAD", head)
+        if _HEX.fullmatch(head):
+            return ("update-ref", "-m", _REFLOG_MESSAGE, "--no-deref", "HEAD", head)
+        raise ValueError("HEAD names no branch and no commit")
 
-    def _import_index(self, after: _State) -> None:
-        """Change the index entries that the command changed; git checks each path."""
+    def _index_update(self, after: _State) -> bytes:
+        """Input of ``git update-index`` for the entries that the command changed; git checks each path.
+
+        Raises `ValueError` if one of them was changed in the repository meanwhile.
+        """
         old, new = self._before.index, after.index
-        changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-        if changed:
-            sample = (new.get(changed[0]) or old[changed[0]])[0]
-            none = b"0 " + b"0" * len(sample.split()[1])
-            lines = [line for path in changed for line in (none + b"\t" + path, *new.get(path, ()))]
-            self._run_git("update-index", "-z", "--index-info", stdin=b"".join(line + b"\0" for line in lines))
+        changed = sorted(_changed_paths(old, new))
+        if not changed:
+            return b""
+        now = _parse_index(self._run_git("ls-files", "-z", "--stage"))
+        meanwhile = {path for path in _changed_paths(old, now) if now.get(path) != new.get(path)}
+        # A new entry replaces those that are folders of its path, or in a folder of its name.
+        clash = (meanwhile & _with_folders(changed)) | (_with_folders(meanwhile) & set(changed))
+        if clash:
+            raise ValueError(f"the index entry of {min(clash).decode('utf-8', 'replace')} was changed meanwhile")
+        sample = (new.get(changed[0]) or old[changed[0]])[0]
+        none = b"0 " + b"0" * len(sample.split()[1])
+        lines = [line for path in changed for line in (none + b"\t" + path, *new.get(path, ()))]
+        return b"".join(line + b"\0" for line in lines)
 
     def _run_git(self, *arguments: str, stdin: bytes = b"") -> bytes:
         return self._run_checked(["git", *_SAFE, *arguments], data=stdin)
@@ -225,6 +242,24 @@ class RepositoryCopy:
             argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **input_options
         )
         return bytes(done.stdout)
+
+
+def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:
+    """The entries of each path in the output of ``git ls-files -z --stage``."""
+    index: dict[bytes, tuple[bytes, ...]] = {}
+    for entry in filter(None, listing.split(b"\0")):
+        path = entry.partition(b"\t")[2]
+        index[path] = (*index.get(path, ()), entry)
+    return index
+
+
+def _changed_paths(old: Mapping[bytes, object], new: Mapping[bytes, object]) -> set[bytes]:
+    return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)}
+
+
+def _with_folders(paths: Iterable[bytes]) -> set[bytes]:
+    """The paths, and all folders that they are in."""
+    return {path[:end] for path in paths for end in (len(path), *(n for n, c in enumerate(path) if c == ord("/")))}
 
 
 def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:

@@ -56,7 +56,7 @@ def read_session(recorded: Json, tree: Tree) -> Iterator[Event]:
             yield from (event for event in exchanges.add_exchange(exchange) if not isinstance(event, Happened))
     if exchanges.other_requests:
         many = "s" if len(exchanges.other_requests) > 1 else ""
-        yield Happened("other request", f"{len(exchanges.other_requests):,} request{many} that no model reads")
+        yield Happened("other request", f"{len(exchanges.other_requests):,} request{many} without a context")
     yield from exchanges.threads.settle()
     yield Described(title=exchanges.threads.title)
 

@@ -1,4 +1,4 @@
-"""Text in the transcript's rule: unreadable records, progress, and filters."""
+"""Text in the transcript's rule: unreadable records, progress, marks, and display modes."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def read_tokens(scene: Scene, node: int) -> int:
-    """Tokens of a block of the context shown; 0 if the model does not read it, or while it is being counted."""
+    """Tokens of a block of the context shown; 0 if the model does not read it, or until it is counted."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0

@@ -57,7 +57,21 @@ def test_what_cannot_be_staged_says_why(ctxtui: Run, recording: Path) -> None:
     assert ran.code == 8 and f"{result} is not changed: pinned" in ran.err
     assert f"{asked} is not changed: already short" in ran.err
     assert [(one.kind, one.author) for one in overlay(recording).of_thread("main").staged] == [("pin", "user")]
-    assert ctxtui("edits", "stage", recording, "--drop", "ffffffff").code == 5
+    unknown = ctxtui("edits", "stage", recording, "--drop", "ffffffff")
+    assert unknown.code == 5 and "no block 'ffffffff' in this context" in unknown.err
+    for wrong in ("#x", "#-1", "#"):
+        ran = ctxtui("edits", "stage", recording, "--drop", asked + wrong)
+        assert ran.code == 5 and f"no block '{asked}{wrong}'" in ran.err
+    short = ctxtui("edits", "stage", recording, "--drop", asked[:3])
+    assert short.code == 5 and f"'{asked[:3]}' is too short for a block" in short.err and "4 or more" in short.err
+
+
+def test_the_listing_has_the_blocks_before_the_edits(ctxtui: Run, recording: Path) -> None:
+    before = ctxtui("edits", "stage", recording, "--blocks", "--json").json["blocks"]
+    result = names(ctxtui, recording)["tool_result Read"]
+    after = ctxtui("edits", "stage", recording, "--drop", result, "--blocks", "--json").json["blocks"]
+    assert [(one["name"], one["tokens"]) for one in after] == [(one["name"], one["tokens"]) for one in before]
+    assert {one["name"] for one in after if one["changed"]} > {result}, "with its call"
     assert ctxtui("edits", "stage", recording, "--drop", "f").code == 5
     assert ctxtui("edits", "stage", recording, "--drop", f"{result}#4").code == 5
 

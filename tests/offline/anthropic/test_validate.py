@@ -518,7 +518,10 @@ def test_strip_models_look_at_the_current_turn_only() -> None:
     [
         (b'{"a": "\xff"}', "invalid UTF-8 at byte 7"),
         (b'{"a": "\x00"}', "Invalid control character"),
-        (b'{"a": "\\ud83d"}', "no low surrogate in string"),
+        (b'{"a": "\\ud83d"}', r"no low surrogate in string: line 1 column 8 \(char 7\)"),
+        (b'{"a":"\\ud83d\\ude00",\n "b":"\\uD800\\u0041"}', r"no low surrogate in string: line 2 column 7 "),
+        (b'{"a": "\\\\ud83d\\ude00"}', "no high surrogate in string: line 1 column 15 "),
+        (b'{"a": "\\ud800", "a": 1}', "no low surrogate"),
         (b'{"a": NaN}', "NaN is not a JSON value"),
         (b'{"a": 1', "Expecting"),
         (b"[1]", "not an object"),
@@ -528,7 +531,7 @@ def test_strip_models_look_at_the_current_turn_only() -> None:
 def test_bodies_that_are_no_json(raw: bytes, words: str) -> None:
     with pytest.raises(NotJson, match=words):
         parse(raw)
-    assert parse(b'{"a": "\\ud83d\\ude00"}') == {"a": "\U0001f600"}
+    assert parse(b'{"a": "\\ud83d\\uDE00", "b": "\\\\ud83d"}') == {"a": "\U0001f600", "b": "\\ud83d"}
 
 
 def test_wording_of_recorded_refusals() -> None:

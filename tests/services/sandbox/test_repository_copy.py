@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.services.sandbox.repository_copy import find_repository, mentions_git
+from ctxtui.services.sandbox.repository_copy import copy_repository, find_repository, mentions_git
 from tests.services.sandbox.conftest import Sh, git
 
 
@@ -178,6 +179,41 @@ def test_what_the_user_did_meanwhile_is_not_lost(sh: Sh, repository: Path) -> No
     done = sh(script)
     thread.join()
     assert "not copied into" in done.notes[0] and git(repository, "log", "--format=%s") == "mine\nfirst"
+
+
+@pytest.mark.parametrize(
+    ("staged", "command", "clash"),
+    [
+        ("a.txt", "echo theirs > a.txt; git add a.txt; git commit -qm theirs", "a.txt"),
+        ("a.txt", "git rm -q --cached a.txt", "a.txt"),
+        ("new", "mkdir new; echo b > new/b; git add new/b", "new"),
+        ("new/b", "echo b > new; git add new", "new"),
+        ("c", "echo theirs > b; git add b", ""),
+    ],
+)
+def test_an_entry_that_the_user_staged_meanwhile_is_not_overwritten(
+    repository: Path, tmp_path: Path, staged: str, command: str, clash: str
+) -> None:
+    """Nothing of the command is imported if one of its entries is also the user's."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    copy = copy_repository(repository, scratch, mounted=False)
+    assert copy is not None
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "a.txt").write_text("a\n")
+    env = {**os.environ, **copy.env, "GIT_WORK_TREE": str(work)}
+    subprocess.run(["/bin/sh", "-c", command], cwd=work, env=env, check=True)
+    (repository / staged).parent.mkdir(exist_ok=True)
+    (repository / staged).write_text("mine\n")
+    git(repository, "add", staged)
+    subprocess.run(copy.export_command(), cwd=work, env=env, check=True)
+    reason = copy.import_changes()
+    assert git(repository, "show", f":{staged}") == "mine" and git(repository, "log", "--format=%s") == "first"
+    if clash:
+        assert reason == f"not copied into the repository: the index entry of {clash} was changed meanwhile"
+    else:
+        assert reason == "" and git(repository, "show", ":b") == "theirs"
 
 
 @pytest.mark.parametrize("form", ["sha256"])

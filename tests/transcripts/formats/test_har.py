@@ -39,7 +39,7 @@ def test_model_traffic_becomes_calls(packed: bool) -> None:
     assert len(session.calls) == 7 and total(session).output == 24
     first = calls(session)[0]
     assert (first.started, first.first_byte, first.ended) == (1767225600.0, 1767225600.5, 1767225601.5)
-    assert [h.text for h in session.happenings] == ["2 requests that no model reads"]
+    assert [h.text for h in session.happenings] == ["2 requests without a context"]
     assert session.about.client == "proxy"
 
 

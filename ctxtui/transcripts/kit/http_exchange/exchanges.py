@@ -48,7 +48,7 @@ class Exchanges:
         """Context ends of answers and server-side conversations, by id."""
         self._session = ""
         self.other_requests: list[str] = []
-        """Summaries of requests that send nothing to a model."""
+        """Summaries of requests without a context that ctxtui decodes: lists of models, but also embeddings."""
 
     def add_exchange(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
         """Add one exchange and yield its events."""
@@ -75,8 +75,8 @@ class Exchanges:
     ) -> list[Event]:
         """Add a decoded call and return its events.
 
-        `base` holds the fields recorded outside the bodies; its id counts if the answer has none. `client` is the
-        thread that the client names (None: it names none), `session` the client's id of its session ("": unknown).
+        `base` holds the fields recorded outside the bodies; its id is used if the answer has none. `client` is the
+        thread as `identify_thread` returns it, `session` the client's id of its session ("": unknown).
         """
         before, name = self._server_items(decoded)
         with_stored = with_server_items(decoded, before)
@@ -127,10 +127,7 @@ class Exchanges:
         return self.threads.find(decoded.items, after, client, self._scope_of(session))
 
     def _scope_of(self, session: str) -> str:
-        """Main thread for requests of a client's `session` ("": unknown).
-
-        The first session is `MAIN`.
-        """
+        """Return the prefix of thread names for a client's `session` ("": unknown): its id, or `MAIN` for the first."""
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
@@ -140,7 +137,10 @@ class Exchanges:
         return self.identify_thread(decoded, sender, exchange.path, body)
 
     def identify_thread(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
-        """Return the thread that the client names for a request with this `body`, sent to `path`; None for none."""
+        """Return the thread of a request with this `body`, sent to `path`; None if it must be found by its content.
+
+        It is a side thread (titles, token counts), or the one that the client names.
+        """
         scope = self._scope_of(sender.session)
         aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)
         if decoded.response.stop_reason == COUNTED:
