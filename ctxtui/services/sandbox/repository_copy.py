@@ -118,7 +118,7 @@ class RepositoryCopy:
             index_update, reference_update = self._index_update(after), self._reference_update(after)
             head_update = self._head_update(after.head)
             self._import_objects(self._copy / "out" / "pack")
-            # The index first, because git often locks it: under new commits, the old index would look like their reversal.
+            # The index first, as it is often locked: under new commits, the old one would look like their reversal.
             if index_update:
                 self._run_git("update-index", "-z", "--index-info", stdin=index_update)
             if reference_update:
