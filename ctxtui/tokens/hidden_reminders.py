@@ -78,9 +78,9 @@ class ReminderPredictor:
             self._since[clock] = 0 if came else steps_since
 
     def _reminder_rate(self, clock: int, steps: int) -> float:
-        """How often a reminder came after so many steps, else after the nearest number up to two below.
+        """Rate of reminders after so many steps, else after the nearest number up to two below.
 
-        A quarter without observations.
+        Smoothed; a quarter without observations.
         """
         counts = self._seen[clock]
         hits, times = counts.get(steps, (0.0, 0.0))

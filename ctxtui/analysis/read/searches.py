@@ -65,7 +65,10 @@ class Searches:
         return bool(ran)
 
     def precede(self, call: Call) -> bool:
-        """Whether the answer of `call`, or of an earlier call of its thread, has a search as of `any_in`."""
+        """Whether the answer of `call`, or of an earlier call of its thread, has a search.
+
+        A search is as of `any_in`. A call that is not in its thread yet comes after all.
+        """
         if not self.any_in(call.thread):
             return False
         order = self._session.order[call.thread]
