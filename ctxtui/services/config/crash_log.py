@@ -1,8 +1,7 @@
 """Writes the log file of a crash: error, traceback, versions.
 
 It has no values of variables: nothing of a recording's content is in it, except for quotes in the error's message. One
-line of it,
-for `ctxtui report-bug`, has the places alone: no message, no path outside of the installed packages.
+line of it, for `ctxtui report-bug`, has the places alone: no message, no path outside of the installed packages.
 """
 
 from __future__ import annotations

@@ -95,7 +95,10 @@ def _require(fine: bool, words: str) -> None:
 
 @contextmanager
 def malformed_on_mismatch() -> Iterator[None]:
-    """Turn the errors of a skeleton that does not match its blocks (a damaged recording) into `Malformed`."""
+    """Turn the errors of a skeleton that does not match its blocks into `Malformed`.
+
+    It does not match in a damaged recording.
+    """
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:
