@@ -1,4 +1,7 @@
-"""Home: the list of the user's sessions, and its commands. Names come first, figures as sessions are read."""
+"""Home: the list of the user's sessions, and its commands.
+
+Names come first, figures as sessions are read.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,10 @@ HELD = "held"
 
 
 class _Change(Command):
-    """A command that changes or copies the session under the cursor; `what` names it in `SessionQuestions.begin`."""
+    """A command that changes or copies the session under the cursor.
+
+    `what` names it in `SessionQuestions.begin`.
+    """
 
     what: ClassVar[str] = ""
 

@@ -48,7 +48,10 @@ _QUERY_SECONDS: Final = 0.5
 
 
 class HeldRequestsController(Controller):
-    """Watches for held requests of the session shown, and asks what to do. `log` applies staged edits."""
+    """Watches for held requests of the session shown, and asks what to do.
+
+    `log` applies staged edits.
+    """
 
     def __init__(
         self,

@@ -277,7 +277,10 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that a `suggestion` would change; closes with True if its edits are to be staged."""
+    """The blocks that a `suggestion` would change.
+
+    Closes with True if its edits are to be staged.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
     heading, empty_text = "what would go", "No block of this context would change."

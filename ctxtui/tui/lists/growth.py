@@ -1,4 +1,7 @@
-"""The growth of the thread: a chart by category, sentences about it, and phases. Enter goes to a phase's first call."""
+"""The growth of the thread: a chart by category, sentences about it, and phases.
+
+Enter goes to a phase's first call.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,10 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place chart and sentences side by side if it is wide enough, else above each other; or only sentences."""
+        """Place chart and sentences side by side if it is wide enough, else above each other.
+
+        With `_sentences_only` the chart is hidden, and the sentences get the space they need.
+        """
         wide, height = self.size.width >= WIDE_CELLS, self.size.height
         self._above.set_class(not wide, "high")
         self._chart.display = not self._sentences_only

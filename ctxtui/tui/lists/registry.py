@@ -1,6 +1,7 @@
-"""The lists that the inspector opens, one command each. Classes are imported when first opened.
+"""The lists that the inspector opens, one command each.
 
-What `ctxtui show` also prints is listed in `cli.inspect.lists`, from the same tables.
+Classes are imported when first opened. The lists that `ctxtui show` also prints are in `cli.inspect.lists`, from the
+same tables.
 """
 
 from __future__ import annotations

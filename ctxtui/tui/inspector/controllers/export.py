@@ -65,7 +65,10 @@ class ExportController(EditController):
         self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, default_path(ready, form, source))
 
     def show_request(self) -> None:
-        """Show the next request as text, with applied and staged edits, and its difference from the last."""
+        """Show the next request as text, and its difference from the last one sent.
+
+        It includes the applied and the staged edits.
+        """
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return

@@ -155,7 +155,10 @@ class ForkController(EditController):
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
-        """Write a new session where the tool that recorded this one finds it; for other tools, ask for the place."""
+        """Write a new session where the tool that recorded this one finds it, or ask for the place.
+
+        The place is asked for other tools, and where the tool does not search for sessions.
+        """
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 

@@ -112,7 +112,7 @@ class PoliciesController(EditController):
             self._take_back(row)
 
     def lab(self) -> None:
-        """Open the lab; the chosen variant is opened as a session, or its edits or breakpoints are staged."""
+        """Open the lab; then open the variant chosen there, or stage its edits or breakpoints."""
         scene, loaded = self.panels.scene, self.state.loaded
         if scene is None or loaded is None:
             return

@@ -1,4 +1,7 @@
-"""Sending a recorded call again: unchanged or under edits, to its model or another. The user confirms first."""
+"""Sending a recorded call again: unchanged or under edits, to its model or another.
+
+The user confirms first.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rewriting blocks: editing text, hoisting, deduplication, smaller JSON and tools, moving blocks."""
+"""Rewriting blocks: editing, hoisting, deduplication, smaller JSON and tools, moving."""
 
 from __future__ import annotations
 

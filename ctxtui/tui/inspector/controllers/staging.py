@@ -35,7 +35,11 @@ class StagingController(EditController):
         state.on.edit.subscribe(self.stage)
 
     def stage(self, kind: str) -> None:
-        """Stage an edit of the marked blocks or the one under the cursor, or take it back if it exists."""
+        """Stage an edit of the marked blocks or the cursor's, or take it back if it exists.
+
+        On an inserted block, without marks, ``drop`` takes its edit back, and ``summarize`` asks for a summary's
+        length.
+        """
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or self.edits.staging_area is None or not self.edits.check_ready():
             return

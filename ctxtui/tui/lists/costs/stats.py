@@ -82,7 +82,10 @@ class CompareByChange(Command):
 
 
 class ComparisonScreen(ListScreen[Metric, None]):
-    """Compares calls before and after a `change`; only those of the last `age` seconds unless that is 0."""
+    """Compares calls before and after a `change`.
+
+    Only calls of the last `age` seconds count, unless that is 0.
+    """
 
     heading, empty_text, reload_seconds = "before and after", "There are no calls before or after the change.", 2.0
     esc_label: ClassVar[str] = "back"
