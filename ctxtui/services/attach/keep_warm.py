@@ -225,7 +225,10 @@ class KeepWarm:
         return SIGNED_WHY if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
-        """Send the request that refreshes the cache, update the totals, and have the session looked at again."""
+        """Send the request that refreshes the cache, and update the totals.
+
+        After a success the session is looked at again at once, after a failure not until its client's next request.
+        """
         looked_at, status = warm.look_at, 0
         try:
             async with asyncio.timeout(MAX_REFRESH_S):
