@@ -1,4 +1,7 @@
-"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
+"""Reads LM Studio's server logs: text lines with JSON bodies.
+
+They are bodies of requests, of answers or of streamed packets.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers, or a bare list."""
+"""Reads mini-SWE-agent's trajectories.
+
+One is a JSON with messages and the provider's answers, or a bare list of messages.
+"""
 
 from __future__ import annotations
 
