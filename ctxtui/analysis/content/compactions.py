@@ -1,9 +1,8 @@
 """Effects of compactions: facts that a summary kept or lost, and the cost of recovery.
 
-*Facts* of the previous context are files that were
-read or changed, literals (paths, ids, numbers, error lines, as in `curation.price.dependence`) and decisions:
-instructions of a person, and sentences in which the model states a choice or a finding. A fact is *recovered* if it
-comes back in a later call.
+*Facts* of the previous context are files that were read or changed, literals (paths, ids, numbers, error lines, as in
+`curation.price.dependence`) and decisions: instructions of a person, and sentences in which the model states a choice
+or a finding. A fact is *recovered* if it comes back in a later call.
 """
 
 from __future__ import annotations

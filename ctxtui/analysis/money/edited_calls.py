@@ -38,7 +38,7 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """Extra USD of all calls, as far as known; None if none is."""
+        """Sum of the known extra costs in USD; None if none is known."""
         amounts = [usd for usd in self.more if usd is not None]
         return sum(amounts) if amounts else None
 
