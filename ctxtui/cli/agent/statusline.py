@@ -1,4 +1,4 @@
-"""`ctxtui statusline`: a client's line of context, next price, cache lifetime, a warning."""
+"""`ctxtui statusline`: context, next price, cache lifetime and one warning for a client."""
 
 from __future__ import annotations
 

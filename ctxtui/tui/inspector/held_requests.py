@@ -396,8 +396,9 @@ class HeldRequestsController(Controller):
 
 
 class HoldRequest(Command):
-    """Hold the attached program's next request before it is sent, so that you can inspect and change it; again:
-    do not hold it.
+    """Hold the attached program's next request, so that you can inspect and change it.
+
+    It is held before it is sent. Again: do not hold it.
     """
 
     name, keys, label, short_label, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
@@ -407,8 +408,9 @@ class HoldRequest(Command):
 
 
 class DecideRequest(Command):
-    """Decide about the held request: send it as is, send it with the applied edits, answer it yourself instead
-    of the model, or refuse it.
+    """Decide about the held request: send it, answer it yourself, or refuse it.
+
+    It is sent as is or with the applied edits; your answer takes the place of the model's.
     """
 
     name, label, short_label, group = "decide about the held request", "decide", "decide", "attached program"

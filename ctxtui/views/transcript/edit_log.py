@@ -51,7 +51,7 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
 def detail(row: EditRow, room: int) -> list[Spans]:
     """An entry in full: for an exported context its command, folder, file and losses.
 
-    Each is wrapped over as many lines as it needs.
+    At most 1,000 characters of each are shown, on as many lines as they need.
     """
     payload = row.edit.params
     fields = [("", row.about)]

@@ -423,9 +423,9 @@ MIN_SAVINGS: Final = 0.01
 
 
 def sentence(statement: Statement) -> str:
-    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites + ...; best fix: ...``.
+    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites + ...``.
 
-    It also names the heaviest block and the share of subagents, if there are any.
+    It also names the heaviest block, the share of subagents and the best fix, if there are any.
     """
     parts = [format_sum(statement, often=True)]
     if statement.heaviest and statement.bill.usd is not None:
