@@ -61,7 +61,10 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class ClosedPipe(Exception):
-    """The reader of the output closed the pipe. Click would handle a `BrokenPipeError` itself and exit with 1."""
+    """The reader of the output closed the pipe.
+
+    Click would handle a `BrokenPipeError` itself and exit with 1.
+    """
 
 
 class MainGroup(LazyGroup):

@@ -227,7 +227,8 @@ class KeepWarm:
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
         """Send the request that refreshes the cache, and update the totals.
 
-        After a success the session is looked at again at once, after a failure not until its client's next request.
+        Unless the client has sent a request meanwhile, the session is looked at again at once, or after a failure not
+        before the client's next request.
         """
         looked_at, status = warm.look_at, 0
         try:

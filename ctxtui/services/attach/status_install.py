@@ -149,7 +149,7 @@ def _with_member(text: str, member: str, *, empty: bool) -> str:
 
 
 def _without(text: str, member: _Member) -> str:
-    """Remove a member from `text`, with the comma and blanks after it, or before the last one."""
+    """Remove a member from `text`, with the comma after it or, if it is the last, before it."""
     end = next(n for n in range(member.end, len(text)) if text[n] not in _SPACE)
     if text[end] == ",":
         rest = next(n for n in range(end + 1, len(text)) if text[n] not in _SPACE)

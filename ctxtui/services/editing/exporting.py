@@ -344,9 +344,9 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
 
 
 def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
-    """The transcript of the tool of `form` that is joined, and the `chosen` call in it.
+    """The joined transcript of the tool of `form`, and the `chosen` call in it.
 
-    It is joined with ctxtui's recording. None if there is no such transcript, or it does not have the call.
+    The transcript is joined with ctxtui's recording. None if there is none, or it does not have the call.
     """
     if loaded.transcript is None or loaded.path is None:
         return None

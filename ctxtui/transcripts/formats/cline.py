@@ -1,6 +1,6 @@
 """Reads Cline's sessions, each a JSON with the messages.
 
-Beside it are the files of its subagents' messages, and a compacted context.
+Further files have the messages of its subagents, and a compacted context.
 """
 
 from __future__ import annotations

@@ -81,9 +81,9 @@ def to_call(row: Row) -> Call:
 
 
 def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
-    """Convert usage as llm stores it; None if it has no figures.
+    """Convert usage as llm stores it; None if both figures are missing.
 
-    It has the provider's two figures, and the rest of its report as JSON without zeros.
+    llm stores the provider's two figures, and the rest of its report as JSON without zeros.
     """
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None

@@ -1,6 +1,6 @@
-"""Reads LM Studio's server logs: text lines with JSON bodies.
+"""Reads LM Studio's server logs: text lines with JSON bodies of requests and answers.
 
-They are bodies of requests, of answers or of streamed packets.
+Answers may be logged as streamed packets.
 """
 
 from __future__ import annotations

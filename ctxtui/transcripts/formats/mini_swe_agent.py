@@ -1,6 +1,6 @@
-"""Reads mini-SWE-agent's trajectories.
+"""Reads mini-SWE-agent's trajectories: messages and the provider's answers.
 
-One is a JSON with messages and the provider's answers, or a bare list of messages.
+A file is one JSON object with them, or a bare list of messages.
 """
 
 from __future__ import annotations

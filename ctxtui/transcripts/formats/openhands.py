@@ -1,6 +1,6 @@
 """Reads OpenHands' conversations (facts §11).
 
-One is a state file with a folder of event files, or the events as JSON lines.
+A conversation is a state file with a folder of event files, or the events as JSON lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Texts for a held request or summary of an attached program: the question, the outcome, the rules of holding."""
+"""Texts about an attached program's held requests and summaries, and the rules of holding."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def _parse_common_report(raw: bytes, final: bool) -> Report | None:
 def report_from_value(value: Json, final: bool) -> Report:
     """Like `parse_report`, for a JSON value.
 
-    An input of zero tokens counts as no usage, since no call has one.
+    An empty input counts as no usage, since no call has one.
     """
     return _with_final(_report_from_value(value), final)
 

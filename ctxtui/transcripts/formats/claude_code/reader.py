@@ -173,9 +173,9 @@ class ClaudeCodeReader:
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of one session's files, also of bodies in separate files.
+    """Make a reader of one session's files.
 
-    The client writes these bodies.
+    They include bodies that the client wrote to separate files.
     """
     state = ClaudeState(tree, Answers(tree))
 

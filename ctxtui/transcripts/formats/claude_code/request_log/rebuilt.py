@@ -70,7 +70,7 @@ def decode_request(raw: bytes) -> RequestRecord:
 class RecordedMarker(NamedTuple):
     """A cache breakpoint: its `path` from the body's top, and its value.
 
-    A path is ``("messages", 1, "content", 0)``, for example.
+    A path is, for example, ``("messages", 1, "content", 0)``; it is empty if it was recorded in another form.
     """
 
     path: tuple[str | int, ...]
