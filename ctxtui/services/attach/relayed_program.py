@@ -46,7 +46,7 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
     """The certificates (PEM) of this machine, and those in files that `env` names.
 
-    It names them in `variables` and `COMMON_CERTIFICATE_VARIABLES`.
+    The variables that may name them are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
     """
     certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
     system = _system_certificates()
@@ -131,7 +131,10 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes by a forward proxy for the providers' hosts, which only this program trusts."""
+    """Routes by a forward proxy for the providers' hosts.
+
+    Only this program trusts its certificates.
+    """
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.

@@ -122,7 +122,10 @@ def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> in
 
 
 def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The conversation without thinking, bound to another system text and tools (facts §1)."""
+    """The conversation without thinking.
+
+    Thinking is bound to the system text and tools of its conversation (facts §1).
+    """
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 

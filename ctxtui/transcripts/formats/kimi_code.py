@@ -117,7 +117,7 @@ class _Agent:
     def _apply_compaction(self, value: dict[str, Json]) -> None:
         """Replace what the compaction removed by a summary.
 
-        It follows the user messages that the client kept; in older files it precedes the latest messages.
+        The summary follows the user messages that the client kept; in older files it precedes the latest messages.
         """
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)

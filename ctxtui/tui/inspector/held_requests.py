@@ -232,14 +232,16 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
-    def _question(self, request: RemoteHeldRequest) -> Spans:
+    def _applied_count(self) -> int:
         overlay = self._edits.overlay
+        return len(overlay.applied) if overlay is not None else 0
+
+    def _question(self, request: RemoteHeldRequest) -> Spans:
         if request.summary is not None:
             left, is_edited = request.seconds_left(time.monotonic()), request.id in self._summaries
             return held_lines.compaction_question(left, self._staged_count(), request.can_wait, request.pins, is_edited)
-        applied_count = len(overlay.applied) if overlay is not None else 0
         return held_lines.question(
-            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, applied_count
+            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, self._applied_count()
         )
 
     def _ask(self, request: RemoteHeldRequest) -> None:
@@ -282,7 +284,10 @@ class HeldRequestsController(Controller):
             if self._staged_count():
                 # The edits were refused, or must be read first; the line says so.
                 return
-            self._decide(id_, "apply")
+            if self._applied_count():
+                self._decide(id_, "apply")
+            else:
+                self.show_message(held_lines.NO_EDITS)
         elif key == held_lines.MORE_KEY:
             self._wait_longer(id_)
         else:

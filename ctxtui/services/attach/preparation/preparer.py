@@ -102,7 +102,7 @@ class Preparer:
         self._open: dict[Path, _OpenRecording] = {}
 
     def __call__(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth:
-        """Prepare a request, or find what keeps a cache warm; errors are in the answer."""
+        """Prepare a request, or find the request that keeps a cache warm; errors are in the answer."""
         if isinstance(request, WarmthQuery):
             try:
                 return self._find_warmth(request)

@@ -25,7 +25,7 @@ _replace: Final = replace_urls("apiBase")
 
 
 class _Model(Struct):
-    """A model's ``provider`` and base URL, its default unless `has_url`.
+    """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
     `line` is the provider's in the file (from 0); the model's members begin in `column`.
     """

@@ -142,7 +142,7 @@ _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content
 def decode_answer(value: Json, dialect: str) -> Response | None:
     """Decode `value` as an answer to a request in `dialect`; None if it is not an answer.
 
-    It is a JSON value, or an event stream's text. An interrupted or unreadable answer is kept as far as possible.
+    `value` is JSON, or the text of an event stream. An interrupted or unreadable answer is kept as far as possible.
     """
     if isinstance(value, str):
         return _decode_stream(value, dialect)
@@ -406,8 +406,8 @@ def _detect(head: bytes) -> tuple[str, float]:
 def _detect_cut(value: Json) -> tuple[str, float]:
     """Detect a request longer than the head by the members before its messages.
 
-    These are a long system prompt or many tools. A pair is detected by its request. Returns the dialect ("": none) and
-    the confidence.
+    Such a request has a long system prompt or many tools. A pair is detected by its request. Returns the dialect ("":
+    none) and the confidence.
     """
     if not isinstance(value, dict):
         return "", 0.0

@@ -128,7 +128,8 @@ def add_point(
 def add_side_point(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """Make a point under `anchor` that is part of every later context (a queued message).
 
-    Later records need not descend from it. A context that has all its items already does not get them again.
+    Later records need not descend from it. A context that already has all its items after `anchor` does not get them
+    again.
     """
     added = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides += (added,)

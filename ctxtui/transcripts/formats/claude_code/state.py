@@ -1,6 +1,6 @@
 """State shared by the readers of one Claude Code session's files.
 
-It also moves the tip of each thread.
+`ClaudeState` also moves the tip of each thread.
 """
 
 from __future__ import annotations
