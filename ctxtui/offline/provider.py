@@ -174,7 +174,7 @@ class Provider:
         return self.clock() + self.clock_shift
 
     def store_response(self, id_: str, response: StoredResponse) -> None:
-        """Store a response with its items; the oldest ones are deleted if all are larger than `MAX_KEPT_BYTES`."""
+        """Store a response with its items; the oldest ones are deleted while all together exceed `MAX_KEPT_BYTES`."""
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})
         free_bytes = MAX_KEPT_BYTES - sum(stored.size for stored in self.responses.values())
