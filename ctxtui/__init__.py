@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 NEEDS_POSIX = "ctxtui runs on Linux and macOS", "on Windows, install it in WSL 2"
-"""Message and way out where POSIX is missing."""
+"""Message and way out of the error on a system without POSIX."""
 
 
 def record(
@@ -23,10 +23,10 @@ def record(
     tags: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Any:
-    """Record every model request that this program sends through httpx from now on, byte for byte.
+    """Record every model request that this program sends through httpx, byte for byte.
 
-    That covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on them; answers and times
-    are recorded, too.
+    It records from now on, and covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on
+    them; answers and times are recorded, too.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()
@@ -38,9 +38,9 @@ def record(
         @ctxtui.record(session="my agent")          # while the function runs
         def agent(): ...
 
-    `session` names the recording (default: a new name; inside another recording: that recording's name); an existing
-    recording of that name is continued. `thread` names the line of context (default: conversations are told apart by
-    how they begin). `tags` are stored with it, `folder` is where its file is written (default: where ctxtui looks).
+    `session` names the recording; one that exists is continued. By default it has a new name, inside another recording
+    that recording's name. `thread` names the line of context (default: conversations are told apart by how they begin).
+    `tags` are stored with the recording, `folder` is where its file is written (default: where ctxtui looks).
     ``ctxtui open SESSION`` shows it, also while it grows. Requests are not changed or delayed, keys are not recorded,
     and a fault in ctxtui raises nothing.
     """

@@ -1,8 +1,8 @@
-"""Figures of a call: composition, not recorded, residual. Used by every screen and by ``show --json``.
+"""Figures of a call: composition, not recorded, residual.
 
-Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to
-the category's figure, and the call's context tokens are the sum of blocks, unrecorded input and residual. A block's
-tokens are the difference of two rounded running sums.
+Used by every screen and by ``show --json``. Every figure is a whole number of tokens and everything adds up: the
+tokens of the blocks of one category sum to the category's figure, and the call's context tokens are the sum of
+blocks, unrecorded input and residual. A block's tokens are the difference of two rounded running sums.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
     """One block of a context, with its tokens.
 
     - `node` is the block's node in the tree; `ROOT` if the block is not recorded.
-    - `tokens` lies between `lo` and `hi` with a probability of 90 %.
+    - `tokens` is the size of the block; `lo` to `hi` is its 90 % interval.
     - `method` is ``exact``, ``calibrated`` or ``guessed``; reasoning is ``reported``. Input that is not recorded, and a
       block of which only a part was read, is ``inferred``.
     - `read` is False if the provider removes the block before the model reads it. Its tokens are in no sum.
@@ -305,7 +305,7 @@ def describe_missing(book: Book, call: Call) -> str:
     """Text that names the parts of a context that are not recorded."""
     if call.fidelity != Fidelity.TRANSCRIPT:
         return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
-    return SEARCHES_TEXT if book.searches.precede(call) else NOT_RECORDED_TEXT
+    return SEARCHES_TEXT if book.searches.any_until(call) else NOT_RECORDED_TEXT
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:

@@ -1,1 +1,1 @@
-"""Relays between a client and its provider: passes every byte on, and records both directions."""
+"""Relays between a client and its provider, and a hook into httpx: they record exchanges."""

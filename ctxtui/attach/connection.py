@@ -131,7 +131,10 @@ class Connection(asyncio.Protocol):
         return True
 
     def _is_open(self) -> bool:
-        """Whether the client still has its end of the connection open; False if the system cannot say."""
+        """Whether the client still has its end of the connection open.
+
+        False if the system cannot say.
+        """
         return self._client is not None and self._guarded and user_of(self._client.get_extra_info("socket")) is not None
 
     def _schedule_check(self) -> None:
@@ -192,7 +195,10 @@ class Connection(asyncio.Protocol):
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections, after sending what is buffered; with `abort` the provider's at once."""
+        """Close both connections, after sending what is buffered.
+
+        With `abort` the provider's is closed at once.
+        """
         if self._provider is not None:
             if abort:
                 self._provider.abort()
@@ -202,9 +208,10 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Reset the client's connection because the provider's broke: not every answer shows that it is truncated.
+        """Reset the client's connection because the provider's broke.
 
-        If bytes are still to be sent, the connection is closed after them instead, as a reset would discard them.
+        Not every answer shows that it is truncated. If bytes are still to be sent, the connection is closed after them
+        instead, as a reset would discard them.
         """
         client = self._client
         if client is None:

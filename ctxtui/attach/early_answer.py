@@ -46,7 +46,10 @@ class EarlyAnswer:
         return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
     def begin_provider_answer(self, status: int, head: Head) -> None:
-        """Start the provider's answer; its head cannot be sent any more. Raises `Malformed` for an unknown packing."""
+        """Start the provider's answer, whose head cannot be sent any more.
+
+        Raises `Malformed` for an unknown packing.
+        """
         self._status = status
         self._is_stream = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
         self._unpacker = make_unpacker(head.get("content-encoding"))

@@ -33,7 +33,10 @@ CUT: Final = "the provider's connection broke off"
 
 
 class HeldAnswer(Struct):
-    """An answer that is kept for a decision: its bytes as received, and its content without chunk framing."""
+    """An answer that is kept for a decision.
+
+    `raw` are its bytes with the head as received (`size` of them), `content` its body without chunk framing.
+    """
 
     decide: DecideAnswer
     raw: list[bytes] = field(default_factory=list)
@@ -46,7 +49,10 @@ class HeldAnswer(Struct):
 
 
 class Exchange(Struct, kw_only=True):
-    """A request that passes a relay. `x` is its name, `target` is sent to the provider, `tell` gets its events."""
+    """A request that passes a relay.
+
+    `x` is its name, `target` is sent to the provider, `tell` gets its events.
+    """
 
     x: str
     tell: Callable[[ExchangeEvent], None]
@@ -161,7 +167,7 @@ class Exchange(Struct, kw_only=True):
         self.held_answer.size += len(data)
 
     def encode_held_data(self) -> bytes:
-        """The bytes for the client of what is kept of the answer, which is not complete. Raises `Malformed`."""
+        """The bytes for the client of the kept part of an incomplete answer. Raises `Malformed`."""
         assert self.held_answer is not None
         if self.early is None or self.answer_head is None:
             return b"".join(self.held_answer.raw)

@@ -217,13 +217,13 @@ class _Pipe(asyncio.Protocol):
             self.other._transport.close()
 
     def pause_writing(self) -> None:
-        """The buffer is full: pause the other end."""
+        """The buffer of this end is full: read no more from the other end."""
         if self.other is not None and self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The buffer has room: resume the other end."""
+        """The buffer of this end has room again: read on from the other end."""
         if self.other is not None and self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.resume_reading()

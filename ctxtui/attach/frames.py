@@ -26,7 +26,10 @@ _CLIENT_WINDOW_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)"
 
 
 class WireFrame(Struct, frozen=True):
-    """A frame: its `raw` bytes, its first byte, its masking key (b"" for none), its unmasked payload."""
+    """A frame of a WebSocket.
+
+    `raw` are its bytes, `first` is the first of them, `mask` is its masking key (b"" for none), `payload` is unmasked.
+    """
 
     raw: bytes
     first: int
@@ -102,7 +105,10 @@ class FrameReader(Struct, kw_only=True):
                 yield text
 
     def add_frame(self, frame: WireFrame) -> str | None:
-        """The text message that `frame` completes; None if it completes none or a binary one. Raises `Malformed`."""
+        """Add `frame`; return the text message that it completes. Raises `Malformed`.
+
+        None if it completes no message, or a binary one.
+        """
         if frame.is_control:
             return None
         if frame.kind:

@@ -44,9 +44,9 @@ class WaitingAnswer(Struct, frozen=True, kw_only=True):
 
 
 class AnswerVerdict(Struct, frozen=True, kw_only=True):
-    """The decision on a held answer: pass it on unchanged, with another `body`, or refuse it with the bytes `refusal`.
+    """The decision on a held answer.
 
-    `report` is for the recording.
+    It is passed on unchanged, with another `body`, or refused with the bytes `refusal`. `report` is for the recording.
     """
 
     body: bytes | None = None
@@ -58,10 +58,11 @@ DecideAnswer = Callable[[WaitingAnswer], Awaitable[AnswerVerdict]]
 
 
 class RequestVerdict(Struct, frozen=True, kw_only=True):
-    """The decision on a request: send it unchanged, with another `body`, or answer it with the bytes `answer`.
+    """The decision on a request.
 
-    `report` is for the recording: applied, inactive and refused edits with reasons, and who released the request.
-    `decide_answer` decides about the answer (None: it is passed on as it arrives).
+    It is sent unchanged, with another `body`, or answered with the bytes `answer`. `report` is for the recording:
+    applied, inactive and refused edits with reasons, and who released the request. `decide_answer` decides about the
+    answer (None: it is passed on as it arrives).
     """
 
     body: bytes | None = None
@@ -74,7 +75,10 @@ class Gate(Protocol):
     """Decides about requests. On a fault of the gate they pass unchanged."""
 
     def wants(self, head: Head, url: str) -> bool:
-        """Whether to hold the request with this head until it is complete. Must be fast: it delays every request."""
+        """Whether to hold the request with this head until it is complete.
+
+        Must be fast: it delays every request.
+        """
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Decide about the request."""

@@ -101,7 +101,10 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def next_head(data: bytes) -> tuple[Head, bytes] | None:
-    """Parse the head at the start of `data`; also returns the rest. None until it is complete. Raises `Malformed`."""
+    """Parse the head at the start of `data`; also returns the rest.
+
+    None until it is complete. Raises `Malformed`.
+    """
     raw, end, rest = data.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
@@ -129,7 +132,7 @@ def status_of(head: Head) -> int:
 
 
 def with_field(head: Head, name: str, value: str) -> bytes:
-    """The bytes of `head` with another value of the header `name` (lower case), which is added if missing."""
+    """The bytes of `head` with `value` for the header `name` (lower case), added if missing."""
     lines = head.raw[: -len(END)].split(b"\r\n")
     name_bytes, value_bytes = name.encode() + b":", b": " + value.encode("latin-1")
     size = len(name_bytes)
@@ -165,9 +168,10 @@ def keeps_open(head: Head) -> bool:
 
 
 class BodyReader(Struct):
-    """Reads a body: `length` bytes, in chunks (`chunked`), or to the connection's end (`length` None).
+    """Reads a body of known length, in chunks, or up to the connection's end.
 
-    `feed` returns how many bytes belong to the body, and its content without chunk framing. `done` at the body's end.
+    `length` is in bytes (None: up to the connection's end); with `chunked` it does not count. `feed` returns how many
+    bytes belong to the body, and its content without chunk framing. `done` at the body's end.
     """
 
     length: int | None = 0
@@ -184,7 +188,10 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """The number of bytes of `data` that belong to the body, and their content. Raises `Malformed`."""
+        """Read `data`; return how many of its bytes belong to the body, and their content.
+
+        Raises `Malformed`.
+        """
         if self.chunked:
             return self._read_chunks(data)
         if self.length is None:
@@ -294,7 +301,10 @@ def request_body(head: Head) -> BodyReader:
 
 
 def answer_body(head: Head, status: int, method: str) -> BodyReader:
-    """The body after the head of an answer of `status` to a request of `method`. Raises `Malformed`."""
+    """The body after the head of an answer. Raises `Malformed`.
+
+    `status` is the answer's, `method` that of its request.
+    """
     if method == "HEAD" or status < 200 or status in (204, 304):
         return BodyReader(0)
     coding = ",".join(head.all(_CODING))
@@ -330,7 +340,11 @@ def build_error_answer(status: int, why: str) -> bytes:
 
 
 def to_socket_messages(answer: bytes) -> list[str]:
-    """The WebSocket messages for an HTTP/1.1 answer: the data of each event of a stream, or the error of a status."""
+    """The WebSocket messages for an HTTP/1.1 answer.
+
+    They are the data of each event of a stream with status 200, without ``[DONE]``; of any other answer, one error with
+    its status.
+    """
     head, _, body = answer.partition(END)
     start = head.split(b"\r\n", 1)[0].split(b" ")
     status = int(start[1]) if len(start) > 1 and start[1].isdigit() else 502

@@ -1,4 +1,4 @@
-"""Records a program's requests by httpx, which the providers' SDKs use: the exact bytes, without a relay.
+"""Records a program's requests by httpx, which the providers' SDKs use, without a relay.
 
 `Client.send` of httpx and httpx2 is replaced while recording. The request is sent normally; each piece of the answer is
 passed on as it arrives, and reported.
@@ -28,7 +28,10 @@ LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange, reported to `tell` under the name `x`. Errors of reporting are not raised, but go to `fault`."""
+    """One exchange, reported to `tell` under the name `x`.
+
+    Errors of reporting are not raised, but passed to `fault`.
+    """
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell
@@ -105,7 +108,10 @@ def is_model_call(request: Any) -> bool:
 
 
 class Hook:
-    """Replaces `send` in every installed httpx, until `remove`. `start_watching` is called with each request."""
+    """Replaces `send` in every installed httpx, from `install` to `remove`.
+
+    `start_watching` is called with each request.
+    """
 
     def __init__(self, start_watching: StartWatching) -> None:
         self._start_watching = start_watching

@@ -40,7 +40,7 @@ def mask_fields(fields: Fields) -> list[tuple[str, str]]:
 
 
 def mask_for(fields: Fields, url: str) -> KeyMask:
-    """Make the mask that keeps the keys in these headers and in `url` out of bodies: an answer may repeat a key."""
+    """Make the mask for the keys in these headers and in `url`, which bodies may repeat."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
     return KeyMask(first, *further, *keys_in_query(url))
@@ -80,7 +80,10 @@ def digest(data: bytes) -> str:
 
 
 class Likeness(NamedTuple):
-    """The `head` first and `tail` last bytes of a body equal those of the body with this `number`."""
+    """The parts that a body shares with an earlier one: `head` first and `tail` last bytes.
+
+    `number` is the position of the earlier one.
+    """
 
     number: int
     head: int
@@ -121,9 +124,9 @@ def common_tail(a: bytes, b: bytes, limit: int) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """The body in `earlier_bodies` that has most in common with `body`; None if that is not more than a third of it.
+    """Find the body in `earlier_bodies` that has most in common with `body`.
 
-    Cuts are between UTF-8 characters.
+    None if at most a third of `body` is common. Cuts are between UTF-8 characters.
     """
     best: Likeness | None = None
     for number, earlier_body in enumerate(earlier_bodies):
@@ -145,7 +148,10 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body `content` of exchange `name`, sent as the bytes `wire`, packed as `encoding`."""
+        """Encode the body `content` of exchange `name`.
+
+        `wire` are its bytes as sent, packed as `encoding` ("": not packed).
+        """
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding

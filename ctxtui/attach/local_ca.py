@@ -1,4 +1,4 @@
-"""Certificates for one run: a certificate authority, and its certificate for each intercepted host.
+"""Certificates for one run: of an authority, and of each intercepted host.
 
 Keys are only in this process's memory and end with it.
 """
@@ -27,7 +27,10 @@ NAME: Final = "ctxtui, this run only"
 
 
 class LocalAuthority:
-    """A certificate authority of this run. `certificate` is what a program has to trust: public, in PEM."""
+    """A certificate authority of this run.
+
+    `certificate` is public, in PEM; a program has to trust it.
+    """
 
     def __init__(self, name: str = NAME) -> None:
         self._name = name

@@ -1,6 +1,6 @@
-"""Sends a request of ctxtui's own as the relay sends a client's, so that it is recorded in the same way.
+"""Sends a request of ctxtui's own like a client's, so that it is recorded in the same way.
 
-Its answer is discarded.
+Its answer is discarded after recording.
 """
 
 from __future__ import annotations
@@ -68,9 +68,10 @@ async def send_like(
     name: Callable[[], str],
     clock: Callable[[], float],
 ) -> int:
-    """Send `body` with the method, URL and headers of the request `begun`; return the answer's status.
+    """Send `body` like the request `begun`; return the answer's status.
 
-    It is recorded in `session`, as a request that keeps a cache warm. 0 if there is no complete answer.
+    Method, URL and the headers that are not of one body, connection or request are those of `begun`. It is recorded in
+    `session`, as a request that keeps a cache warm. 0 if there is no complete answer.
     """
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

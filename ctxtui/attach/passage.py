@@ -1,4 +1,4 @@
-"""The protocol of one client connection through a relay: bytes in, bytes out. No IO, no clock.
+"""The protocol of one client connection through a relay, without IO and clock.
 
 The owner of the connections calls `client_data`, `provider_data` and so on, and executes the calls to `Connection`. One
 request is handled at a time; data that a client sends before its answer is kept.
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """One connection of a client. Its methods take the time `at` (Unix seconds), and neither wait nor raise."""
+    """One connection of a client.
+
+    Its methods take the time `at` (Unix seconds), and neither wait nor raise.
+    """
 
     def __init__(self, route: Route, connection: Connection) -> None:
         self._route = route
@@ -337,9 +340,9 @@ class Passage:
             return False
 
     def _process_answer_head(self, exchange: Exchange, at: float) -> None:
-        """Process more of an answer's head, or of interim ones (``100 Continue``). Raises `Malformed`.
+        """Process more of an answer's head, or of interim ones (``100 Continue``).
 
-        Received data that was not passed on is kept.
+        Received data that was not passed on is kept. Raises `Malformed`.
         """
         while self._provider_buffer:
             parsed = http1.next_head(self._provider_buffer)

@@ -44,7 +44,10 @@ def user_of(connection: socket.socket) -> int | None:
 
 @cache
 def can_identify_peers() -> bool:
-    """Whether the system can identify the user of a connection's other end, tried with one of our own."""
+    """Whether the system can identify the user of a connection's other end.
+
+    It is tried once, with a connection of our own.
+    """
     try:
         with (
             socket.create_server(("127.0.0.1", 0)) as server,

@@ -132,7 +132,10 @@ class Tapes:
         return x in self._open
 
     def can_append(self, x: str) -> bool:
-        """Whether a line of an open exchange can be added without opening, closing or writing a file."""
+        """Whether a line can be added without opening, closing or writing a file.
+
+        False if the exchange `x` is not open.
+        """
         exchange = self._open.get(x)
         return (
             exchange is not None
@@ -410,7 +413,10 @@ class Recorder:
         return f"{self._prefix}.{next(self._numbers)}"
 
     def reset_after_fork(self) -> None:
-        """Reset in a child process after a fork: waiting events belong to the parent, whose thread is not here."""
+        """Reset in a child process after a fork.
+
+        Waiting events belong to the parent, whose thread is not here.
+        """
         self._queue.clear()
         self._pending, self._writing = set(), set()
         self._wake, self._asleep, self._bytes_put, self._bytes_taken = threading.Event(), False, 0, 0
@@ -419,10 +425,10 @@ class Recorder:
         self._begin()
 
     def put(self, event: ExchangeEvent) -> None:
-        """Queue an event, or record a single piece of an answer at once. Never raises, never waits for the disk.
+        """Queue an event, or record a single piece of an answer at once.
 
-        While more than `MAX_UNWRITTEN` bytes wait, bodies and WebSocket messages are dropped, and their exchanges
-        reported in `troubles`.
+        Faults of recording are not raised, and it does not wait for the disk. While more than `MAX_UNWRITTEN` bytes
+        wait, bodies and WebSocket messages are dropped, and their exchanges reported in `troubles`.
         """
         if not self._thread.is_alive():
             self._restart_thread()

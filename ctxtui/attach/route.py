@@ -115,5 +115,8 @@ class Route(Struct):
 
 
 def is_model_path(path: str) -> bool:
-    """Whether a path (without query) is one for contexts: model calls, token counts, compaction, cached contents."""
+    """Whether `path` (without query) is an API's path for contexts.
+
+    Such are the paths of model calls, token counts, compaction and cached contents.
+    """
     return bool(_MODEL_PATHS.search(path))

@@ -1,6 +1,7 @@
-"""A connection upgraded to a WebSocket: frames are passed on as received and parsed in passing.
+"""The protocol of a connection that was upgraded to a WebSocket. No IO.
 
-If the user's edits or a hold need a complete request, it is kept until the decision. No IO.
+Frames are parsed in passing, and passed on as received. If the user's edits or a hold need a complete request, it is
+kept until the decision.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ class SocketContext:
         return CompleteRequest(body if earlier else text.encode(), before is not None and before.altered, lane)
 
     def record_sent(self, lane: str, altered: bool) -> None:
-        """Record what was sent for the last request of `lane`: the client's own conversation, or an altered one."""
+        """Record whether the last request of `lane` was `altered` before it was sent."""
         context = self._requests.get(lane)
         if context is not None and context.altered != altered:
             self._requests[lane] = replace(context, altered=altered)
@@ -154,7 +155,10 @@ _TEXT_OPCODE: Final = 1
 
 
 class SocketPassage:
-    """The data after ``101 Switching Protocols``. Protocols other than WebSocket are passed on unread."""
+    """The data after ``101 Switching Protocols``.
+
+    Protocols other than WebSocket are passed on unread.
+    """
 
     def __init__(self, exchange: Exchange, head: Head, connection: Connection, wants: Wants | None) -> None:
         self._exchange = exchange
@@ -225,7 +229,10 @@ class SocketPassage:
         self._process(at)
 
     def _record_own_answer(self, request: CompleteRequest, events: list[str]) -> list[bytes]:
-        """Handle ctxtui's own answer, which the client may continue although its provider does not know it."""
+        """Record ctxtui's own answer, which the provider does not know; return its messages.
+
+        The client may continue it.
+        """
         self._context.record_sent(request.lane, altered=True)
         for text in events:
             self._context.record_response(text, request.lane)
@@ -244,7 +251,7 @@ class SocketPassage:
         self._exchange.end(at)
 
     def end(self, at: float) -> None:
-        """Handle the end of the client's or the provider's data: end the exchange and both connections."""
+        """End the exchange and both connections, as the client's or the provider's data ended."""
         self._exchange.end(at)
         self._connection.end()
 
@@ -312,7 +319,10 @@ class SocketPassage:
         )
 
     def _send_unchanged(self, request: CompleteRequest) -> None:
-        """Send the client's own request: complete if the provider would continue another conversation."""
+        """Send the client's own request.
+
+        It is sent with everything that it continues if the provider's conversation is another one.
+        """
         self._context.record_sent(request.lane, altered=False)
         if request.altered:
             self._send_instead(request.body)

@@ -1,4 +1,7 @@
-"""Files of attached recordings: readable by their owner only, written line by line, robust against errors."""
+"""Files of attached recordings, which are created readable by their owner only.
+
+After an error of writing, an incomplete line is ended, and the number of lost lines is reported in the file.
+"""
 
 from __future__ import annotations
 
@@ -102,7 +105,10 @@ class Tape:
         return self.bodies.size + self.sent.size
 
     def forget_bodies(self) -> None:
-        """Discard earlier bodies: later ones must not refer to a lost one, and a closed file needs no memory."""
+        """Discard earlier bodies, so that later ones do not refer to them.
+
+        A lost body cannot be referred to, and a closed file needs no memory.
+        """
         self.bodies, self.sent = RecordedBodies(), RecordedBodies()
 
     def _begin(self) -> None:

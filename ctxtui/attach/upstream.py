@@ -15,9 +15,10 @@ from ctxtui.wire.key_mask import mask_url
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Upstream:
-    """A provider: `url` is its base URL as a client would use it, `path` the path of that, without a trailing slash.
+    """A provider of a relay.
 
-    `paths`: the provider's own path for each path that some SDKs send instead. Not used if the `url` has a path.
+    `url` is its base URL as a client would use it, `path` the path of that, without a trailing slash. `paths`: the
+    provider's own path for each path that some SDKs send instead. Not used if the `url` has a path.
     """
 
     name: str
@@ -53,7 +54,10 @@ class Upstream:
         set_(self, "path", parts.path.rstrip("/"))
 
     def at(self, host: str, port: int) -> Upstream | None:
-        """This upstream at `host` and `port`; None if they are not its own. A ``*`` in its host is any part of one."""
+        """This upstream at `host` and `port`; None if they are not its own.
+
+        A ``*`` in its own host is any part of a host.
+        """
         if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
             return None
         return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)

@@ -1,4 +1,4 @@
-"""A test double for agents: a provider on loopback, strict, free, cache-accurate, with no model.
+"""A test double for agents: a local provider, strict, free, cache-accurate, with no model.
 
 ``with offline() as provider:`` serves in a thread, ``async with serving() as provider:`` in the running event loop;
 ``provider.url`` is the base URL for the SDKs of Anthropic and Google, ``provider.openai_url`` the one for OpenAI's.
@@ -28,7 +28,10 @@ _MODULES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name when it is first used, so that the validators can be used without a web server."""
+    """Import a public name when it is first used.
+
+    The validators can be used without a web server this way.
+    """
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

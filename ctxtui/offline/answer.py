@@ -74,7 +74,10 @@ class ModelAnswer(Struct, frozen=True):
 def limit_answer(
     answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in its text, and at `max_tokens` by `count` (None: no limit)."""
+    """Cut `answer` at the first of `stops` in its text, and at `max_tokens`.
+
+    `count` gives a text's tokens. `max_tokens` None: no limit.
+    """
     stopped = _cut_at_stops(answer, stops)
     return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
 

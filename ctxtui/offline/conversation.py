@@ -63,7 +63,10 @@ class ToolOffer(Definition):
 
 
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the called tool, and whether it takes free text; guessed from the call if it is not offered."""
+    """The namespace of the called tool, and whether it takes free text.
+
+    If the tool is not offered, both are guessed from the call.
+    """
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
@@ -118,7 +121,10 @@ _MAX_DECLARATIONS: Final = 500
 
 
 def _declared_tools(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
-    """The tools that scripts for tool `code` can call, from the TypeScript in its `description` (facts §13.2)."""
+    """The tools that scripts for tool `code` can call (facts §13.2).
+
+    They are declared in TypeScript in its `description`.
+    """
     offset = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])

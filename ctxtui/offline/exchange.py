@@ -22,7 +22,10 @@ _ESCAPE: Final = re.compile(
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object; the message gives the reason, and the position of a syntax error."""
+    """The bytes are no JSON object.
+
+    The message gives the reason, and the position of a syntax error.
+    """
 
 
 def parse(body: bytes) -> dict[str, Json]:
@@ -52,7 +55,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise `json.JSONDecodeError` if valid JSON has an escaped lone surrogate, which Python accepts."""
+    """Raise `json.JSONDecodeError` if valid JSON has an escaped lone surrogate.
+
+    Python's parser accepts it.
+    """
     if "\\ud" not in text and "\\uD" not in text:
         return
     for escape in _ESCAPE.finditer(text):
@@ -73,7 +79,7 @@ class StoredResponse(Struct):
 
 
 class CachedContent(Struct):
-    """Contents that Google's API keeps for `model` until `expires`, to be used in later requests.
+    """Contents that Google's API keeps for `model` until `expires`, for later requests.
 
     Times are in Unix seconds; `contents` are the contents as sent, `tokens` their length.
     """
@@ -123,7 +129,10 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def streams(self) -> bool:
-        """Whether the body asks for a stream, or a WebSocket does. Google's path and Ollama's default are not seen."""
+        """Whether the body asks for a stream, or the request came by WebSocket.
+
+        Google's path and Ollama's default are not considered.
+        """
         return self.socket_responses is not None or self.body.get("stream") is True
 
 

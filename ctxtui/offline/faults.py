@@ -54,9 +54,10 @@ class Fault(Struct, frozen=True):
 
 
 def parse(spelled: Json) -> Fault:
-    """Parse a fault written as ``429``, as ``429;times=2;seconds=5;share=0.1`` or as an object with these members.
+    """Parse a fault that is written as a text or as an object.
 
-    Raises `BadConfig` for anything else.
+    The text is ``429`` or, with options, ``429;times=2;seconds=5;share=0.1``; the object has the options and ``kind``
+    as members. Raises `BadConfig` for anything else.
     """
     if isinstance(spelled, str):
         kind, *options = [part.strip() for part in spelled.split(";")]

@@ -53,7 +53,10 @@ Fields = Mapping[str, ShapeField]
 
 
 class ShapeFault(NamedTuple):
-    """A fault at `path`: `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
+    """A fault in the shape of a JSON value, at `path`.
+
+    `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``.
+    """
 
     kind: str
     path: Path

@@ -61,7 +61,10 @@ class LocalServer(Struct, frozen=True):
 
     @property
     def truncates(self) -> bool:
-        """Whether it silently drops the oldest messages of a prompt that is too long. The others refuse."""
+        """Whether it silently drops the oldest messages of a prompt that is too long.
+
+        The other servers refuse it, and so does Ollama's own API if ``truncate`` is false.
+        """
         return self.kind in _TRUNCATING
 
     def model(self, name: str) -> LocalModel | None:
@@ -116,7 +119,10 @@ def format_error(local: LocalServer, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a template of our own: tools first, every message between marks, the answer's mark last."""
+    """Render `body` with a template of our own.
+
+    The tools come first, then every message between marks, and the answer's mark last.
+    """
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if as_list(body.get("tools")) else ""
     messages = "".join(
         f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"

@@ -1,7 +1,7 @@
-"""Rules that answer in place of a model: `answer_task` finds intents and matching tools, and writes the text.
+"""Rules that answer in place of a model.
 
-An *intent* is one thing that the user's text asks for, such as reading a file. Arguments of calls are taken from the
-conversation; nothing else is known.
+`answer_task` finds intents and matching tools, and writes the text. An *intent* is one thing that the user's text asks
+for, such as reading a file. Arguments of calls are taken from the conversation; nothing else is known.
 """
 
 from __future__ import annotations
@@ -150,7 +150,10 @@ def parse_intents(text: str) -> list[Intent]:
 
 
 def strip_quotes(text: str) -> str:
-    """Remove quotes around the whole `text`, as clients add them to a command-line argument (facts §13.3)."""
+    """Remove quotes around the whole `text`, and the escapes between them.
+
+    Clients add them to a command-line argument (facts §13.3).
+    """
     match = _WHOLE.match(text)
     return re.sub(r'\\(["\\])', r"\1", match[1]) if match else text
 
@@ -251,7 +254,10 @@ def _shell_command(intent: Intent) -> str:
 
 
 def _best_tool(intent: Intent, tools: Sequence[Definition]) -> Definition | None:
-    """The tool that fits `intent` best, by its name, its description and the names of its arguments."""
+    """The tool that fits `intent` best; None if none does.
+
+    It fits by its name, its description and the names of its arguments; for a call, by its name alone.
+    """
     if intent.verb == "call":
         return next((tool for tool in tools if tool.name == intent.subject.strip("`'\"()")), None)
     scored = [(score, -n, tool) for n, tool in enumerate(tools) if (score := _score_tool(intent, tool)) > 0]
@@ -310,7 +316,10 @@ def _properties(tool: Definition) -> Mapping[str, Json]:
 
 
 def _find_name(names: Iterable[str], properties: Iterable[str]) -> str | None:
-    """The first of `names` in `properties`, in their spelling: ``file_path`` may be ``filePath``."""
+    """The first of `names` in `properties`, as it is spelled there; None if none is.
+
+    ``file_path`` may be ``filePath``.
+    """
     spelled = {_normalize_name(name): name for name in reversed([*properties])}
     return next((spelled[_normalize_name(name)] for name in names if _normalize_name(name) in spelled), None)
 
@@ -320,7 +329,10 @@ def _normalize_name(name: str) -> str:
 
 
 def _main_argument(verb: str, tool: Definition) -> str | None:
-    """The argument for the subject: by its usual name, else the first text, if possible a required one."""
+    """The argument for the subject; None if there is none.
+
+    It is the one with a usual name, else the first text or list, if possible a required one.
+    """
     properties = _properties(tool)
     texts = [name for name, inner in properties.items() if type_name(as_dict(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(tool.schema)]
@@ -353,10 +365,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """The arguments that the user wrote: JSON, ``name=value`` pairs, or the value of the first argument.
+    """The arguments that the user wrote.
 
-    Other required arguments get minimal values. A tool that takes free text gets the text, or the only text of an
-    object.
+    They are JSON, ``name=value`` pairs, or the value of the first argument, if possible a required one. Other required
+    arguments get minimal values. A tool that takes free text gets the text, or the only text of an object.
     """
     try:
         arguments: Any = json.loads(text)
@@ -464,7 +476,10 @@ def required(schema: Json) -> list[str]:
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema: of several, the first but null; of none, object if it has properties, else string."""
+    """The type of a schema; without one, object if it has properties, else string.
+
+    Of several types it is the first but null.
+    """
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), "null")
@@ -549,7 +564,10 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
 
 
 def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
-    """The calls of the next step that is not done; after the last step, that of the tool that ends the task."""
+    """The calls of the next step that is not done; empty if nothing is to be called.
+
+    After the last step, that is the tool that ends the task. Without parallel calls, it is the first call of the step.
+    """
     silent = _SUMMARY_ASKED.search(task.task) or _TEXT_ONLY.search(task.task)
     if not options.may_call or not task.tools or (silent and not options.forced_tool):
         return []
@@ -576,7 +594,11 @@ def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Inte
 
 
 def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
-    """The tool that ends the task: one that takes the answer, once; if a call is required, the least called of all."""
+    """The tool that ends the task; None if no call does.
+
+    A tool that takes the answer is called once, or again if a call is required. Without such a tool, a required call is
+    that of the least called tool.
+    """
     called = Counter(outcome.name for outcome in task.outcomes)
     ends = next((tool for tool in tools if _ends_task(tool)), None)
     if ends is not None and (not called[ends.name] or options.forced_tool):

@@ -44,7 +44,10 @@ class RateLimits(Struct):
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait_seconds(self, now: float) -> float | None:
-        """Seconds until the oldest counted request expires, at least 1; None if a request is accepted now."""
+        """Seconds to wait for the next request, at least 1; None if one is accepted now.
+
+        It is the time until the oldest counted request expires.
+        """
         self._drop_old(now)
         if not self.enforced or not self._recent:
             return None
@@ -174,7 +177,10 @@ class Provider:
         return self.clock() + self.clock_shift
 
     def store_response(self, id_: str, response: StoredResponse) -> None:
-        """Store a response with its items; the oldest ones are deleted while all together exceed `MAX_KEPT_BYTES`."""
+        """Store a response with its items.
+
+        The oldest ones are deleted, but not the last, if their requests exceed `MAX_KEPT_BYTES`.
+        """
         self.responses[id_] = response
         self.items.update({item["id"]: item for item in response.response["output"]})
         free_bytes = MAX_KEPT_BYTES - sum(stored.size for stored in self.responses.values())
@@ -185,6 +191,9 @@ class Provider:
                 self.items.pop(item["id"], None)
 
     def make_answer(self, request: Request, task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-        """The answer to `task`: of the recording or script if that has one, else by the rules of `model`."""
+        """The answer to `task`.
+
+        It is that of the recording or script if this has one, else by the rules of `model`.
+        """
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer_task(task, options)

@@ -1,7 +1,7 @@
 """A file without bodies: imports, types, constants and signatures.
 
-It stands for a file that is too long to be read whole. Python, JavaScript, TypeScript, Go, Rust,
-Java and C are parsed with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
+It replaces a file that is too long to be read whole. Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed
+with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
 """
 
 from __future__ import annotations

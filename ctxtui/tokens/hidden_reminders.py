@@ -78,9 +78,9 @@ class ReminderPredictor:
             self._since[clock] = 0 if came else steps_since
 
     def _reminder_rate(self, clock: int, steps: int) -> float:
-        """How often a reminder came after so many steps, else after the nearest number up to two below.
+        """Estimated share of cases in which a reminder came after so many steps.
 
-        A quarter without observations.
+        Without observations, it is that of the nearest lower number, at most two below, else a quarter.
         """
         counts = self._seen[clock]
         hits, times = counts.get(steps, (0.0, 0.0))

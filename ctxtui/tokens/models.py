@@ -94,7 +94,10 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Limits of the model's requests: 100 media up to a window of 200k tokens, else 600 (facts §1)."""
+        """Limits of the model's requests (facts §1).
+
+        100 media up to a window of 200k tokens, else 600.
+        """
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
         )
@@ -197,8 +200,7 @@ class ModelTable:
     def card(self, model_id: str) -> ModelCard:
         """Card of `model_id` as a recording spells it: with date, provider, region or version.
 
-        A model without a rule has the card of ``*``: counted
-        with o200k_base, marked as an estimate.
+        A model without a rule has the card of ``*``: counted with o200k_base, marked as an estimate.
         """
         card = self._cards.get(model_id)
         if card is None:
@@ -241,8 +243,8 @@ _TAIL: Final = re.compile(
 def plain_id(model_id: str) -> str:
     """Strip `model_id` of what does not name the model: provider, region, date, version, case.
 
-    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and
-    ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an Ollama tag (``qwen2.5-coder:7b``) stays.
+    ``us.anthropic.claude-sonnet-4-5-20250929-v1:0`` and ``anthropic/claude-sonnet-4.5`` are ``claude-sonnet-4-5``; an
+    Ollama tag (``qwen2.5-coder:7b``) stays.
     """
     plain = model_id.strip().lower().partition("[")[0].rpartition("/")[2]
     if plain.startswith("ft:"):

@@ -78,7 +78,7 @@ def commands_by_key(screens: Screens) -> dict[str, list[str]]:
 
 
 def free_keys(screens: Screens) -> list[str]:
-    """Return single keys of a terminal that no screen uses, not even for a hint about a moved key."""
+    """Return a terminal's single keys that no screen uses, nor a hint about a moved key."""
     moved = (key for key, _, _ in MOVED)
     used = {*commands_by_key(screens), *(key for keys, _, _ in MOVING for key in keys.split()), *moved}
     return [key for key in (*_TYPED, *_CONTROL) if key not in used]

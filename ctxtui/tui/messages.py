@@ -44,7 +44,10 @@ class OpenRequest(Message):
 
 
 class Open(OpenRequest):
-    """Open a session: `target` is a path or the id of a stored session. `note` is shown once it is open."""
+    """Open a session: `target` is a path or the id of a stored session.
+
+    `note` is shown once it is open.
+    """
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
         self.target = target
@@ -54,9 +57,9 @@ class Open(OpenRequest):
 
 
 class TalkFrom(OpenRequest):
-    """Continue in a new chat from call `number` (0: the end) of `thread` in the session `target`.
+    """Continue in a new chat from call `number` (0: the end) of `thread` in a session.
 
-    `target` is a path or a stored id. The new chat has `edits` from its first request on.
+    `target` is the session's path or stored id. The new chat has `edits` from its first request on.
     """
 
     def __init__(self, target: str, thread: str, number: int, edits: Sequence[Edit] = ()) -> None:

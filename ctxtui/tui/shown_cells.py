@@ -23,7 +23,10 @@ _OFF: Final = "\x1b[0m"
 
 
 class WrittenPiece(NamedTuple):
-    """A written piece of a line. `narrow`: each of its characters is known to be one cell wide in every terminal."""
+    """A written piece of a line.
+
+    `narrow`: each of its characters is known to be one cell wide in every terminal.
+    """
 
     piece: Strip
     narrow: bool
@@ -83,7 +86,7 @@ class ShownCells:
 
 
 class _Pen:
-    """Writes pieces in sequence; a style is only sent if it differs from that of the text before."""
+    """Writes pieces in sequence; a style is only sent if it differs from the text before."""
 
     def __init__(self, console: Console) -> None:
         self._output: list[str] = []
@@ -142,7 +145,10 @@ def _clear(line: dict[int, WrittenPiece], first: int, behind: int) -> None:
 
 
 class ChangedCells(CompositorUpdate):
-    """A frame, `update`, that writes only what differs from the terminal's `cells`; all of a layout update."""
+    """A frame, `update`, that writes only what differs from the terminal's `cells`.
+
+    A layout update is written whole.
+    """
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate, cells: ShownCells) -> None:
         self.update = update

@@ -71,7 +71,10 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text; return the data after its end, and the paste event (None if it continues)."""
+        """Consume pasted text; return the data after its end, and the paste event.
+
+        The event is None if the paste continues.
+        """
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""

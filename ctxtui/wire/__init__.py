@@ -1,1 +1,4 @@
-"""Converts the JSON and streams of each provider's API to blocks and back, byte for byte; one module a dialect."""
+"""Converts each API's requests and answers to blocks; requests also back, byte for byte.
+
+Each dialect has its own module.
+"""

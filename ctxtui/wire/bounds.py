@@ -1,4 +1,7 @@
-"""Limits on the bytes unpacked and kept in memory from the network. docs/attach.md names these figures."""
+"""Limits on the bytes unpacked and kept in memory from the network.
+
+docs/attach.md names these figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grammar of each dialect: which members of a body hold context, and how to split and join their elements."""
+"""Grammar of each dialect: the members that hold context, and how to split and join them."""
 
 from __future__ import annotations
 
@@ -186,7 +186,10 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
 
 
 def join_item(pieces: Sequence[Piece]) -> Json:
-    """Join one item of a Responses input, the inverse of `split_item` for items of the usual shapes."""
+    """Join one item of a Responses input.
+
+    It is the inverse of `split_item` for items of the usual shapes.
+    """
     head = pieces[0][1]
     if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
         return join_tools(pieces)

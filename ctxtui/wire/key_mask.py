@@ -21,7 +21,10 @@ _MIN_HEADER_KEY_CHARS: Final = 16
 
 
 def mask_url(url: str) -> str:
-    """Mask keys in the query of a URL, and remove user and password. A text around URLs stays as it is."""
+    """Mask keys in the query of a URL, and remove user and password.
+
+    A text around URLs stays as it is.
+    """
     return _QUERY_KEY.sub(rf"\1{MASKED}", _USER.sub("", url))
 
 
@@ -55,7 +58,10 @@ class KeyMask:
         return self.mask_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Mask the key in a stream, even if split over chunks: a possible start of it waits for the next chunk."""
+        """Mask the key in a stream, even if it is split over chunks.
+
+        A possible start of it waits for the next chunk.
+        """
         unfinished = b""
         async for piece in data:
             masked, unfinished = self.split_safe(unfinished + piece)
@@ -65,7 +71,10 @@ class KeyMask:
             yield self.mask_bytes(unfinished)
 
     def split_safe(self, buffered: bytes) -> tuple[bytes, bytes]:
-        """Split buffered bytes into a masked part that is safe to emit, and a rest for the next chunk."""
+        """Split buffered bytes into a part that is safe to emit, masked, and the rest.
+
+        The rest may be the start of a key, and waits for the next chunk.
+        """
         cut = self._safe_length(buffered)
         return self.mask_bytes(buffered[:cut]), buffered[cut:]
 

@@ -73,7 +73,10 @@ def _find_choices(value: dict[str, Json]) -> list[Json] | None:
 
 
 def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
-    """Return the answer's blocks under the header that a client resends, and the members that clients leave out."""
+    """Return the blocks that a client resends of an answer, and the members that it leaves out.
+
+    The blocks begin with a header. Members that are null or an empty list are not among those left out.
+    """
     resent_message: dict[str, Json] = {
         key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")
     }
@@ -140,7 +143,10 @@ class _StreamedChoice:
         return f"tool_call {slot}", text
 
     def _find_call(self, news: dict[str, Json]) -> int:
-        """Find the call that a chunk continues. Indexes may be missing or all zero; ids may be missing or empty."""
+        """Find the call that a chunk continues, or add a new one; returns its number.
+
+        Indexes may be missing or all zero; ids may be missing or empty.
+        """
         index, id_ = news.get("index"), news.get("id")
         slot = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
         if slot is not None and id_ and self.calls[slot].get("id") not in ("", id_, None):

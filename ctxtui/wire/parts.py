@@ -83,7 +83,10 @@ def value_of(piece: Piece) -> Json:
 
 
 def kind_of(value: dict[str, Json], default: str) -> str:
-    """Return the provider's kind of a part or item, with a suffix if the name is one of ctxtui's own kinds."""
+    """Return the provider's kind of a part or item; `default` if it has none.
+
+    If one of ctxtui's own kinds has that name, it gets the suffix ``_part``.
+    """
     kind = value.get("type", default)
     if not isinstance(kind, str) or not kind:
         return default

@@ -17,7 +17,10 @@ from ctxtui.wire.stream import StreamReader
 
 
 class Dialect(Struct, frozen=True):
-    """One provider's JSON and event stream. `label` is its display name, and the source name of its recordings."""
+    """One provider's JSON and event stream.
+
+    `label` is its display name, and the source name of its recordings.
+    """
 
     name: str
     label: str
@@ -43,5 +46,8 @@ DIALECTS: Final[dict[str, Dialect]] = {
 
 
 def encode(request: Request) -> bytes:
-    """Encode `request` as a body in its own dialect, byte for byte the decoded one if nothing changed (law 1)."""
+    """Encode `request` as a body in its own dialect.
+
+    If nothing changed, it is byte for byte the decoded one (law 1).
+    """
     return codec.encode(request, GRAMMARS[request.skeleton.dialect])

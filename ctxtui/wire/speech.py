@@ -27,7 +27,10 @@ class ResultImage(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A tool result: `id` names the call, `name` the tool. The text says where each of the `images` belongs."""
+    """A tool result: `id` names the call, `name` the tool.
+
+    The text says where each of the `images` belongs.
+    """
 
     id: str
     name: str
@@ -111,7 +114,10 @@ _MESSAGE_FORMS: Final[dict[str, _MessageForm]] = {
 
 
 class Attachment(NamedTuple):
-    """A block (in Anthropic's form: text, image, document) that precedes a user's text, and its mark (see `Place`)."""
+    """A block that precedes a user's text.
+
+    `block` is in Anthropic's form (text, image, document); `mark` is that of its `Place`.
+    """
 
     block: Block
     mark: str = ""
@@ -185,10 +191,10 @@ def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 
 
 def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
-    """Build the skeleton of a minified body with top-level `params`, which can encode any list of such items.
+    """Build the skeleton of a minified body, which can encode any list of messages.
 
-    It has slots for messages and, if given, for tools and for a system text. In Chat and Ollama's dialect a system text
-    is a message, and `system` is not used.
+    `params` are its top-level members. It has slots for messages and, if given, for tools and for a system text. In
+    Chat and Ollama's dialect a system text is a message, and `system` is not used.
     """
     form = _MESSAGE_FORMS[dialect]
     body: dict[str, Json] = {**params}

@@ -10,7 +10,11 @@ from ctxtui.core.canonical import Json
 
 
 class ServerEvent(NamedTuple):
-    """One event: its name ("" if the stream gives none), its data lines joined by newlines, its id."""
+    """One event of a stream.
+
+    `name` is "" if the stream gives none, `data` are its data lines joined by newlines. `id` is the last one given so
+    far, "" for an event that is one line of JSON.
+    """
 
     name: str
     data: str

@@ -59,7 +59,10 @@ def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[s
 
 
 def parse_answer(body: bytes | Json) -> dict[str, Json]:
-    """Parse an answer, given as JSON bytes or as a value. Raises `Malformed` if it is not an object."""
+    """Parse an answer, given as JSON bytes or as a value.
+
+    Raises `Malformed` if it is not an object.
+    """
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
     except (ValueError, RecursionError) as error:

@@ -43,7 +43,10 @@ _MAPPED_KEYS: Final = frozenset(
 
 
 def extra_usage(report: Json) -> dict[str, Json]:
-    """Return the report under ``usage`` for `Call.extra` if it says more than its counts, else nothing."""
+    """Return the report as ``usage`` for `Call.extra` if it says more than its counts.
+
+    Otherwise the result is empty. What `Usage` and the billing terms of a call hold counts as no more.
+    """
     return {"usage": report} if _has_unmapped(report) else {}
 
 
@@ -157,7 +160,7 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Return the tokens read from the cache and those written for 5 minutes, an hour and 30 minutes.
+    """Return the cache's tokens: read, and written for 5 minutes, an hour and 30 minutes.
 
     The last value says whether the report mentions a cache.
     """
@@ -212,7 +215,10 @@ def _native_usage(body: dict[str, Json]) -> Usage | None:
 
 
 def responses_usage(report: Json) -> Usage | None:
-    """Convert an OpenAI Responses report, whose input includes tokens read from and written to the cache."""
+    """Convert an OpenAI Responses report, whose input includes the cache.
+
+    None if it has neither input nor output tokens.
+    """
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
     details = as_dict(report.get("input_tokens_details"))

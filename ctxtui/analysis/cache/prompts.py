@@ -338,7 +338,7 @@ def _recorded_params(call: Call) -> dict[str, Json]:
 def last_message_ends(tree: Tree, head: int, count: int) -> tuple[int, ...]:
     """Nodes at which the last `count` messages of the context `head` end, in order.
 
-    `ROOT` stands for a message that does not exist.
+    If there are fewer messages, the first ones are the end of the system prompt, and `ROOT` before that.
     """
     ends = [head]
     while len(ends) < count:

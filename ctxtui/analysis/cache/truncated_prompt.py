@@ -20,8 +20,8 @@ _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 class CutPrompt(NamedTuple):
     """A prompt of about `sent` tokens, of which the server read only `read`.
 
-    `unseen` are the nodes that it did not read. They assume the usual way of cutting: the oldest messages first; system
-    prompt and tools stay.
+    `unseen` are the nodes that it did not read, if it cut in the usual way: the oldest messages first, system prompt
+    and tools not at all.
     """
 
     sent: int

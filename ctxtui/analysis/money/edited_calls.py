@@ -38,7 +38,7 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """Extra USD of all calls, as far as known; None if none is."""
+        """Sum of the known extra costs in USD; None if none is known."""
         amounts = [usd for usd in self.more if usd is not None]
         return sum(amounts) if amounts else None
 
@@ -97,7 +97,10 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call (negative: saving) without `freed_parts` (reads, writes, fresh input)."""
+    """Extra cost of a call without `freed_parts` (reads, writes, fresh input).
+
+    Negative: a saving. None if the call has no usage or no price.
+    """
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)

@@ -64,18 +64,19 @@ class Searches:
             self._newest[thread] = newest
         return bool(ran)
 
-    def precede(self, call: Call) -> bool:
-        """Whether the answer of `call`, or of an earlier call of its thread, has a search as of `any_in`."""
+    def any_until(self, call: Call) -> bool:
+        """Like `any_in`, for the answers of `call` and of the earlier calls of its thread."""
         if not self.any_in(call.thread):
             return False
         order = self._session.order[call.thread]
-        ran = self._ran[call.thread]
-        return call.id not in order or any(id_ in ran for id_ in order[: order.index(call.id) + 1])
+        until = order[: order.index(call.id) + 1] if call.id in order else order
+        return not self._ran[call.thread].isdisjoint(until)
 
     def search_tokens(self, call: Call, before: int, more: int) -> int:
-        """Tokens from searches in the context of `call`, of which the previous one had `before`.
+        """Tokens that searches added to the context of `call`.
 
-        `more` is its report beyond all other known input. Requires `any_in` of its thread.
+        They added `before` to the previous context. `more` are the reported tokens that nothing else explains. Call
+        `any_in` of the thread first.
         """
         if call.id in self._ran[call.thread]:
             return max(before, more)
@@ -109,5 +110,5 @@ def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
     """
     texts = [SUMMARY] if is_compacted(tree, call) else []
     texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
-    texts += [SEARCHED] if searches.precede(call) else []
+    texts += [SEARCHED] if searches.any_until(call) else []
     return "; ".join(texts)

@@ -176,7 +176,7 @@ def _make_repair(kind: str, context: Context, positions: list[int], cause: objec
 
 
 FORCED = "tool_choice names this tool"
-LAST_TOOL = "calls are in the context: one tool must cancel_move defined"
+LAST_TOOL = "calls are in the context: one tool must stay defined"
 
 
 class RequestedFates(Struct, kw_only=True):
@@ -252,7 +252,7 @@ OPENING = "(Earlier messages were removed.)"
 """Inserted at the start if the assistant would come first, which the provider refuses."""
 NOTHING_LEFT = "no message would be left"
 PARTED = "(Messages were removed here.)"
-"""Inserted between two answers that would be joined although the later one's thinking must cancel_move unchanged."""
+"""Inserted between two answers that would be joined although the later one's thinking must stay unchanged."""
 UNSETTLED = "there is no valid position for it"
 _MAX_ROUNDS = 4
 """Maximum rounds of closing and placing; they nearly always agree after two."""
@@ -269,7 +269,7 @@ def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pin
         closed = _close_and_place(context, requests, rules)
         clash = closed.unsettled or _find_pin_clash(requests, closed.closure, pinned)
         if clash is None and rules.keeps_last_thinking and closed.broken is None:
-            # A repair removes what cannot cancel_move unchanged.
+            # A repair removes what cannot stay unchanged.
             requested = {p for p, (_, edit) in requests.fate.items() if edit.author != REPAIR}
             clash = find_thinking_clash(context, requested, closed.closure, closed.inserts)
         if clash is None:

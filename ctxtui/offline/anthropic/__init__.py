@@ -1,1 +1,1 @@
-"""Anthropic's Messages API as served by the offline provider, with validators of its requests."""
+"""Anthropic's Messages API as the offline provider serves and validates it."""

@@ -46,9 +46,10 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
 
 
 def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
-    """Apply the edits of `body`; also returns the report ``applied_edits``. `weigh` gives a body's tokens.
+    """Apply the edits of `body`; also returns the report ``applied_edits``.
 
-    An edit that saves less than its ``clear_at_least`` is not applied. Compaction is not done.
+    `weigh` gives a body's tokens. An edit that saves less than its ``clear_at_least`` is not applied. Compaction is not
+    done.
     """
     applied: list[Json] = []
     for edit in as_list(as_dict(body.get("context_management")).get("edits")):

@@ -31,7 +31,10 @@ from ctxtui.wire.grammar import ANTHROPIC
 def content_of(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
 ) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer; `last_signature` is the signature of the thinking before it ("" for none)."""
+    """The blocks of an answer.
+
+    `last_signature` is the signature of the thinking before it ("" for none).
+    """
     shown = as_dict(request.body.get("thinking")).get("display") != "omitted"
     signer = AnswerSigner(request.body, last_signature)
     for part in answer.parts:

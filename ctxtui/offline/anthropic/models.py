@@ -137,7 +137,10 @@ def anthropic_models() -> Json:
 
 
 def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
-    """One model; None for an unknown id if `strict`. The release date is unknown here: an epoch value."""
+    """One model as the API lists it; None for an unknown id if `strict`.
+
+    The release date is unknown here: an epoch value.
+    """
     claude_model = claude(id_)
     model = claude_model or claude(OFFLINE)
     if model is None or (claude_model is None and strict):

@@ -100,9 +100,10 @@ def blocks(content: Json) -> list[Json]:
 
 
 def strip_non_content(value: Json) -> Json:
-    """A block without breakpoints, nulls, the query of an address, and the spelling of a result (string or list).
+    """A block without the members that do not count as its content.
 
-    Its members are sorted.
+    It loses its cache breakpoint, its null members and the query of a URL; a result's string becomes a list, and the
+    members are sorted. Any other value is returned as it is.
     """
     if not isinstance(value, dict):
         return value
@@ -225,7 +226,10 @@ def _signature_length(model: str, text: str) -> int:
 
 
 def sign_all(body: Body) -> dict[str, Json]:
-    """Sign every thinking block of `body` as if this provider had issued it: for tests with invented conversations."""
+    """Sign the assistant's thinking in `body` as if this provider had issued it.
+
+    Tests with invented conversations need it.
+    """
     prefix, last_signature = Prefix(body), ""
     messages: list[Json] = []
     for message in as_list(body.get("messages")):
@@ -310,7 +314,10 @@ class _ThinkingCheck:
         self._is_unbound = False
 
     def skip_block(self, block: Body) -> None:
-        """Visit a block that is no thinking. After a compaction, thinking is bound to a context that is gone."""
+        """Visit a block that is no thinking.
+
+        After a compaction, thinking is bound to a context that is gone.
+        """
         self._is_dropping = False
         self._is_unbound = self._is_unbound or block.get("type") == "compaction"
 

@@ -1,1 +1,4 @@
-"""Google's generateContent as the offline provider serves it, with validators and cached contents."""
+"""Google's generateContent and cached contents, as the offline provider serves them.
+
+Their requests are validated.
+"""

@@ -1,4 +1,4 @@
-"""Google's explicit caching: contents that the provider keeps under a name until they expire.
+"""Google's explicit caching: contents that are kept under a name until they expire.
 
 The handlers of ``cachedContents`` are here; `generate_api` uses `find_named`, `find_conflicts` and `merge` for requests
 that name a cached content.

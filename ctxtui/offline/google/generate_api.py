@@ -157,7 +157,10 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
 def _answer_parts(
     provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
 ) -> Iterator[dict[str, Json]]:
-    """The answer's parts: thoughts only if requested, a signature on the first call if `model` signs."""
+    """The answer's parts.
+
+    Thoughts are included only if requested. The first call has a signature if `model` signs.
+    """
     includes_thoughts = as_dict(to_camel_case(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
     for part in answer.parts:

@@ -1,6 +1,7 @@
-"""Validates requests as Google's generateContent does, written from its types and its answers.
+"""Validates requests as Google's generateContent does.
 
-It is deliberately independent of `curation.legality.google`: tests compare the two.
+It is written from Google's types and answers, deliberately independent of `curation.legality.google`: tests compare the
+two.
 """
 
 from __future__ import annotations

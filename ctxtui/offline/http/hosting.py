@@ -1,4 +1,4 @@
-"""Starting and stopping the offline provider: in an event loop, in a thread, or in a process of its own."""
+"""Starts and stops the offline provider: in an event loop, a thread or a child process."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ HOST: Final = "127.0.0.1"
 
 
 class RunningProvider(Struct, frozen=True):
-    """A running offline provider. `url` is its root, as ``base_url`` of the Anthropic SDK; `server` its state."""
+    """A running offline provider.
+
+    `url` is its root, as ``base_url`` of the Anthropic SDK; `server` its state.
+    """
 
     url: str
     server: Server

@@ -90,7 +90,10 @@ def serve(
     headers: Mapping[str, str],
     responses: dict[str, StoredResponse] | None = None,
 ) -> Reply | Refusal:
-    """The reply to a request with body `raw`, or its refusal; `responses` are those stored for its WebSocket."""
+    """The reply to a request with body `raw`, or its refusal.
+
+    `responses` are those stored for its WebSocket; None: it came by HTTP.
+    """
     if len(raw) > MAX_BYTES:
         return Refusal("Request exceeds the maximum size", 413, rule="too large")
     refusal = route.check_key(headers)

@@ -105,8 +105,11 @@ _MAX_CLOCK_SHIFT_S: Final = 10 * 365 * 86_400
 
 
 def add_control(app: web.Application, provider: Provider, faults: Faults) -> None:
-    """Add ``/_ctxtui/faults`` (GET, POST ``{"faults": [...], "seed": N}``, DELETE) and ``/_ctxtui/clock`` (POST
-    ``{"advance": SECONDS}``)."""
+    """Add the paths that control faults and the clock.
+
+    ``/_ctxtui/faults`` lists the armed faults (GET), arms others instead (POST ``{"faults": [...], "seed": N}``) or
+    none (DELETE). ``/_ctxtui/clock`` moves the clock (POST ``{"advance": SECONDS}``).
+    """
 
     async def list_faults(_: web.Request) -> web.Response:
         return json_response({"faults": [to_builtins(fault) for fault in faults.armed]})

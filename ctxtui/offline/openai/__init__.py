@@ -1,1 +1,4 @@
-"""OpenAI's two APIs, Chat Completions and Responses, as the offline provider serves and validates them."""
+"""OpenAI's Chat Completions and Responses as the offline provider serves them.
+
+Their requests are validated.
+"""

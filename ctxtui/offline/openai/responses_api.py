@@ -1,4 +1,4 @@
-"""The Responses API of the offline provider: requests in, responses out, and stored responses.
+"""The Responses API of the offline provider, with stored responses.
 
 `http.routes` calls `find_refusals`, then `create_response` or `count_tokens`. Source: facts §4.
 """
@@ -106,7 +106,10 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues, stored for its WebSocket or for all; None if there is none."""
+    """The response that the request continues; None if there is none.
+
+    It was stored for the request's WebSocket, or for all.
+    """
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
@@ -119,7 +122,10 @@ def _weigh_items(provider: Provider, request: ApiRequest, items: Sequence[Json])
 
 
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Remove the reasoning before the last user message; also returns the report on the removed items."""
+    """Remove the reasoning before the last user message.
+
+    Also returns the report on the removed items.
+    """
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     removed = [item for item in items[:last] if kind_of(item) == "reasoning"]
     report = [
@@ -233,7 +239,10 @@ def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
-    """The reply to a request with generation disabled: a response to continue. No model reads it, so usage is 0."""
+    """The reply to a request with generation disabled: a response to continue.
+
+    No model reads it, so usage is 0.
+    """
     response = _make_response(provider, request, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}

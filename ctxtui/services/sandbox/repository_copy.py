@@ -40,8 +40,9 @@ _SAFE: Final = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", 
 """Options with which git runs nothing that the repository names."""
 _REFLOG_MESSAGE: Final = "by a command of ctxtui's agent"
 _HEAD: Final = "git symbolic-ref -q HEAD || git rev-parse -q --verify HEAD"
+_REFERENCE_FORMAT: Final = "%(objectname) %(refname)"
 _STATE: Final = f"""set -e
-git for-each-ref --format='%(objectname) %(refname)' > "$0/references"
+git for-each-ref --format='{_REFERENCE_FORMAT}' > "$0/references"
 {{ {_HEAD}; }} > "$0/head"
 git ls-files -z --stage > "$0/index"
 """
@@ -91,7 +92,10 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export of the copy's state; return the command for it, to be run confined like the one before."""
+        """Prepare the export of the copy's state; return the command for it.
+
+        An older export is deleted. The command is to be run confined like the one before.
+        """
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -109,18 +113,25 @@ class RepositoryCopy:
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
     def import_changes(self) -> str:
-        """Import the changes after `export_command` was run. Blocks. Returns the reason of a failure, or ""."""
+        """Import the changes after the command of `export_command` was run.
+
+        Blocks. Returns the reason of a failure, after which a part may be imported, or "".
+        """
         try:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no longer a repository")
             after = self._read_state(self._copy / "out")
-            head_update, index_update = self._head_update(after.head), self._index_update(after)
+            index_update, reference_update = self._index_update(after), self._reference_update(after)
+            head_update = self._head_update(after.head)
             self._import_objects(self._copy / "out" / "pack")
-            self._import_references(after)
-            if head_update:
-                self._run_git(*head_update)
+            # The index first, as it is often locked: under new commits, the old one would look like their reversal.
             if index_update:
                 self._run_git("update-index", "-z", "--index-info", stdin=index_update)
+            if reference_update:
+                arguments = ("update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin")
+                self._run_git(*arguments, stdin=reference_update)
+            if head_update:
+                self._run_git(*head_update)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
             return f"not copied into the repository: {_error_reason(error)}"
         return ""
@@ -157,10 +168,7 @@ class RepositoryCopy:
         return out
 
     def _read_state(self, out: Path) -> _State:
-        references = {}
-        for line in _read_regular(out / "references").decode("utf-8").splitlines():
-            digest, _, name = line.partition(" ")
-            references[name] = digest
+        references = _parse_references(_read_regular(out / "references"))
         index = _parse_index(_read_regular(out / "index"))
         return _State(references, _read_regular(out / "head").decode("utf-8").strip(), index)
 
@@ -169,24 +177,29 @@ class RepositoryCopy:
             with os.fdopen(_open_regular(pack), "rb") as file:
                 self._run_checked(["git", *_SAFE, "unpack-objects", "-q", "--strict"], stdin=file)
 
-    def _import_references(self, after: _State) -> None:
+    def _reference_update(self, after: _State) -> bytes:
+        """Input of ``git update-ref`` for the references that the command changed.
+
+        Raises `ValueError` if a command may not change one of them, or it was changed in the repository meanwhile.
+        """
         old, new = self._before.references, after.references
-        lines, elsewhere = [], self._other_branches() if old != new else set()
-        for name in sorted(old.keys() | new.keys()):
-            if old.get(name) == new.get(name):
-                continue
+        changed = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        if not changed:
+            return b""
+        lines, elsewhere = [], self._other_branches()
+        now = _parse_references(self._run_git("for-each-ref", f"--format={_REFERENCE_FORMAT}"))
+        for name in changed:
             if not _REFERENCE.fullmatch(name):
                 raise ValueError(f"{name} is not a branch, tag, note or stash")
             if not _HEX.fullmatch(new.get(name, "0" * 40)):
                 raise ValueError(f"{name} holds no object's id")
             if name in elsewhere:
                 raise ValueError(f"{name} is checked out in another work tree")
+            if now.get(name) != old.get(name):
+                raise ValueError(f"{name} was changed meanwhile")
             was = old.get(name) or "0" * len(new[name])
             lines.append(f"update {name} {new[name]} {was}\n" if name in new else f"delete {name} {was}\n")
-        if lines:
-            self._run_git(
-                "update-ref", "-m", _REFLOG_MESSAGE, "--create-reflog", "--stdin", stdin="".join(lines).encode()
-            )
+        return "".join(lines).encode()
 
     def _other_branches(self) -> set[str]:
         """Branches that are checked out in other work trees of the repository."""
@@ -213,7 +226,7 @@ class RepositoryCopy:
         raise ValueError("HEAD names no branch and no commit")
 
     def _index_update(self, after: _State) -> bytes:
-        """Input of ``git update-index`` for the entries that the command changed; git checks each path.
+        """Input of ``git update-index`` for entries that the command changed; git checks each path.
 
         Raises `ValueError` if one of them was changed in the repository meanwhile.
         """
@@ -242,6 +255,12 @@ class RepositoryCopy:
             argv, cwd=self._root, env=env, capture_output=True, check=True, timeout=_GIT_TIMEOUT, **input_options
         )
         return bytes(done.stdout)
+
+
+def _parse_references(listing: bytes) -> dict[str, str]:
+    """Each reference's object, from the output of ``git for-each-ref`` with `_REFERENCE_FORMAT`."""
+    lines = (line.partition(" ") for line in listing.decode("utf-8").splitlines())
+    return {name: digest for digest, _, name in lines}
 
 
 def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:

@@ -94,7 +94,10 @@ class FiguresController(ChatController):
         self._warn(used or 0, now.limits.usable)
 
     def _warn(self, used: int, usable: int) -> None:
-        """Warn once when a threshold of the settings is passed, and again after the context fell below it."""
+        """Warn when the context reaches a higher level of the settings; if critical, by the alarm.
+
+        A level is reported again only after the context fell below it.
+        """
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:

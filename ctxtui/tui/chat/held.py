@@ -46,7 +46,10 @@ class HeldController(ChatController):
             self.ask()
 
     def ask(self) -> None:
-        """Ask what to do: send it, apply the staged edits that do not wait and send it, or cancel it."""
+        """Ask whether to send the held request as is, with its ready edits, or cancel it.
+
+        Ready edits are the staged ones that do not wait; without any, they are not offered.
+        """
         count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
         if count:

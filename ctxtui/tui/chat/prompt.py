@@ -41,7 +41,10 @@ Of questions for permission and about held requests.
 
 
 class TalkController(ChatController):
-    """Takes the user's messages. `edits` are those of the context, which stay when the chat is left."""
+    """Takes the user's messages.
+
+    `edits` are those of the context, which stay when the chat is left.
+    """
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)

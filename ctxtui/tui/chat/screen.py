@@ -218,7 +218,7 @@ class ChatScreen(SessionScreen):
         self.run_worker(self._begin(), group="host", exit_on_error=True)
 
     async def _begin_host(self) -> bool:
-        """Start the host and the MCP servers, and show which servers are starting; return whether the host began."""
+        """Start the host and its MCP servers, showing progress; return whether the host began."""
         host = self.state.host
         if host.config.settings.mcp:
             self.line.show_message(describe_starting_servers(host))

@@ -255,7 +255,10 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
 
 
 def describe_starting_servers(host: Host) -> Spans:
-    """Describe the servers that are starting: their names first, which fit on every width, then what is awaited."""
+    """Describe the MCP servers that are starting: their names first, then what is awaited.
+
+    The names come first so that they fit on every width. Each server's last log line follows.
+    """
     starting = host.tools.servers.starting if host.tools is not None else []
     if not starting:
         return [Span("starting the MCP servers", "dim")]

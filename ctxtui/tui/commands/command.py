@@ -203,7 +203,10 @@ class Commanded:
         return True
 
     def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether the screen may be closed without loss. If not, asks the user, and calls `close` on yes."""
+        """Whether the screen may be closed without loss; if not, ask the user.
+
+        `close` is called when the user answers yes.
+        """
         return True
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:

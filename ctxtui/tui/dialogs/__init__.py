@@ -1,1 +1,1 @@
-"""Dialogs over any screen: help, explanations, tips, the command palette, find, the text editor."""
+"""Dialogs over any screen: help, explanations, tips, command palette, find, text editor."""

@@ -140,7 +140,10 @@ class ExplainScreen(Dialog[str]):
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """Return a cell of the cursor's row in the focused pane, or the first cell of another widget or the screen."""
+    """Return a cell of the focused pane's cursor row, or the first cell of another widget.
+
+    Without focus it is the first cell of the screen.
+    """
     widget = screen.focused
     if widget is None:
         return 0, 0

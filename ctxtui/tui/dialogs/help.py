@@ -1,4 +1,7 @@
-"""The help: signs, keys of the screen by task, keys of other screens and all words, with a filter."""
+"""The help: signs, the screen's keys by task, keys of other screens, and all words.
+
+A filter narrows it down.
+"""
 
 from __future__ import annotations
 
@@ -164,7 +167,10 @@ def _key_span(keys: str) -> Span:
 
 
 def _help_lines(head: Spans, name: str, text: str, style: str, room: int) -> Iterator[Spans]:
-    """Render keys or signs (`head`), a name and its text: side by side if there is space, else the text below."""
+    """Render keys or signs (`head`), a name and its text for a page of `room` cells.
+
+    They are side by side from `_WIDE_COLUMNS` cells on; in less space the text is below.
+    """
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE_COLUMNS:
         lines = safe_text.wrap(text, room - _KEY_CELLS - _NAME_CELLS - 5)

@@ -30,9 +30,10 @@ class OrderChanged(Message):
 
 
 class Browser(Vertical):
-    """Shows entries and holds the requested order, `list_order`. `home` is the folder that is written ``~``.
+    """Shows entries and holds the requested order, `list_order`.
 
-    Posts `OrderChanged` when the order or filter changes, and its list's `Pane.Moved` and `Pane.Chosen`.
+    `home` is the folder that is written ``~``. Posts `OrderChanged` when the order or filter changes, and its list's
+    `Pane.Moved` and `Pane.Chosen`.
     """
 
     DEFAULT_CSS = """

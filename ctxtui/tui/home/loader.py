@@ -95,7 +95,10 @@ class ReadingQueue:
 
 
 def post_figures(sessions: SessionLibrary, queue: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
-    """Post the figures of queued sessions in batches; for a worker thread. Cached figures are not read again."""
+    """Post the figures of queued sessions in batches; for a worker thread.
+
+    Cached figures are not read again.
+    """
     batch: list[SessionSummary] = []
     posted = 0.0
     for session in _read_sessions(sessions, queue, stop):

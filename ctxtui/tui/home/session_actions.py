@@ -1,4 +1,4 @@
-"""Home's actions on a session: import, export, rename, tag, archive, mark how it is paid, delete.
+"""Home's actions on a session: import, export, rename, tag, archive, payment, delete.
 
 Questions are asked on the prompt line. Only ctxtui's own database is changed, and an exported file written; never a
 recording.
@@ -43,7 +43,10 @@ class SessionQuestions:
         return self.line.is_asking
 
     def begin(self, what: str, session: SessionSummary) -> None:
-        """Start the action `what` (``import``, ``export``, ``rename``, ``tag``, ``archive`` ...) on a session."""
+        """Start the action `what` on a session.
+
+        Actions are ``import``, ``export``, ``rename``, ``tag``, ``archive``, ``subscription`` and ``delete``.
+        """
         todo = {
             "import": self.import_,
             "export": self.export,

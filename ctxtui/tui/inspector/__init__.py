@@ -1,1 +1,1 @@
-"""The inspector: one screen for any call of any session; its state, prompt, loader and panes."""
+"""The inspector: a screen for any call of any session; its state, prompt, loader, panes."""

@@ -140,7 +140,10 @@ class TooSmallLine(Still):
 
 
 class ViewBoard(Board, Generic[T]):
-    """A board for one view model, with functions for body (model, width, height) and notes (model, width)."""
+    """A board for one view model, drawn by functions for its body and its notes.
+
+    They take (model, width, height) and (model, width).
+    """
 
     def __init__(
         self,

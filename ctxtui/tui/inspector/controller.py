@@ -140,7 +140,10 @@ class ScreenAccess:
 
 
 class Controller:
-    """One job of the inspector. `state` is what is shown, `prompt` the line for questions and messages."""
+    """One job of the inspector.
+
+    `state` is what is shown, `prompt` the line for questions and messages.
+    """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.state = state

@@ -157,7 +157,7 @@ class EditAnswers:
         self.show_message(words or ())
 
     def _catch_up(self) -> None:
-        """Show a waiting message if its figures are counted now; drop it if another one was shown meanwhile."""
+        """Show a waiting message once its figures are counted; drop it if another one was shown."""
         describe, staging = self._pending, self._state.panels.staging
         if describe is None or self._prompt.edit.hint is not self._last_message:
             self._pending = None

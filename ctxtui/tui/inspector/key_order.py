@@ -59,7 +59,7 @@ def keys(
     esc: str = "leave",
     top: bool = False,
 ) -> Iterator[Key]:
-    """Yield the keys of the `available` commands in this context, those for the current task first.
+    """Yield the keys of the `available` commands, those for the current task first.
 
     - `first`: commands of the screen that come before navigation.
     - `choice`: a question takes one of a few keys; `esc`: the label of that key there.

@@ -40,7 +40,10 @@ T = TypeVar("T")
 
 
 class Pace:
-    """Determines how long a worker must wait before its next round. `clock` returns monotonic seconds."""
+    """Determines how long a worker must wait before its next round.
+
+    `clock` returns monotonic seconds.
+    """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -325,7 +328,10 @@ class SessionLoader:
         return computed
 
     def _freeze_session(self, session: Session) -> None:
-        """Freeze the session's objects, which live as long as the session, for the garbage collector."""
+        """Exempt all present objects from garbage collection if the session is large.
+
+        They live as long as the session. Once it is computed, nothing is frozen: later objects may be short-lived.
+        """
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
             self._is_frozen = True

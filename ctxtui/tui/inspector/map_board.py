@@ -101,7 +101,10 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the sign for the end of the prefix if it is drawn, else the limit; on a wide screen also the scale."""
+        """Return the sign for the end of the prefix if it is drawn, else the limit.
+
+        A wide pane also shows the scale before the limit; a narrow one omits the sign.
+        """
         if self._map is None:
             return ()
         if self._map.break_at is not None:

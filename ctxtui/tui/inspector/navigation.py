@@ -64,9 +64,9 @@ class NavigationController(Controller, ListHost):
             self.prompt.refuse(command.message)
 
     def leave(self) -> None:
-        """Close a search (or another job that listens to `closed`) or clear the marks; else go to the transcript.
+        """Close a search, or another job that listens to `closed`; else clear the marks.
 
-        Only clearing the marks leaves the message and the focus as they are.
+        Unless only marks were cleared, the message goes and the transcript gets the focus.
         """
         if self.state.on.closed.emit() or not self.state.unmark():
             self.prompt.leave()

@@ -90,7 +90,10 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class Panels:
-    """All panes of the screen, with state kept between updates. `make_rows` makes the transcript's rows."""
+    """All panes of the screen, with state kept between updates.
+
+    `make_rows` makes the transcript's rows.
+    """
 
     def __init__(self, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()

@@ -423,7 +423,10 @@ class InspectorScreen(SessionScreen):
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether more than a preview of the recording's end is loaded; False also before it is opened."""
+        """Whether more than a preview of the recording's end is loaded.
+
+        False also before it is opened.
+        """
         return super()._is_all_loaded and self.state.study is not None
 
     def on_mount(self) -> None:

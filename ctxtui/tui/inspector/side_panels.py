@@ -40,7 +40,10 @@ _MAX_CURVE_POINTS = 400
 
 
 class Sides:
-    """View models of composition, heaviest blocks, growth, tools and calls of one session with this `tree`."""
+    """View models of composition, heaviest blocks, growth, tools and calls of one session.
+
+    `tree` is the session's.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._heavy = Heaviest()
@@ -119,7 +122,10 @@ class Sides:
         return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
-        """Return the range of calls in view with their cost, for the rule, and a legend for `ghosts`."""
+        """Return the range of calls in view with their cost, and a legend for `ghosts`.
+
+        It is for the rule; empty if the thread has fewer than two calls.
+        """
         if len(thread_study.calls) < 2:
             return []
         first, last, money = window.first, window.last + 1, ""

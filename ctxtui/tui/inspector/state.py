@@ -292,9 +292,10 @@ class InspectorState:
         self.on.edit.emit(kind)
 
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
-        """Show the differences of two calls (from 1) of `thread`; the cursor starts at the first one from `block` on.
+        """Show the differences of two `calls` of `thread`, numbered from 1.
 
-        `then` is called when the user goes to a block from there.
+        The cursor starts at the first difference from `block` on. `then` is called when the user goes to a block from
+        there.
         """
         first, second = calls
         self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)

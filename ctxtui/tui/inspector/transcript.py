@@ -102,9 +102,9 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the open rows: those opened one by one, those near the cursor in full categories, incoming ones.
+        """Return the open rows: opened ones, near ones of full categories, and incoming ones.
 
-        In reading mode all rows near the measured one are open.
+        In reading mode they are all rows near the measured one, and incoming ones.
         """
         data = self.data
         if data is None or data.scene is None:

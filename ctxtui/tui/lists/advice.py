@@ -59,8 +59,9 @@ class AdviceSource(NamedTuple):
 
 
 class ShowChanges(Command):
-    """Show the blocks that would change; Enter there stages the edits as one action. Nothing is sent before you
-    apply them. If there is nothing to stage, the reason is shown.
+    """Show the blocks that would change; Enter there stages the edits as one action.
+
+    Nothing is sent before you apply them. If there is nothing to stage, the reason is shown.
     """
 
     name, keys, group = "what would go", ("enter",), "advice"
@@ -277,7 +278,10 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that a `suggestion` would change; closes with True if its edits are to be staged."""
+    """The blocks that a `suggestion` would change.
+
+    Closes with True if its edits are to be staged.
+    """
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
     heading, empty_text = "what would go", "No block of this context would change."

@@ -1,4 +1,7 @@
-"""Literals that staged edits break: quoted by later blocks, or lost by a summary. ``enter`` keeps one."""
+"""Literals that staged edits break: quoted by later blocks, or lost by a summary.
+
+``enter`` keeps one.
+"""
 
 from __future__ import annotations
 

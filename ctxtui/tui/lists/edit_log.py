@@ -1,4 +1,7 @@
-"""The edit log: every action on a context with author and time. Single edits can be taken back."""
+"""The edit log: every action on a context with author and time.
+
+Single edits can be taken back.
+"""
 
 from __future__ import annotations
 
@@ -81,8 +84,9 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """Return the id of the entry, to take it back; None for entries that applied edits or let them wait.
+        """Return the id of the entry, to take it back; None if it applied edits or let them wait.
 
-        Taking back a revert restores its edit. For an entry that handed the context over, the command is copied again.
+        Taking back a revert restores its edit. For an entry that handed the context over, the command is copied
+        again.
         """
         return [row.edit.id] if row.edit.kind not in (APPLY, WAIT) else None

@@ -1,4 +1,7 @@
-"""The growth of the thread: a chart by category, sentences about it, and phases. Enter goes to a phase's first call."""
+"""The growth of the thread: a chart by category, sentences about it, and phases.
+
+Enter goes to a phase's first call.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ class GrowthFigures(Struct, frozen=True):
 
 
 class NamePhaseHere(Command):
-    """Name the phase that starts with the call shown: it is stored as a note on that call, ``phase: name``."""
+    """Name the phase that starts with the call shown.
+
+    It is stored as a note on that call, ``phase: name``.
+    """
 
     name, keys, label, short_label, group = "name a phase here", ("number_sign",), "name a phase here", "name", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.dismiss(NAME_PHASE))
@@ -155,7 +161,10 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place chart and sentences side by side if it is wide enough, else above each other; or only sentences."""
+        """Place chart and sentences side by side if it is wide enough, else above each other.
+
+        With `_sentences_only` the chart is hidden, and the sentences get the space they need.
+        """
         wide, height = self.size.width >= WIDE_CELLS, self.size.height
         self._above.set_class(not wide, "high")
         self._chart.display = not self._sentences_only

@@ -1,4 +1,4 @@
-"""List screens: rows of one table over the inspector, with their own key line, palette and help.
+"""List screens: one table over the inspector, with its own key line, palette and help.
 
 A new list is its rows (a function of `ctxtui.analysis`), their table (in `views.lists`), a `HostedList` here, and a
 line in `tui.lists.registry`.

@@ -48,7 +48,10 @@ _SIGNS: Final[dict[tuple[str, str], str]] = {
 
 
 class _Letters(dict[int, str]):
-    """Replacement of each character seen so far. `keep_wide` keeps text that every terminal draws alike."""
+    """Replacement of each character seen so far.
+
+    `keep_wide` keeps text that every terminal draws alike.
+    """
 
     def __init__(self, keep_wide: bool) -> None:
         super().__init__({ord(glyph): letter for glyph, letter in _TABLE.items()})

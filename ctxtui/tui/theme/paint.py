@@ -21,11 +21,13 @@ _MAX_LINES: Final = 500
 
 
 def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
-    """Paint `spans` as a strip of exactly `width` cells, after `edge`, which takes one more cell.
+    """Paint `spans` as a strip of exactly `width` cells.
 
-    `ground` is the background (``on-cur``, ``on-panel`` ...), "" for the usual one. Controls and direction marks are
-    made visible, even if a caller did not do so.
-    Strips are cached: most lines stay the same from one key to the next, and Textual caches its output with the strip.
+    `edge` comes before them and takes one more cell. `ground` is the background (``on-cur``, ``on-panel`` ...), ""
+    for the usual one. Controls and direction marks are made visible, even if a caller did not do so.
+
+    Strips are cached: most lines stay the same from one key to the next, and Textual caches its output with the
+    strip.
     """
     key = (tuple(spans), width, ground, edge)
     cached = look.strips.get(key)
@@ -42,7 +44,7 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge:
 
 
 class PaintedLines:
-    """Strips of painted lines by the identity of the line, so that unchanged lines are not even compared.
+    """Strips of painted lines by the line's identity, so that its content is not compared.
 
     A line must not be modified after it was painted.
     """
@@ -51,7 +53,7 @@ class PaintedLines:
         self._cache: dict[int, tuple[Iterable[Span], object, Strip]] = {}
 
     def get_or_paint(self, spans: Iterable[Span], variant: object, paint: Callable[[], Strip]) -> Strip:
-        """Return the strip of a line in this `variant` (width, look ...); call `paint` if it is not cached."""
+        """Return the strip of a line in this `variant` (width, look ...), cached or from `paint`."""
         entry = self._cache.get(id(spans))
         if entry is None or entry[0] is not spans or entry[1] != variant:
             if len(self._cache) >= _MAX_LINES:

@@ -1,4 +1,4 @@
-"""Palettes: the design's colour variables for dark and light, 16 colours and attributes only."""
+"""Palettes: the design's colour variables for dark, light, 16 colours and attributes only."""
 
 from __future__ import annotations
 

@@ -136,10 +136,11 @@ def native_colours(env: Mapping[str, str]) -> bool | None:
 
 
 def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
-    """Choose the theme. `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
+    """Choose the theme.
 
-    NO_COLOR and TERM=dumb mean mono, whatever the setting. ``auto`` then checks `colour_system` as Rich names it
-    (``standard``: 16 colours) and COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
+    `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name. NO_COLOR and TERM=dumb mean
+    mono, whatever the setting. ``auto`` then checks `colour_system` as Rich names it (``standard``: 16 colours) and
+    COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
     """
     if "NO_COLOR" in env or env.get("TERM") == "dumb":
         return "ctxtui-mono"
@@ -153,7 +154,10 @@ def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) 
 
 
 def ascii_needed(setting: str, encoding: str | None) -> bool:
-    """Whether to write ASCII only. `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
+    """Whether to write ASCII only.
+
+    `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``.
+    """
     if setting != "auto":
         return setting == "ascii"
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
@@ -166,9 +170,9 @@ def apply_theme(
     glyphs: str = "auto",
     own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Register the themes with `app`, choose one, and store whether it writes ASCII only. For App.__init__.
+    """Register the themes with `app`, choose one, and store whether it writes ASCII only.
 
-    `own` are the user's themes by name. Raises `BadConfig` for one that is no theme.
+    For App.__init__. `own` are the user's themes by name. Raises `BadConfig` for one that is no theme.
     """
     for each in (*THEMES, *(own_theme(name, table) for name, table in own.items())):
         app.register_theme(each)

@@ -1,4 +1,4 @@
-"""The key line: keys of the focused pane, as many as fit, with palette and help at the right.
+"""The key line: as many keys of the focused pane as fit, with palette and help at the right.
 
 A click on a key runs it.
 """
@@ -77,7 +77,7 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` from the left until one does not fit, then `out`, and `right` at the right end.
+    """Place `keys` from the left until one does not fit, then `out`; `right` at the right end.
 
     `out` and `right` are always placed; `keys` that are also in `right` are left out.
     """
@@ -113,7 +113,7 @@ def keyline(
     ascii: bool = False,
     out: Key | None = None,
 ) -> list[Span]:
-    """Return a line of `room` cells: `keys` in order until one does not fit, `out`, and `right` at the end.
+    """Return a line of `room` cells: `keys` until one does not fit, `out`; `right` at its end.
 
     `out` (the key that leaves, if any) and `right` are never dropped; the line is longer if they do not fit. With
     `ascii`, keys are named in words.
@@ -125,7 +125,10 @@ def keyline(
 
 
 class KeyLine(Still):
-    """The last row of a screen. `right` are keys that are always shown, `out` is the key that leaves."""
+    """The last row of a screen, with its keys.
+
+    `right` are keys that are always shown, `out` is the key that leaves.
+    """
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"

@@ -92,7 +92,7 @@ _MIN_TYPING_CELLS = 12
 
 
 class LineEdit(Still, can_focus=True):
-    """A line of text with `lead` before it, `hint` in place of an empty text, `right` at its end.
+    """A line of text: `lead` before it, `hint` in place of an empty text, `right` at its end.
 
     It posts `Changed` at each change, `Submitted` at Enter, `Left` at Escape; keys that do not edit, such as up and
     down, are left to the screen. With `keys` (a question answered by one key) nothing is typed: one of them is

@@ -60,7 +60,10 @@ class Pane(ScrolledRows, can_focus=True):
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """The same as `ScrolledRows.reload`; the cursor goes to row `cursor`, or stays as near as it can."""
+        """Reload rows from `start` on, and put the cursor on row `cursor`.
+
+        None leaves it on its row, or as near as possible. See `ScrolledRows.reload`.
+        """
         super().reload(start)
         self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:

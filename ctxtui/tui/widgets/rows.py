@@ -16,7 +16,10 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class Viewport:
-    """The scroll position of a view of `room` lines over rows of these `heights`. Rows and lines count from 0."""
+    """The scroll position of a view of `room` lines over rows of these `heights`.
+
+    Rows and lines count from 0.
+    """
 
     def __init__(self) -> None:
         self.heights = Heights(0)
@@ -58,7 +61,10 @@ class Viewport:
         return self.heights.line_of(row) - self.top
 
     def lines_out_of_view(self, row: int, step: int) -> int:
-        """Return the lines of `row` out of view below it (`step` > 0), or above it; 0 or less if there are none."""
+        """Return the lines of `row` out of view below it (`step` > 0), or above it.
+
+        0 or less if there are none.
+        """
         first = self.line_in_view(row)
         return first + self.heights.height(row) - self.room if step > 0 else -first
 
@@ -204,7 +210,10 @@ class ScrolledRows(Board):
         return ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the row that stays at the top while `index` is first in view (its turn's heading), or None."""
+        """Return the row that stays at the top while `index` is first in view, or None.
+
+        That row is the heading of its turn.
+        """
         return None
 
     def render_sticky(self, index: int, width: int) -> Spans:

@@ -41,7 +41,7 @@ class Still(Widget):
         self.refresh()
 
     def get_line_filters(self) -> Sequence[LineFilter]:
-        """Return Textual's filters without the one for ANSI colours, which exact palettes do not use."""
+        """Return Textual's filters, for an exact palette without the one for ANSI colours."""
         filters = super().get_line_filters()
         if look_of(self.app).palette.exact:
             return [filter_ for filter_ in filters if not isinstance(filter_, ANSIToTruecolor)]

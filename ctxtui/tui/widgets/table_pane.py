@@ -94,7 +94,7 @@ class TablePane(Pane, Generic[Row]):
         return self.table.sum_at(row, self.body_width - self._inset, x - bool(self.join))
 
     def is_text(self, x: int, line: int, *, figure: bool = False) -> bool:
-        """Whether cell `x` of line `line` belongs to a row's text, where figures and signs have no meaning.
+        """Whether cell `x` of `line` is in a row's text, where figures and signs have no meaning.
 
         `figure`: whether it holds a figure; if not, it may be a row's sign in the first cells.
         """
@@ -110,7 +110,10 @@ class TablePane(Pane, Generic[Row]):
         return len(self.rows or ())
 
     def row_height(self, index: int, width: int) -> int:
-        """Return 1, or more for the first row of a group: its heading is above it, after a blank line."""
+        """Return 1, or more for the first row of a group.
+
+        The group's heading is above it, after a blank line.
+        """
         return 1 + len(self._heading(index))
 
     def _heading(self, index: int) -> Sequence[Spans]:

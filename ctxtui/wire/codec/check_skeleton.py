@@ -95,7 +95,10 @@ def _require(fine: bool, words: str) -> None:
 
 @contextmanager
 def malformed_on_mismatch() -> Iterator[None]:
-    """Turn the errors of a skeleton that does not match its blocks (a damaged recording) into `Malformed`."""
+    """Turn the errors of a skeleton that does not match its blocks into `Malformed`.
+
+    A damaged recording may have such a skeleton.
+    """
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:

@@ -1,4 +1,4 @@
-"""Decode bodies into items and skeleton, and encode them again, for any dialect given its grammar."""
+"""Decode bodies into items and a skeleton, and encode them again, by a dialect's grammar."""
 
 from __future__ import annotations
 
@@ -61,9 +61,9 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
 def decode_walked(
     text: str, members: Sequence[Member], start: int, grammar: Grammar, memo: Memo | None = None
 ) -> Request:
-    """Like `decode`, for a body whose object starts at character `start` and is already walked into `members`.
+    """Like `decode`, for a body whose object is already walked into `members`.
 
-    The walk must have entered at least the grammar's keys.
+    The object starts at character `start`. The walk must have entered at least the grammar's keys.
     """
     memo = memo or Memo()
     try:

@@ -36,7 +36,7 @@ Slot = list[Json]
 
 
 def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
-    """Convert parts to the pieces that elements are joined from, with cache breakpoints restored."""
+    """Convert parts to the pieces of an element, with cache breakpoints restored."""
     return [(p.item.block.kind, restore_markers(p.value, p.marks)) for p in parts]
 
 

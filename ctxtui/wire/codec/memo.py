@@ -34,7 +34,10 @@ class Element(Struct):
 
 
 class Memo:
-    """Elements by section and text. One memo serves the bodies of one recording; it never changes a result."""
+    """Elements by section and text.
+
+    One memo serves the bodies of one recording; it never changes a result.
+    """
 
     def __init__(self) -> None:
         self._elements: dict[tuple[str, str], tuple[int, Element]] = {}

@@ -241,9 +241,10 @@ def _element_oddity(
 
 
 def _find_slot(odd: Oddity, index: int) -> Slot | None:
-    """The slot of the block at `index` of an old element: its index, then its style or its text verbatim.
+    """The slot of the block at `index` of an old element.
 
-    None if the block is in style 0, the body's.
+    It is the block's index, then its style or its text verbatim. None if there is no slot, or one in style 0, the
+    body's.
     """
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)

@@ -1,4 +1,4 @@
-"""Encode the successive bodies of a growing conversation, reusing the text of elements already encoded."""
+"""Encode the bodies of a growing conversation, reusing the text of earlier elements."""
 
 from __future__ import annotations
 

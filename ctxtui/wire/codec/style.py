@@ -1,4 +1,7 @@
-"""Detect how a client's JSON library spells values (white space, escapes), and write values the same way."""
+"""Detect how a client's JSON library spells values, and write values the same way.
+
+The spelling is white space and escapes.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,10 @@ class Style(Struct, frozen=True, kw_only=True):
     swaps: tuple[tuple[str, str], ...] = ()
 
     def write(self, value: Json, depth: int = 0) -> str:
-        """Write `value` in this style, for a line indented `depth` steps (its first line is not indented)."""
+        """Write `value` in this style, for a line indented `depth` steps.
+
+        The first line is not indented.
+        """
         text = None if self.indent else _write_with_encoder(value, self.ascii, self.comma, self.colon)
         if text is None:
             text = "".join(_write_piecewise(value, self, depth))

@@ -1,4 +1,7 @@
-"""Build fresh bodies from items of any dialect, for exports without a skeleton in the target dialect."""
+"""Build request bodies in any dialect from items of any dialect.
+
+They are fresh, except in an export in the dialect of the call's own skeleton.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +78,10 @@ def _build_fresh(dialect: str, items: Iterable[Item], model: str, params: Mappin
 
 
 def _is_googles_tool(tool: Json) -> bool:
-    """Whether a tool may stay as it is in Google's API, whose ``parameters`` are not those of other dialects."""
+    """Whether a tool is written for Google's API, in which it may stay as it is.
+
+    Google's ``parameters`` are not those of other dialects.
+    """
     return isinstance(tool, dict) and not tool.keys() & {"input_schema", "function", "custom", "type"}
 
 
@@ -99,7 +105,10 @@ def _tools_in_front(items: Sequence[Item]) -> list[Item]:
 
 
 def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
-    """Separate system texts from turns. Leading system messages count as system prompt unless `keep` is set."""
+    """Separate system texts from turns.
+
+    Leading system messages count as system prompt unless `keep` is set.
+    """
     system = [to_part(item.block) for item in items if item.place.section == "system"]
     conversation = to_turns([item for item in items if item.place.section == "messages"])
     while conversation and not keep and conversation[0].role in SYSTEM:

@@ -101,9 +101,9 @@ def _write_call(part: TurnPart, losses: Losses) -> Json:
 
 
 def _with_signature(parts: list[Json]) -> list[Json]:
-    """Add `UNSIGNED` to the first call of a model's turn if it has no signature; Google requires only that one.
+    """Add `UNSIGNED` to the first call of a model's turn if it has no signature.
 
-    A turn of Google's own has none if the call that had it is left out.
+    Google requires only that one. A turn of Google's own has none if the call that had it is left out.
     """
     first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None

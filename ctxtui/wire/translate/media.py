@@ -11,7 +11,10 @@ _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_type(media: Media) -> str:
-    """Return the MIME type of a picture or file, guessed from the start of its base64 if not given; "" if unknown."""
+    """Return the MIME type of a picture or file; "" if unknown.
+
+    If none is given, it is guessed from the start of the base64, or from OpenAI's name of an audio format.
+    """
     if "/" in media.media_type:
         return media.media_type
     signatures = {"iVBOR": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}

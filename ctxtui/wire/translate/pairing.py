@@ -55,7 +55,10 @@ class _PendingResults:
             self._waiting.setdefault(part.id, []).append(part)
 
     def keep_answered_calls(self, turn: Turn, losses: Losses) -> list[TurnPart]:
-        """Return the parts of an assistant's turn without unanswered calls, and queue the results of the others."""
+        """Return the parts of an assistant's turn without results and unanswered calls.
+
+        The results of the answered calls are queued. An empty or reused id is replaced in both.
+        """
         parts: list[TurnPart] = []
         for part in turn.parts:
             if part.category == CALL and not self._waiting.get(part.id):

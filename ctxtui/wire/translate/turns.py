@@ -1,4 +1,4 @@
-"""Dialect-independent turns of text, calls, results and pictures, read from items of any dialect."""
+"""Dialect-independent turns of text, calls, results and pictures, read from items."""
 
 from __future__ import annotations
 
@@ -214,7 +214,10 @@ def to_turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _with_call_ids(turns: list[Turn]) -> list[Turn]:
-    """Give results that name only their tool, as Google's may, the id of the first call of it without a result."""
+    """Give results that name only their tool the id of its first call without a result.
+
+    Google's may name only their tool.
+    """
     open_calls: list[TurnPart] = []
     for turn in turns:
         for n, part in enumerate(turn.parts):
@@ -267,7 +270,10 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
 
 
 def _chat_result(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
-    """Make the part of a Chat tool message: its content under the header's call id. `blocks` are kept with it."""
+    """Make the part of a Chat tool message from its header `head` and its `blocks`.
+
+    It has the header's call id, or else the tool's name. `blocks` are kept as its value.
+    """
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(medium for reading in readings for medium in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)

@@ -216,6 +216,23 @@ def test_later_edits_of_a_block_work_on_what_earlier_ones_made() -> None:
     assert (everything.refused, everything.is_changed) == ("no message would be left", True)
 
 
+@pytest.mark.parametrize(
+    ("choice", "reason", "kept"),
+    [
+        ({"type": "auto"}, "calls are in the context: one tool must stay defined", "b"),
+        ({"type": "tool", "name": "a"}, "tool_choice names this tool", "a"),
+    ],
+)
+def test_a_tool_that_the_request_needs_is_not_removed(choice: dict[str, str], reason: str, kept: str) -> None:
+    body = talk.WRITERS["anthropic"](list(PAIRED))
+    tools = [{"name": name, "description": name, "input_schema": {"type": "object"}} for name in ("a", "b")]
+    context, _ = context_of({**body, "tools": tools, "tool_choice": choice}, "anthropic")
+    edit = make(DROP, [context.target(position) for position in context.tools])
+    found = apply(context, [edit])
+    assert [rejected.why for rejected in found.rejected] == [reason]
+    assert [item.block.value()["name"] for item in found.sent if item.place.section == "tools"] == [kept]
+
+
 def test_signed_blocks_are_stripped_but_not_changed() -> None:
     context = say(("user", "a"), ("thinking", "hm"), ("pair", "c1", "x"), ("assistant", "b"), ("user", "c"))
     thought = of(context, "hm")

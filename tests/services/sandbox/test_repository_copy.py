@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -178,7 +179,23 @@ def test_what_the_user_did_meanwhile_is_not_lost(sh: Sh, repository: Path) -> No
     thread.start()
     done = sh(script)
     thread.join()
-    assert "not copied into" in done.notes[0] and git(repository, "log", "--format=%s") == "mine\nfirst"
+    assert "refs/heads/main was changed meanwhile" in done.notes[0], done.notes
+    assert git(repository, "log", "--format=%s") == "mine\nfirst" and git(repository, "status", "-s", "-uno") == ""
+
+
+def run_in_copy(repository: Path, tmp_path: Path, command: str, meanwhile: Callable[[], None]) -> str:
+    """Run `command` on a copy of `repository` while the user does something, and import; returns why not."""
+    scratch, work = tmp_path / "scratch", tmp_path / "work"
+    scratch.mkdir()
+    copy = copy_repository(repository, scratch, mounted=False)
+    assert copy is not None
+    work.mkdir()
+    (work / "a.txt").write_text("a\n")
+    env = {**os.environ, **copy.env, "GIT_WORK_TREE": str(work)}
+    subprocess.run(["/bin/sh", "-c", command], cwd=work, env=env, check=True)
+    meanwhile()
+    subprocess.run(copy.export_command(), cwd=work, env=env, check=True)
+    return copy.import_changes()
 
 
 @pytest.mark.parametrize(
@@ -195,25 +212,27 @@ def test_an_entry_that_the_user_staged_meanwhile_is_not_overwritten(
     repository: Path, tmp_path: Path, staged: str, command: str, clash: str
 ) -> None:
     """Nothing of the command is imported if one of its entries is also the user's."""
-    scratch = tmp_path / "scratch"
-    scratch.mkdir()
-    copy = copy_repository(repository, scratch, mounted=False)
-    assert copy is not None
-    work = tmp_path / "work"
-    work.mkdir()
-    (work / "a.txt").write_text("a\n")
-    env = {**os.environ, **copy.env, "GIT_WORK_TREE": str(work)}
-    subprocess.run(["/bin/sh", "-c", command], cwd=work, env=env, check=True)
-    (repository / staged).parent.mkdir(exist_ok=True)
-    (repository / staged).write_text("mine\n")
-    git(repository, "add", staged)
-    subprocess.run(copy.export_command(), cwd=work, env=env, check=True)
-    reason = copy.import_changes()
+
+    def stage() -> None:
+        (repository / staged).parent.mkdir(exist_ok=True)
+        (repository / staged).write_text("mine\n")
+        git(repository, "add", staged)
+
+    reason = run_in_copy(repository, tmp_path, command, stage)
     assert git(repository, "show", f":{staged}") == "mine" and git(repository, "log", "--format=%s") == "first"
     if clash:
         assert reason == f"not copied into the repository: the index entry of {clash} was changed meanwhile"
     else:
         assert reason == "" and git(repository, "show", ":b") == "theirs"
+
+
+def test_nothing_is_imported_while_the_user_holds_the_index(repository: Path, tmp_path: Path) -> None:
+    """Otherwise the branch would have the command's commit, and the index would take it back."""
+    before = state(repository)
+    command = "echo theirs > a.txt; git checkout -q -b side; git add a.txt; git commit -qm theirs"
+    reason = run_in_copy(repository, tmp_path, command, (repository / ".git/index.lock").touch)
+    (repository / ".git/index.lock").unlink()
+    assert "index.lock" in reason and state(repository) == before
 
 
 @pytest.mark.parametrize("form", ["sha256"])
