@@ -147,6 +147,7 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
         {"format": "pdf", "name": "d", "source": {"bytes": "JVBERg=="}},
         {"format": "txt", "name": "d", "source": {"text": "a b c"}},
         {"format": "pdf", "name": "d", "source": {"s3Location": {"uri": "s3://b/d.pdf"}}},
+        {"format": "txt", "name": "d", "source": {"content": [{"text": "a"}]}},
     ]
     schema = {"type": "object"}
     request = {
@@ -161,7 +162,8 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
         {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
         {"type": "text", "media_type": "text/plain", "data": "a b c"},
         {"type": "url", "url": "s3://b/d.pdf", "uri": "s3://b/d.pdf"},
+        {"type": "content", "content": [{"type": "text", "text": "a"}]},
     ]
     tree = Tree()
     tree.extend(ROOT, found.items)
-    assert [is_linked(tree, node) for node in range(len(tree) - 3, len(tree))] == [False, False, True]
+    assert [is_linked(tree, node) for node in range(len(tree) - 4, len(tree))] == [False, False, True, False]
