@@ -23,10 +23,10 @@ def record(
     tags: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Any:
-    """Record every model request that this program sends through httpx from now on, byte for byte.
+    """Record every model request that this program sends through httpx, byte for byte.
 
-    That covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on them; answers and times
-    are recorded, too.
+    It records from now on, and covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on
+    them; answers and times are recorded, too.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()

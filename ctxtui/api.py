@@ -1,4 +1,4 @@
-"""The public Python API: sessions with their figures, edits, policies, agents, and the types of plug-ins.
+"""The public Python API: sessions with figures, edits, policies, agents, plug-in types.
 
     from ctxtui.api import open_session
 

@@ -1,1 +1,1 @@
-"""The agent that ctxtui hosts: a pure turn machine, the runner that executes its commands, and the conversation."""
+"""The agent that ctxtui hosts: a pure turn machine, its runner, and the conversation."""

@@ -1,4 +1,4 @@
-"""The context of a hosted agent: a path in the session's tree, and its encoding as a request."""
+"""A hosted agent's context: a path in the session's tree, and its encoding as a request."""
 
 from __future__ import annotations
 
@@ -137,7 +137,10 @@ Returns None if nothing changes. Raises `CtxtuiError` if the edits leave nothing
 
 
 class Draft(Struct, frozen=True):
-    """A request ready to send: its exact `body`, the agent's context (`raw_head`) and the sent one (`sent_head`)."""
+    """A request ready to send.
+
+    `body` has its exact bytes. `raw_head` is the agent's context, `sent_head` the one that is sent.
+    """
 
     body: bytes
     raw_head: int
@@ -240,7 +243,10 @@ class Conversation:
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:
-        """The calls without result, in order, and without their input. No provider accepts a context that has any."""
+        """The calls without result, in order, without their input.
+
+        A request needs a result for each.
+        """
         items = self.tree.items(self.head)
         ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_talk(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
@@ -254,7 +260,7 @@ class Conversation:
         return [call for call in calls if call.id not in answered]
 
     def _breakpoints(self, items: Sequence[Item]) -> tuple[Sequence[int], Mapping[str, Json] | None]:
-        """The positions in `items` that carry a breakpoint, and the breakpoint (None without positions)."""
+        """The positions of cache breakpoints in `items`, and their marker (None: no positions)."""
         marked = breakpoint_positions(items, self.memory) if self.memory is not None else []
         if marked and self.memory is not None:
             return marked, self.memory.marker
@@ -319,7 +325,7 @@ def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) ->
 
 
 def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape: Shape | None = None) -> Conversation:
-    """Continue a conversation from the context `head`, which is in `dialect` already and stays unchanged."""
+    """Continue from the context `head`, which must be in `dialect`: it is not translated."""
     skeleton = skeleton_for(dialect, params, tree.items(head))
     return Conversation(tree, dialect, _model_name(params), skeleton, head, shape)
 

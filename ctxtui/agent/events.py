@@ -74,7 +74,10 @@ class Prepared(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """An answer ended and is in the context, with its complete `calls`. `cut`: it was interrupted."""
+    """An answer ended and is in the context, with its complete `calls`.
+
+    `cut`: it was interrupted.
+    """
 
     calls: tuple[ToolCall, ...] = ()
     cut: bool = False
@@ -158,7 +161,7 @@ class Send(Struct, frozen=True):
 
 
 class Wait(Struct, frozen=True):
-    """Wait `seconds` before attempt `attempt` of at most `most`, because of `reason`; then `Waited`."""
+    """Wait `seconds` before attempt `attempt` of `most` because of `reason`; then feed `Waited`."""
 
     seconds: float
     attempt: int

@@ -1,4 +1,7 @@
-"""Places memory in a context: a message of its own, first or last, marked as memory and with a breakpoint."""
+"""Places memory in a context, as a user message of its own, and finds its breakpoints.
+
+The message is before the conversation or after the last user message; its blocks are marked as memory.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ class MemoryPlace(Struct, frozen=True):
 
 
 def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item], memory: MemoryPlace) -> int:
-    """Append the user message `user_items` to the context `head`, and replace its memory by the current one."""
+    """Append the message `user_items` to the context `head` and replace its memory by `memory`.
+
+    Returns the new head.
+    """
     memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
@@ -52,7 +58,7 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
 
 
 def _is_conversation(item: Item) -> bool:
-    """Whether `item` belongs to the conversation: neither a tool nor a system text, which may be a message, too."""
+    """Whether `item` is part of a message other than a system message."""
     return item.place.section == "messages" and item.place.role not in SYSTEM
 
 

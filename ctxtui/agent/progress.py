@@ -12,7 +12,7 @@ from ctxtui.wire.stream import Delta
 
 
 class UserMessageAdded(Struct, frozen=True):
-    """A user message was appended to the context, which ended at `before` and now ends at `head`."""
+    """A user message was appended: the context ended at `before` and now ends at `head`."""
 
     text: str
     head: int
@@ -60,7 +60,10 @@ class PieceReceived(Struct, frozen=True):
 
 
 class CallEnded(Struct, frozen=True):
-    """The answer ended (`cut`: the user interrupted it) and is in the context, which now ends at `head`."""
+    """The answer of `call` ended and is in the context, which now ends at `head`.
+
+    `cut`: the user interrupted it.
+    """
 
     call: Call
     head: int

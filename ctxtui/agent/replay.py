@@ -1,4 +1,4 @@
-"""Replays pending events of a conversation: user messages, results, the received part of an answer."""
+"""Replays a conversation's pending events: user messages, results, part of an answer."""
 
 from __future__ import annotations
 

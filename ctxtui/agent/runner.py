@@ -1,4 +1,4 @@
-"""The runner: executes the commands of the turn machine, as requests, pauses and tools of an event loop.
+"""The runner: executes the turn machine's commands as requests, pauses and tool runs.
 
 Everything happens in one event loop; how tools run is up to `Tools`. Nothing here depends on a provider, a database or
 a screen. `send_once` sends one request without a turn: it is neither retried nor recorded.
@@ -42,7 +42,7 @@ class Tools(Protocol):
         """Plan `call`, or return the error for the model if it cannot be done."""
 
     async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
-        """Run `call`, as it was `planned` (None: it needed no permission). Errors are returned as the result."""
+        """Run `call` as it was `planned` (None: it was not). Errors are returned as the result."""
 
     async def close(self) -> None:
         """Stop everything that runs."""

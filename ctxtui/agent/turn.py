@@ -1,4 +1,7 @@
-"""The turn machine: from a state and an event, the next state and commands. It uses no clock, network or files."""
+"""The turn machine: from a state and an event, the next state and commands.
+
+It uses no clock, network or files.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +110,10 @@ Step = tuple[TurnState, list[Command]]
 
 
 def step(state: TurnState, event: Event) -> Step:
-    """Apply `event` to `state`; returns the new state and commands. An event that comes too late changes nothing."""
+    """Apply `event` to `state`; returns the new state and commands.
+
+    An event that comes too late changes nothing.
+    """
     handler = _HANDLERS.get((state.phase, type(event))) or _ANYWHERE.get(type(event))
     return handler(state, event) if handler else (state, [])
 
@@ -224,7 +230,7 @@ def _handle_plan(state: TurnState, event: Planned) -> Step:
 
 
 def _next_round(state: TurnState, commands: list[Command]) -> Step:
-    """Once every call has its result, append the results to the context and make the next request."""
+    """Once every call has its result, append the results and begin the next request."""
     results_by_id = {result.id: result for result in state.results}
     if len(results_by_id) < len(state.calls):
         return state, commands

@@ -320,7 +320,7 @@ class Book:
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """First call of an epoch of a thread with a report, else the first with the client's estimate.
+        """First call of a thread's epoch with a report, else the first with a client's estimate.
 
         None if no call has either.
         """

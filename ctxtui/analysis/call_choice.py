@@ -23,10 +23,11 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """Select call `number` (0: the last) of `thread` ("": the main one, or the first with calls).
+    """Select call `number` (0: the last) of `thread`.
 
-    With `after`, selects the call that is still to be made, whatever the number. A thread without calls has one that is
-    not sent yet: the context at its tip. Raises `NotFound`.
+    `thread` "" is the main one, or the first with calls. With `after`, selects the call that is still to be made,
+    whatever the number. A thread without calls has one that is not sent yet: the context at its tip. Raises
+    `NotFound`.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:

@@ -1,8 +1,8 @@
-"""Figures of a call: composition, not recorded, residual. Used by every screen and by ``show --json``.
+"""Figures of a call: composition, not recorded, residual.
 
-Every figure is a whole number of tokens and everything adds up: the tokens of the blocks of one category sum to
-the category's figure, and the call's context tokens are the sum of blocks, unrecorded input and residual. A block's
-tokens are the difference of two rounded running sums.
+Used by every screen and by ``show --json``. Every figure is a whole number of tokens and everything adds up: the
+tokens of the blocks of one category sum to the category's figure, and the call's context tokens are the sum of
+blocks, unrecorded input and residual. A block's tokens are the difference of two rounded running sums.
 """
 
 from __future__ import annotations

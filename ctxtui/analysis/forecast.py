@@ -257,9 +257,9 @@ class Forecaster:
     def _split_input(
         self, call: Call, step: LineageStep, stripped: bool, *, by_blocks: bool = False
     ) -> tuple[Features, int, float]:
-        """Features for the weights, whether the answer's report is used, and tokens that need no weights.
+        """Features for the weights, 1 if the answer's report is used (else 0), and known tokens.
 
-        `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
+        Known tokens need no weights. `stripped` is as in `Forecast`; `by_blocks` counts every answer by its blocks.
         """
         card, carried = self._card(call.model), self.carried(call.model).is_carried
         known_tokens = step.usage.input * self._model_scale(card, step)

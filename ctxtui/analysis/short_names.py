@@ -19,7 +19,10 @@ _NAMED: Final = frozenset({"tool_call", "tools"})
 
 
 class Names:
-    """Maps call ids to tools, so that a result can be named after its tool. Reads each node once."""
+    """Maps call ids to tools, so that a result can be named after its tool.
+
+    Reads each node once.
+    """
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree

@@ -117,6 +117,6 @@ class Route(Struct):
 def is_model_path(path: str) -> bool:
     """Whether `path` (without query) is an API's path for contexts.
 
-    These are model calls, token counts, compaction and cached contents.
+    Such are the paths of model calls, token counts, compaction and cached contents.
     """
     return bool(_MODEL_PATHS.search(path))

@@ -37,7 +37,7 @@ class RecordedRun(Struct):
 
 
 def find_session(sender: Sender, run_session: str, url: str, body: bytes) -> str:
-    """The session of a request: the client's, else the run's, else by its conversation."""
+    """The session of a request: the client's, else the run's, else by conversation or host."""
     return sender.session or read_session(sender, body) or run_session or session_of(url, body)
 
 

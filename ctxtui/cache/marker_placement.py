@@ -110,13 +110,13 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the last block for 5 minutes, and the anchor near the cached prefix's end for an hour.
+    """Mark the last block for 5 minutes, and an anchor near the cached prefix's end for an hour.
 
-    A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry holds
-    the whole prefix. The end of the system prompt is marked too.
+    A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry
+    holds the whole prefix. The end of the system prompt is marked too.
 
-    The anchor moves when that is worth more than the block: the chance of a pause, times the tokens written again after
-    it. If nothing is cached there is no anchor, because an hour would cost twice the price of everything.
+    The anchor moves when that is worth more than the block: the chance of a pause, times the tokens written again
+    after it. If nothing is cached there is no anchor, because an hour would cost twice the price of everything.
     """
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)

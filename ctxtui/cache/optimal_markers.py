@@ -278,7 +278,10 @@ State = frozenset[CachedPrefix]
 
 
 class CallsAhead:
-    """Later calls of a session that share prefixes. Calls are numbered from 0; sets of them are bit masks."""
+    """Later calls of a session that share prefixes.
+
+    Calls are numbered from 0; sets of them are bit masks.
+    """
 
     def __init__(self, calls: Sequence[TimedPrompt], markable: Callable[[int], bool]) -> None:
         self._calls = calls

@@ -35,9 +35,9 @@ class PrefixHistory:
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
-        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number).
+        """Longest recorded prefix of the prompt ending at `last` that passes `holds`.
 
-        None if there is none.
+        `holds` gets the prefix's owner and number. None if there is none.
         """
         owners = self._owners
         for position in last.back():

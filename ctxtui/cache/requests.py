@@ -15,7 +15,10 @@ from ctxtui.wire.request import Request
 
 
 class SummedTokens:
-    """Tokens of contexts as the sum of their blocks, each block counted once. A `Tokens` function."""
+    """Tokens of contexts as the sum of their blocks, each block counted once.
+
+    A `Tokens` function.
+    """
 
     def __init__(self, tree: Tree, count: Callable[[Block], int]) -> None:
         self._tree = tree

@@ -110,7 +110,10 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:
-        """Tokens reported as read if `common` of `total` are cached: whole steps, from the minimum on."""
+        """Tokens reported as read if `common` of `total` are cached.
+
+        They are in whole steps, from the minimum on; 0 below it.
+        """
         cached = min(common, total - self.spare)
         if cached < max(self.minimum, 1):
             return 0

@@ -1,4 +1,7 @@
-"""Cache simulator: predicts what each timed request reads and writes. One engine per kind of cache."""
+"""Cache simulator: predicts what each timed request reads and writes.
+
+One engine per kind of cache.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,10 @@ class Simulator:
         return outcome
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
-        """Deepest cached node of `prompt` at `at`, written for at least `life` seconds (`ROOT`: none)."""
+        """Deepest node of `prompt` that is cached at `at`; `ROOT` if there is none.
+
+        Its entry must have been written for at least `life` seconds.
+        """
         position = self._engine(prompt).deepest_cached(prompt, at, life)
         return position.node if position is not None else ROOT
 

@@ -1,4 +1,7 @@
-"""The table of all commands: group, module, and help line. Printing help imports nothing else."""
+"""The table of all commands: group, module, and help line.
+
+Printing help imports nothing else.
+"""
 
 from __future__ import annotations
 

@@ -90,7 +90,10 @@ TOOLS_OPTION: Final = click.option(
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied to the request after the `chosen` call; empty, with a note, if the database cannot be read."""
+    """The edits applied to the request after the `chosen` call.
+
+    Empty, with a note, if the database cannot be read.
+    """
     from ctxtui.services.editing.edited_request import known_edits
 
     applied = known_edits(loaded, settings, chosen)

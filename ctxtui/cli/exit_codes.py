@@ -1,4 +1,4 @@
-"""The table of exit codes, a stable interface for scripts, and the exception for a crashed screen."""
+"""Exit codes, a stable interface for scripts, and the exception for a crashed screen."""
 
 from __future__ import annotations
 

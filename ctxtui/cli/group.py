@@ -61,7 +61,10 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class ClosedPipe(Exception):
-    """The reader of the output closed the pipe. Click would handle a `BrokenPipeError` itself and exit with 1."""
+    """The reader of the output closed the pipe.
+
+    Click would handle a `BrokenPipeError` itself and exit with 1.
+    """
 
 
 class MainGroup(LazyGroup):
@@ -131,9 +134,10 @@ def run_command(arguments: Sequence[str]) -> int:
     except click.Abort as error:
         raise KeyboardInterrupt from error
     except click.ClickException as error:
+        # Click names no command where an option lacks its argument.
+        words = [word for word in arguments[:1] if word in ENTRIES]
         error_context = getattr(error, "ctx", None)
-        way_out = f"see `{error_context.command_path if error_context is not None else 'ctxtui'} --help`"
-        raise WrongUse(
-            error.format_message().rstrip(".").replace("\n\t", " ").replace("\n", " "), way_out=way_out
-        ) from error
+        command = " ".join(["ctxtui", *words]) if error_context is None else error_context.command_path
+        message = error.format_message().rstrip(".").replace("\n\t", " ").replace("\n", " ")
+        raise WrongUse(message, way_out=f"see `{command} --help`") from error
     return result if isinstance(result, int) else 0

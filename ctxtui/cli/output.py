@@ -87,8 +87,10 @@ def escape(text: str) -> str:
 
 
 def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str = "", as_json: bool = False) -> int:
-    """Print an error as ``ctxtui: message @ place; way out``, and if `as_json` as JSON on standard output; return its
-    number."""
+    """Print an error as ``ctxtui: message @ place; way out``, and return its number.
+
+    If `as_json`, it is also printed as JSON on standard output.
+    """
     if as_json:
         error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
         write_json({"error": error})

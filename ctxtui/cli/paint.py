@@ -65,7 +65,7 @@ def table_lines(table: Table[Row], rows: Iterable[Row], room: int, order: str = 
 
 
 def rule(title: str, note: str = "") -> list[list[Span]]:
-    """A line across the width with a title, and a note at the right, or below if both do not fit."""
+    """A line across the width with a title, and a note at the right or, if too long, below."""
     room = width()
     title, tail = cells.fit(title, room - RULE_CELLS), f" {note} ─" if note else ""
     left = room - cells.width(title) - RULE_CELLS

@@ -22,7 +22,10 @@ _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
 
 
 class ClusterAddress(click.ParamType[str]):
-    """A scheduler's address. Invalid ones are reported even if there is nothing to read; no connection is made yet."""
+    """A scheduler's address.
+
+    Invalid ones are reported even if there is nothing to read; no connection is made yet.
+    """
 
     name = "address"
 
@@ -51,7 +54,7 @@ def _bad_address(address: str, reason: str) -> BadConfig:
 def read_sessions(
     work: str, names: Sequence[str], request: Any, settings: Settings, doing: str, cluster: str = ""
 ) -> list[SessionResult]:
-    """Return the results of the function `work` for each session in `names`, or the error, in order.
+    """Return the result of the function `work`, or the error, for each of `names` in order.
 
     Raises errors of an unreachable cluster.
     """

@@ -65,7 +65,10 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=256)
 def message_place(role: str, mark: str = "") -> Place:
-    """The `Place` of a part of a message. Cached: a session has few of them, and each block needs one."""
+    """The `Place` of a part of a message.
+
+    Cached: a session has few of them, and each block needs one.
+    """
     return Place("messages", role, mark)
 
 
@@ -77,10 +80,10 @@ class Item(NamedTuple):
 
 
 def make(kind: str, value: Json) -> Block:
-    """Make the block of `kind` from JSON `value` without cache breakpoints (see `without_markers`).
+    """Make the block of `kind` from a JSON `value` that has no cache breakpoints.
 
-    Its digest is that of its canonical JSON. If the JSON does not contain the kind (a header, a tool, a part without
-    type), the kind is digested first, so that two kinds never share a digest.
+    `without_markers` removes them. The digest is that of the canonical JSON. If the JSON does not contain the kind (a
+    header, a tool, a part without type), the kind is digested first, so that two kinds never share a digest.
     """
     body = canonical.dumps(value)
     kind_in_body = isinstance(value, Mapping) and value.get("type") == kind

@@ -62,7 +62,10 @@ _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
 def read(block: Block) -> BlockContent:
-    """Read the content of `block`. Unknown kinds are read as their JSON text, so that nothing is shown as empty."""
+    """Read the content of `block`.
+
+    Unknown kinds are read as their JSON text, so that nothing is shown as empty.
+    """
     return read_value(block.kind, block.value())
 
 

@@ -84,9 +84,9 @@ def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None =
 
 
 def postpone_staged(log: Sequence[Edit], until: str, stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that lets staged edits (all or `only` these ids) wait for `EXPIRY` or `MISS`.
+    """Make the entry that lets staged edits wait for `EXPIRY` or `MISS`.
 
-    `until` "" ends the wait. Empty if nothing is staged.
+    All of them wait, or `only` these ids. `until` "" ends the wait. Empty if nothing is staged.
     """
     chosen = None if only is None else set(only)
     ids: list[Json] = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]

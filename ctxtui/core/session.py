@@ -59,7 +59,10 @@ class CallSeen(Struct, frozen=True):
 
 
 class TipMoved(Struct, frozen=True):
-    """The record of `thread` now ends at `head`: what its next call would send, if all is recorded."""
+    """The record of `thread` now ends at `head`.
+
+    That is what its next call would send, if all is recorded.
+    """
 
     thread: str
     head: int
@@ -214,7 +217,10 @@ class Session(Struct):
 
     @property
     def first_thread(self) -> str:
-        """The thread shown first: the main one, else the first. Raises `StopIteration` without threads."""
+        """The thread shown first: the main one, else the first.
+
+        Raises `StopIteration` without threads.
+        """
         return MAIN if MAIN in self.threads else next(iter(self.threads))
 
     @property

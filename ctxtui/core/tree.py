@@ -272,7 +272,10 @@ class RunningPath:
         self._path: list[int] = []
 
     def to(self, head: int) -> list[int]:
-        """The nodes of the path to `head`, in prompt order. Valid until the next call; do not modify."""
+        """The nodes of the path to `head`, in prompt order.
+
+        Valid until the next call; do not modify.
+        """
         tree, path = self._tree, self._path
         shared = tree.common(path[-1], head) if path else ROOT
         del path[tree[shared].depth :]

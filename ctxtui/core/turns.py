@@ -86,7 +86,10 @@ class Turns:
         return last
 
     def _new_turns(self, last: int) -> tuple[list[int], int]:
-        """The turns without a number up to the one that begins with `last`, and the one before them (or `ROOT`)."""
+        """The turns without a number up to the one at `last`, and the numbered turn before them.
+
+        A turn is its first node. Without a turn before them it is `ROOT`.
+        """
         new: list[int] = []
         start = last
         while start != ROOT and start not in self._numbers:

@@ -262,7 +262,10 @@ class Context:
         return self.find(target), False
 
     def has(self, target: Target) -> bool:
-        """Whether exactly this target is here: then `find` gives the same position in longer contexts."""
+        """Whether exactly this target is here.
+
+        `find` then gives the same position in longer contexts.
+        """
         return target.occurrence < len(self._places.get(target.digest, ()))
 
     def target(self, position: int) -> Target:

@@ -277,7 +277,7 @@ def _iter_strings(value: Json) -> Iterator[str]:
 
 
 def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
-    """(id, text, is open) of items that a call's input lists, or of one that it adds or completes.
+    """(id, text, is open) of items that a call's input lists, or of one it adds or updates.
 
     The id is then ``+`` or starts with ``=``. None if the input has no list.
     """

@@ -61,7 +61,10 @@ class CopiedBlocks(NamedTuple):
 
 
 class Transplant(NamedTuple):
-    """The `edit` that inserts copied blocks (None: refused by `why`), and what translation `lost`."""
+    """The `edit` that inserts copied blocks, and what translation `lost`.
+
+    None: refused, for the reason `why`.
+    """
 
     edit: Edit | None
     why: str = ""

@@ -1,4 +1,4 @@
-"""Parses the trials that a message of an evolutionary search lists, in many loops' spellings.
+"""Parses the trials listed in a message of an evolutionary search, in many spellings.
 
 A *trial* is one program that the search tried, with score, validity, reasoning and error. Messages list them with or
 without fences, as headings or as a list, with metrics as JSON or as printed by Python. Three policies use it

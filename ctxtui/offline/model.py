@@ -150,7 +150,7 @@ def parse_intents(text: str) -> list[Intent]:
 
 
 def strip_quotes(text: str) -> str:
-    """Remove quotes around the whole `text`, and the escapes in them.
+    """Remove quotes around the whole `text`, and the escapes between them.
 
     Clients add them to a command-line argument (facts §13.3).
     """

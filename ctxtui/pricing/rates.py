@@ -1,7 +1,7 @@
-"""Rates: price of a token of each kind, from overrides or the price library (facts §2, §4, §7).
+"""Rates: price of a token of each kind, from overrides or the price library.
 
-The library is queried under every name that it may use for a model, because clients spell models in their own
-way.
+See facts §2, §4, §7. The library is queried under every name that it may use for a model, because clients spell
+models in their own way.
 """
 
 from __future__ import annotations

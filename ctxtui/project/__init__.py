@@ -1,1 +1,1 @@
-"""A project's files: sizes as context, relevance to a task, the selection that fits a window."""
+"""A project's files: sizes as context, relevance to a task, selection for a window."""

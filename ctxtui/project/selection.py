@@ -101,7 +101,10 @@ def is_loadable(file: ProjectFile) -> bool:
 def select(
     files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
 ) -> Selection:
-    """Select from `files` for `task` ("": unknown) up to `budget` tokens. `measure` counts a text."""
+    """Select from `files` for `task` ("": unknown) up to `budget` tokens.
+
+    `measure` counts a text.
+    """
     loaded = [file for file in files if is_loadable(file)]
     total = sum(file.tokens for file in loaded)
     filler = _Filler(budget, measure)

@@ -67,9 +67,9 @@ def is_loopback(url: str) -> bool:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key for `url` would go over plain http to another machine without the user's consent.
+    """Whether a key for `url` would go over plain http to another machine without consent.
 
-    `key_over_http` is the setting: the consent.
+    `key_over_http` is the setting: the user's consent.
     """
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 

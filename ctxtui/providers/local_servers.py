@@ -240,7 +240,10 @@ _RENDER_TIMEOUT_S = 30.0
 
 
 async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
-    """The rendered prompt of the request `body`. Raises `NotFound` if the server does not provide it, or fails."""
+    """The prompt that the server renders from the request `body`.
+
+    Raises `NotFound` if the server does not provide it, or fails.
+    """
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)

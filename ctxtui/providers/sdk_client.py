@@ -39,7 +39,7 @@ _QUOTA_WORDS: Final = ("insufficient_quota", "billing")
 
 
 class SdkClient:
-    """Sends bodies to `endpoint` through its SDK, which is imported in a thread at the first use.
+    """Sends bodies to `endpoint` through its SDK, which is imported in a thread at first use.
 
     The SDK's own retries are off: the turn machine retries visibly.
     """
@@ -89,7 +89,10 @@ class SdkClient:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """Yield the bytes of the answer to `body` as they arrive, without the key. Raises `ProviderError`."""
+        """Yield the bytes of the answer to `body` as they arrive, with the key masked.
+
+        Raises `ProviderError`.
+        """
         await self.open()
         sdk = self._sdk
         try:
@@ -193,7 +196,10 @@ class SdkClient:
 
 
 def _error_message(error: Any, response: Any) -> str:
-    """The provider's error message; a body that is no JSON object as one line of at most 500 characters."""
+    """The provider's error message.
+
+    A body that is no JSON object becomes one line of at most 500 characters; without text, the status's reason.
+    """
     body = error.body
     if isinstance(body, dict):
         return error_text(body)

@@ -1,1 +1,1 @@
-"""Everything that a screen or a command asks for: sessions found, read, counted, edited, hosted."""
+"""All work for screens and commands: finding, reading, counting, editing, hosting sessions."""

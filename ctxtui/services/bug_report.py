@@ -1,4 +1,4 @@
-"""The file for a bug report: versions, settings, counts and the shape of a session, and nothing of any content.
+"""The file for a bug report: versions, settings, counts, a session's shape; no content.
 
 A text gets in only if it is ctxtui's own or one of a known list. Every id is replaced by a hash with a salt that is
 made for this file and not kept, so that equal ids stay equal and nothing can be looked up.
@@ -125,7 +125,7 @@ def _terminal(env: Mapping[str, str], size: tuple[int, int]) -> dict[str, Any]:
 
 
 def _changed_settings(config: Config) -> list[dict[str, Any]]:
-    """The settings that are not at their default: numbers and choices as they are, of texts and tables the size."""
+    """The settings that were set: numbers and choices as they are, of texts and tables the size."""
     rows = []
     for name, setting in FIELDS.items():
         kinds = {origin.kind for key, origin in config.origins.items() if key == name or key.startswith(f"{name}.")}

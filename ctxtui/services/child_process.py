@@ -1,4 +1,4 @@
-"""Runs work in a child process, so that the screen never waits for it and a crash stays there.
+"""Runs work in a child process: the screen never waits for it, and a crash stays there.
 
 Parent and child exchange pickles over pipes, one answer to each request. The child's standard error (a tokenizer's
 panic, for example) is discarded.
@@ -122,7 +122,10 @@ def main() -> NoReturn:
 
 
 def _exit_now() -> NoReturn:
-    """End this process, printing the current exception if there is one. All answers are flushed before."""
+    """End this process, printing the current exception if there is one.
+
+    Standard output and error are flushed first; threads are not waited for.
+    """
     kind, error, trace = sys.exc_info()
     if kind is not None and error is not None:
         sys.excepthook(kind, error, trace)

@@ -80,7 +80,10 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 
 
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
-    """Run every check that needs no terminal, each when its result is requested. `clients` is the setting."""
+    """Run every check that needs no terminal, each when its result is requested.
+
+    `clients` is the setting.
+    """
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _check_python()
     yield _check_packages()
@@ -211,7 +214,10 @@ def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, boo
 
 
 def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    """Advise to record requests if the client's newest session is of a version that does not do so by itself."""
+    """Advise to record requests if the client's newest session is of a version that does not.
+
+    Nothing if the variable that makes it do so is set.
+    """
     version = newest.version or read_head(newest.path, newest.source).version
     variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):

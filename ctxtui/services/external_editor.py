@@ -19,7 +19,10 @@ class NoEditor(CtxtuiError):
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi.
+
+    Raises `NoEditor` if malformed.
+    """
     command = env.get("VISUAL") or env.get("EDITOR") or EDITOR
     try:
         return shlex.split(command) or [EDITOR]
@@ -61,7 +64,10 @@ class NoPager(CtxtuiError):
 
 
 def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
-    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
+    """The pager's command as arguments: the setting, ``PAGER``, else less.
+
+    Raises `NoPager` if malformed.
+    """
     command = setting or env.get("PAGER") or PAGER
     try:
         arguments = shlex.split(command)
@@ -73,10 +79,10 @@ def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
 
 
 def show_in_pager(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
-    """Show `lines` (safe to draw: see `views.text.safe_text`) in the pager and wait for it to end.
+    """Show `lines` in the pager and wait for it to end.
 
-    The file is removed afterwards. Raises `NoPager`. less gets no ``-R`` from the environment: control sequences in the
-    text are shown, not obeyed.
+    They must be safe to draw (see `views.text.safe_text`). The file is removed afterwards. Raises `NoPager`. less gets
+    no ``-R`` from the environment: control sequences in the text are shown, not obeyed.
     """
     env = os.environ if env is None else env
     command = pager_command(setting, env)

@@ -1,4 +1,4 @@
-"""A session opened from Python: calls with their figures, cache misses, and requests under edits (`ctxtui.api`)."""
+"""A session opened from Python (`ctxtui.api`): calls, figures, misses, requests under edits."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class EditedRequest(Struct, frozen=True, kw_only=True):
 
 
 class OpenedSession:
-    """A session with its figures, which are those of the commands; each is computed when it is first needed."""
+    """A session with the figures of the commands; each is computed when it is first needed."""
 
     def __init__(self, loaded: Loaded, settings: Settings, counter: Counter) -> None:
         self._loaded = loaded
@@ -115,7 +115,7 @@ class OpenedSession:
         return self._with_figures(choose_call(self.recording, thread, number))
 
     def blocks(self, number: int = 0, thread: str = "") -> list[BlockFigure]:
-        """The blocks of a call's context in prompt order, each with its tokens (`ctxtui show --blocks`)."""
+        """The blocks of a call's context in prompt order, with tokens (`ctxtui show --blocks`)."""
         return list(block_figures(self._account.book, choose_call(self.recording, thread, number).call))
 
     def _with_figures(self, chosen: ChosenCall) -> SessionCall:
@@ -171,7 +171,7 @@ class OpenedSession:
 
 @contextmanager
 def open_session(name: str | os.PathLike[str], *, cwd: str | os.PathLike[str] = ".") -> Iterator[OpenedSession]:
-    """Open a recording or stored session for the ``with`` block: ``with open_session("last") as session:``.
+    """Open a recording or stored session: ``with open_session("last") as session:``.
 
     `name` is whatever commands take: a file, a folder (its newest session), ``DATABASE#ID``, an id or the beginning of
     one, or ``last`` for the newest session of `cwd`, whose settings apply. The recording is only read; new token counts

@@ -55,7 +55,10 @@ def run_over_sessions(
 
 
 def _is_worth_processes(sessions: Iterable[Named]) -> bool:
-    """True if child processes are worth their start. Standard input can be read only by this process."""
+    """True if child processes are worth their start.
+
+    Never with standard input, which only this process can read.
+    """
     sizes = []
     for named in sessions:
         if named.path is None and not named.stored:

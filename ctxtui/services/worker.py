@@ -21,9 +21,10 @@ _HOST: Final = "ctxtui.services.worker:host"
 
 
 class _Request(NamedTuple):
-    """A call of `method` on the object, which the first request creates as `make(*constructor_arguments)`.
+    """A call of `method` on the object, which the first request makes.
 
-    With `steps` (a run's number) the method returns an iterator; a `method` of None asks for its next item.
+    The object is ``make(*constructor_arguments)``. With `steps` (a run's number) the method returns an iterator; a
+    `method` of None asks for its next item.
     """
 
     make: Callable[..., Any]
@@ -116,7 +117,10 @@ class Worker(Generic[T]):
 
 
 def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
-    """Make the child's function. It returns an error or a result; for steps a list of one item, empty at the end."""
+    """Make the child's function.
+
+    It returns an error or a result; for steps a list of one item, empty at the end.
+    """
     objects: list[Any] = []
     running: dict[int, Iterator[Any]] = {}
 

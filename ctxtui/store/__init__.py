@@ -1,4 +1,4 @@
-"""Storage: one SQLite file with sessions, each block once, and the user's edits, notes and tags.
+"""Storage: one SQLite file with sessions (each block once), edits, notes and tags.
 
 The modules from the file upwards:
 - `database_file`: modes, copies, transactions. `connect`: checks the file and its schema. `migrations` with `tables`.

@@ -52,7 +52,10 @@ def shipped_dictionary() -> bytes:
 
 
 class Packer:
-    """Packs bodies for one database. Adds the dictionary's row if it is missing (a transaction of its own)."""
+    """Packs bodies for one database.
+
+    Making one adds the dictionary's row if it is missing, in a transaction of its own.
+    """
 
     def __init__(self, conn: sqlite3.Connection) -> None:
         self._codec = _find_codec(conn, shipped_dictionary())
@@ -64,7 +67,10 @@ class Packer:
         )
 
     def pack(self, body: bytes, beside: int = 0) -> Packed:
-        """Pack `body` for storage. `beside` is the size of the preview that must be stored with a compressed body."""
+        """Pack `body` for storage.
+
+        `beside` is the size (bytes) of the preview that must be stored with a compressed body.
+        """
         if len(body) >= MIN_PACKED_BYTES:
             packed = self._compressor.compress(body, zstd.ZstdCompressor.FLUSH_FRAME)
             if len(packed) + beside < len(body):
@@ -143,7 +149,10 @@ _UNSHOWABLE: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e
 
 
 def preview(block: Block) -> str:
-    """At most `PREVIEW_CHARS` characters on one line, without controls, bidirectional marks and lone surrogates."""
+    """At most `PREVIEW_CHARS` characters of a block on one line.
+
+    White space, controls, bidirectional marks and lone surrogates become blanks.
+    """
     if len(block.body) > _MAX_PARSED_BYTES:
         text = block.body[: 4 * PREVIEW_CHARS].decode("utf-8", "ignore")
     else:

@@ -59,7 +59,7 @@ _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
 
 @contextmanager
 def explain_errors(path: Path) -> Iterator[None]:
-    """Raise SQLite's and the system's errors about the database `path`, and damage in it, as `CtxtuiError`s."""
+    """Raise SQLite's errors, the system's and damage in the database `path` as `CtxtuiError`s."""
     try:
         yield
     except sqlite3.Error as error:

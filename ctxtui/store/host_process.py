@@ -80,7 +80,7 @@ def begin_hosting(now: float) -> HostProcess:
 
 
 def end_hosting(host: HostProcess) -> None:
-    """Unregister `host`, one of this process, even if the database could not be written any more."""
+    """Unregister `host`, one of this process; the database is not touched."""
     with _lock:
         _hosting.discard(host.token)
 

@@ -1,7 +1,8 @@
-"""Leases: the process that hosts a session. While it lives no other process hosts, deletes or rewrites the session.
+"""Leases: the process that hosts a session.
 
-A row of a killed host has no effect: the next host takes over the session and its pending events. A row counts only in
-the file in which it was written: a copy of a database has no hosts.
+While it lives no other process hosts, deletes or rewrites the session (exception: `write_heartbeat`). A row of a killed
+host has no effect: the next host takes over the session and its pending events. A row counts only in the file in which
+it was written: a copy of a database has no hosts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,10 @@ _COLUMNS = "token, machine, pid, born, since, beat"
 
 
 def acquire(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of the session, in the caller's transaction. Raises `InUse` if another one lives."""
+    """Make `host` the one host of the session, in the caller's transaction.
+
+    Raises `InUse` if another one lives.
+    """
     hosts = living_hosts(conn, session_id, host)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0])

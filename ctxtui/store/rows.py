@@ -1,4 +1,4 @@
-"""Values that go into the store and come out of it besides sessions, and conversion of texts to SQL values."""
+"""Values that the store takes and returns besides sessions, and conversion of text for SQL."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def sql_text(words: str) -> str | bytes:
-    """Convert text to a SQL value. A text with lone surrogates, which UTF-8 cannot hold, becomes a BLOB."""
+    """Convert text to a SQL value: a BLOB if it has lone surrogates, which UTF-8 cannot hold."""
     if words.isascii() or not _SURROGATE.search(words):
         return words
     return words.encode("utf-8", "surrogatepass")

@@ -124,8 +124,9 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path, readonly: bool = False) -> Self:
-        """Open the file `path`, created with mode 0600 or migrated if needed (after a backup next to it).
+        """Open the file `path`, created or migrated if needed.
 
+        A new file has mode 0600; a migration makes a backup next to the file first.
         With `readonly` nothing is written, not even the file.
         """
         place = Path(path)
@@ -339,7 +340,10 @@ class Store:
 
     @explains_errors
     def load_summaries(self, version: str) -> list[tuple[str | bytes, int, float, str]]:
-        """All summaries by this `version` of their code: `rows.sql_text` of the path, size, mtime, JSON text."""
+        """All summaries that this `version` of their code made.
+
+        Each is the `rows.sql_text` of the file's path, its size and mtime, and the summary as JSON text.
+        """
         return cache.load_summaries(self._conn, version)
 
     @explains_errors

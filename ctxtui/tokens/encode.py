@@ -66,7 +66,10 @@ def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
 
 
 def _find_cut(text: str, start: int, limit: int) -> int:
-    """Last safe cut in (`start`, `limit`], searched near the limit first; `limit` if there is none."""
+    """Last safe cut in (`start`, `limit`]; `limit` if there is none.
+
+    It is searched near the limit first.
+    """
     for low in (max(start, limit - window) for window in _SEARCH_WINDOWS):
         cuts = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
         if cuts and cuts[0].start() <= limit:

@@ -29,7 +29,7 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic: an image is shrunk until its padded edges and its tokens are within both limits.
+    """Anthropic: an image is shrunk until padded edges and tokens are within both limits.
 
     Every 28 x 28 patch is then one token.
     """
@@ -110,7 +110,7 @@ def _count_tiles(width: int, height: int) -> int:
 
 
 def parse_image_rule(text: str) -> ImageRule:
-    """Parse a rule such as ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000``, ``flat 258``.
+    """Parse a rule: ``resize 1568 1568``, ``tiles 85 170``, ``patches 1.2 10000``, ``flat 258``.
 
     Raises `ValueError` for anything else.
     """

@@ -94,7 +94,10 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def request_limits(self) -> RequestLimits:
-        """Limits of the model's requests: 100 media up to a window of 200k tokens, else 600 (facts §1)."""
+        """Limits of the model's requests (facts §1).
+
+        100 media up to a window of 200k tokens, else 600.
+        """
         return RequestLimits(
             self.prefill, 100 if self.window is not None and self.window <= 200_000 else UNKNOWN_LIMITS.media
         )

@@ -1,1 +1,4 @@
-"""Reads the recordings of other tools: bytes in, events of a session out, the format chosen by content."""
+"""Reads the recordings of other tools: bytes in, events of a session out.
+
+The format is chosen by content, helped by the file's name.
+"""

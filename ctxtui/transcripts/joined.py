@@ -1,4 +1,4 @@
-"""Joins the recorded exchanges of a session with its transcript, so that each call appears once.
+"""Joins a session's recorded exchanges with its transcript; each call appears once.
 
 Every recorder of exchanges (ctxtui's relay, files or records that the client writes, a log of messages) reports one as
 a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. Fields that one of the two
@@ -47,7 +47,10 @@ marks a person's input the same way."""
 
 
 def unanswered_thread(thread: str) -> str:
-    """Name the thread for the unanswered requests of `thread`, which keeps them out of the conversation's figures."""
+    """Name the thread for the unanswered requests of `thread`.
+
+    It keeps them out of the conversation's figures.
+    """
     return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
 
 
@@ -90,7 +93,11 @@ def _is_failed(call: Call) -> bool:
 
 
 class CallPairs(Struct):
-    """Calls in both records: exchanges by transcript id (`wire`), and transcript calls by exchange id (`own`)."""
+    """Calls that are in both records.
+
+    `wire` has the exchange of a transcript call, by the call's id; `own` the transcript call of an exchange, by the
+    exchange's id.
+    """
 
     wire: dict[str, Call] = field(default_factory=dict)
     own: dict[str, Call] = field(default_factory=dict)
@@ -204,9 +211,9 @@ def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
 
 
 def _has_same_content(first: Block, second: Block) -> bool:
-    """Whether two blocks are the same, or have the same text in another spelling (as a string, as a list of parts).
+    """Whether two blocks are the same, or have the same text in another spelling.
 
-    Results must be of the same call.
+    Spellings are a string and a list of parts, for example. Results must be of the same call.
     """
     if first.digest == second.digest:
         return True
@@ -332,10 +339,11 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
+        """Subtract the recorded exchanges from the client's sum of unrecorded calls.
 
-        Exchanges of another model, after the sum, or of ctxtui itself are not in the sum, and so not subtracted. Of a
-        call that the transcript has, only the part that the transcript does not report is in the sum.
+        None if nothing is left. Exchanges of another model, after the sum, or of ctxtui itself are not in the sum, and
+        so not subtracted. Of a call that the transcript has, only the part that the transcript does not report is in
+        the sum.
         """
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
@@ -367,7 +375,10 @@ class SessionJoin:
         return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _append_answer(self, head: int, own: Call) -> int:
-        """Append the transcript's answer to a request that ends at `head`, in the form in which clients resend it."""
+        """Append the transcript's answer to a request that ends at `head`.
+
+        It has the form in which clients resend it.
+        """
         items = [item for item in self.own.tree.items(own.response_head, own.raw_head) if item.block.kind != HEADER]
         if not items:
             return head
@@ -447,7 +458,10 @@ class _ContextMapper:
         """Number of the transcript's nodes whose marks were read."""
 
     def add_end(self, own: int, sent: int) -> bool:
-        """Map the end of an answer in the transcript to its end on the wire; True if mapped contexts are outdated."""
+        """Map the end of an answer in the transcript to its end on the wire.
+
+        True if mapped contexts are outdated.
+        """
         is_outdated = self.ends.get(own, self._mapped_nodes.get(own, sent)) != sent
         self.ends[own] = sent
         if is_outdated:
@@ -455,7 +469,10 @@ class _ContextMapper:
         return is_outdated
 
     def update_marks(self, own: Tree) -> bool:
-        """Read the marks of new blocks in the transcript's tree; True if mapped contexts are outdated."""
+        """Read the marks of new blocks in the transcript's tree.
+
+        True if mapped contexts are outdated, also because it is another tree.
+        """
         is_outdated = own is not self._own
         if is_outdated:
             self._own, self._seen = own, 0
@@ -504,7 +521,10 @@ class _ContextMapper:
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def map_transcript(self, head: int) -> int:
-        """Return the transcript's context `head` in the wire's tree, continuing from an exchange if it follows one."""
+        """Return the transcript's context `head` in the wire's tree.
+
+        It continues from an exchange if it follows one.
+        """
         at, later_nodes = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._mapped_nodes:
             later_nodes.append(at)

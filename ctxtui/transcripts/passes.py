@@ -1,6 +1,7 @@
-"""Turns passes of other models inside one answer (an advisor, a fallback) into calls of their own.
+"""Turns passes of other models inside one answer into calls of their own.
 
-Such calls have usage only. Without them, their tokens would count at the wrong model's price.
+Such passes are those of an advisor or a fallback. The calls have usage only. Without them, their tokens would count at
+the wrong model's price.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The reader interface of all recording formats. Readers do no IO: bytes go in, events come out."""
+"""The reader interface of all recording formats.
+
+Readers do no IO: bytes go in, events come out.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,10 @@ from ctxtui.core.session import Event, Skipped
 
 
 class NeedsContexts(Exception):
-    """Raised if the usage in a file cannot be determined without contexts, so that it must be read in full."""
+    """Raised if the usage in a file cannot be determined without contexts.
+
+    The file must then be read in full.
+    """
 
 
 class Reader(Protocol):
@@ -22,7 +28,10 @@ class Reader(Protocol):
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far (a cut last line); None if there is none."""
+        """The incomplete record at the end of the bytes so far; None if there is none.
+
+        It may be a cut last line.
+        """
         return None
 
     def feed(self, data: bytes) -> list[Event]:
@@ -32,9 +41,10 @@ class Reader(Protocol):
         """
 
     def settle(self) -> list[Event]:
-        """Read the rest as if no more data came: a last record without line end, or a file that is parsed whole.
+        """Read the rest as if no more data came.
 
-        May be called again after more `feed`s: a followed file settles many times.
+        The rest is a last record without line end, or a file that is parsed whole. May be called again after more
+        `feed`s: a followed file settles many times.
         """
 
     def part(self, name: str) -> Reader:

@@ -204,7 +204,10 @@ def _plugin_formats(further: ExtraFormats) -> Iterable[Format]:
 
 
 def describe_file(head: bytes, name: str = "", further: ExtraFormats = tuple) -> str:
-    """Describe a file that gave no context: ``Claude Code history without any message``, ``a HAR file``."""
+    """Describe a file that gave no context, such as ``a HAR file``.
+
+    One in a known format is described as such: ``a pi session without any message``.
+    """
     form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"

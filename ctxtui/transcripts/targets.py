@@ -46,5 +46,5 @@ def load_translation(form: str) -> Translation:
 
 
 def find_target(source: str) -> ResumeTarget | None:
-    """Find the target whose tool writes recordings of the format `source`; None if there is none."""
+    """Find the target whose tool writes recordings of the format `source`; None for none."""
     return next((target for target in TARGETS.values() if target.source == source), None)

@@ -191,7 +191,7 @@ def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 
 
 def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
-    """Build the skeleton of a minified body, which can encode lists of any length.
+    """Build the skeleton of a minified body, which can encode any list of messages.
 
     `params` are its top-level members. It has slots for messages and, if given, for tools and for a system text. In
     Chat and Ollama's dialect a system text is a message, and `system` is not used.

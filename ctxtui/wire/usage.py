@@ -45,7 +45,7 @@ _MAPPED_KEYS: Final = frozenset(
 def extra_usage(report: Json) -> dict[str, Json]:
     """Return the report as ``usage`` for `Call.extra` if it says more than its counts.
 
-    Otherwise return nothing. What `Usage` and the billing terms of a call hold counts as no more.
+    Otherwise the result is empty. What `Usage` and the billing terms of a call hold counts as no more.
     """
     return {"usage": report} if _has_unmapped(report) else {}
 

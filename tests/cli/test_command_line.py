@@ -342,3 +342,10 @@ def test_what_only_looks_opens_no_connection(
     ran = ctxtui(*command.split(), *(str(path) if word == "S" else word for word in LOOKING[command].split()))
     assert ran.code != exit_codes.USAGE.number and not (tmp_path / "ctxtui" / "log").exists(), ran.err
     assert not asked
+
+
+def test_an_option_without_its_argument_names_the_help_of_its_command(ctxtui: Run) -> None:
+    for words in (("show", "--call"), ("chat", "--model"), ("exec", "--hold-over-usd")):
+        ran = ctxtui(*words)
+        assert ran.err == f"ctxtui: Option '{words[1]}' requires an argument; see `ctxtui {words[0]} --help`\n"
+    assert ctxtui("--set").err.endswith("see `ctxtui --help`\n")

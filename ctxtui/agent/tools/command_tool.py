@@ -1,4 +1,7 @@
-"""run_command: runs a program in the workspace after asking the user. Execution is up to the host."""
+"""run_command: a tool that runs a program in the workspace after asking the user.
+
+Execution is up to the host.
+"""
 
 from __future__ import annotations
 

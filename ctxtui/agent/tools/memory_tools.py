@@ -90,7 +90,10 @@ class MemoryFolder:
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
 
     def _resolve_name(self, path: str) -> str:
-        """Resolve the path of a memory file, in which no part begins with a dot. Raises `BadInput`, `CtxtuiError`."""
+        """Resolve the path of a memory file, in which no part begins with a dot.
+
+        Raises `BadInput`, `CtxtuiError`.
+        """
         self.folder.check_writable(path)
         name = self.folder.resolve(path).as_posix()
         if any(part.startswith(".") for part in name.split("/")):

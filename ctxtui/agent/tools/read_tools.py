@@ -95,7 +95,10 @@ def _grep(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
 
 
 def _pattern_size(text: str) -> int:
-    """Upper bound of a pattern's elements (see `_MAX_PATTERN_SIZE`), as if each repeated group contained everything."""
+    """Upper bound of a pattern's elements, as if each repeated group contained everything.
+
+    See `_MAX_PATTERN_SIZE`.
+    """
     repetitions = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
     single = sum(least for group, least in repetitions if not group)
     return (len(text) + single) * prod(max(1, least) for group, least in repetitions if group)

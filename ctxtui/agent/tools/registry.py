@@ -40,7 +40,7 @@ class Toolbox:
         return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._contents()))
 
     def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """Plan the write of an expanded `call`, or return the error for the model if it cannot be done."""
+        """Plan the write of an expanded `call`, or return the error for the model."""
         plans: list[PlannedWrite] = []
 
         def work(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""A tool of the agent: its description for the model, whether it asks first, and its function."""
+"""A tool of the agent: its description for the model, and the functions that plan or run it."""
 
 from __future__ import annotations
 

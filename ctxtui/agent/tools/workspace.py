@@ -32,7 +32,10 @@ class Workspace:
         self.root = Path(root).resolve(strict=True)
 
     def resolve(self, path: str) -> Path:
-        """Resolve `path`, following symlinks, to a path relative to the root. Raises `OutsideWorkspace`."""
+        """Resolve `path`, following symlinks, to a path relative to the root.
+
+        Raises `OutsideWorkspace`.
+        """
         if "\0" in path:
             raise OutsideWorkspace("a path with a zero byte", place=repr(path))
         try:
@@ -137,7 +140,10 @@ class Workspace:
         return True
 
     def delete(self, path: str) -> None:
-        """Delete a file. Raises `OutsideWorkspace`, `CtxtuiError` if it is no regular file, `OSError`."""
+        """Delete a file.
+
+        Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` if it is no regular file.
+        """
         place = self.resolve(path)
         with self._open_folder(place.parent.parts) as folder:
             if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):

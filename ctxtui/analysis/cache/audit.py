@@ -211,7 +211,10 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether the forecast was right within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE` (the larger)."""
+        """Whether the forecast was right within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE`.
+
+        The larger of them counts; the share is of the input.
+        """
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property

@@ -121,7 +121,10 @@ def _is_new_epoch(forecast: CacheForecast) -> bool:
 
 
 def predicted_usage(forecast: CacheForecast) -> Usage:
-    """Usage that a predicted call would report: what is not read is written as simulated, or fresh."""
+    """Usage that a predicted call would report.
+
+    What is not read is written as simulated, or fresh.
+    """
     simulated, unread = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(simulated, name)]
     fresh = min(unread, simulated.fresh) if names else unread
@@ -163,7 +166,10 @@ class CacheForecaster:
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
-        """Forecast the read of `call` without its own report. `input_forecast` is the forecast of its input."""
+        """Forecast the read of `call` without its own report.
+
+        `input_forecast` is the forecast of its input.
+        """
         prompt = self.prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
         outcome = self._simulator.predict(prompt, self.time_of(call, input_forecast.step.person_wrote))
         cause = self._find_cause(input_forecast, outcome)

@@ -87,7 +87,7 @@ class RefreshRequest(NamedTuple):
 
 
 def refresh_request(sent: Request) -> RefreshRequest:
-    """The request `sent` with the shortest answer that its API allows, else the same to the byte.
+    """The request `sent` with the shortest answer that its API allows, otherwise unchanged.
 
     A limit on the answer is no part of the prompt. The thinking is, so a thinking budget stays, and the limit must
     exceed it (facts §1). Raises `Malformed` for an API other than Anthropic's.

@@ -1,4 +1,7 @@
-"""One miss of the prompt cache, and the displayed names of causes. Few imports, as the first frame needs it."""
+"""One miss of the prompt cache, and the displayed names of causes.
+
+Few imports, as the first frame needs it.
+"""
 
 from __future__ import annotations
 

@@ -37,10 +37,10 @@ class Lifetime(NamedTuple):
 
 
 class BlockLifetimes:
-    """For each block, the calls (from 0) of a thread that held it, and the first that answered with it.
+    """For each block, the calls of a thread that held it, and the first that answered with it.
 
-    `advance` follows the thread; a call takes time for the blocks that it added and removed. Blocks are numbered and
-    their data is in columns, because a long session has a million.
+    Calls count from 0. `advance` follows the thread; a call takes time for the blocks that it added and removed.
+    Blocks are numbered and their data is in columns, because a long session has a million.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -223,7 +223,7 @@ class BlockLifetimes:
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
-        """Number of the first `calls` calls whose context held at least one of the blocks of `nodes`."""
+        """Number of the first `calls` calls whose context held at least one block of `nodes`."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))
@@ -231,7 +231,10 @@ class BlockLifetimes:
         return count
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
+        """Stretches of the first `calls` calls that held the block of `node`, each with its node.
+
+        The node is that of the block in these calls.
+        """
         number, end = self._find_number(node), min(calls, self.done)
         if number is None:
             return []

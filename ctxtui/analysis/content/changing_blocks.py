@@ -14,9 +14,10 @@ from ctxtui.core.tree import Tree
 
 
 class ChangingBlock(Struct, frozen=True):
-    """A block whose content changed. Everything after it leaves the cached prefix at every change.
+    """A block whose content changed.
 
-    `nodes`: its versions, in order. `calls`: number (from 1) of the first call with each version.
+    Everything after it leaves the cached prefix at every change. `nodes`: its versions, in order. `calls`: number
+    (from 1) of the first call with each version.
     """
 
     nodes: tuple[int, ...]

@@ -299,7 +299,10 @@ class _CompactionAnalysis:
         return [node for node in path if self._tree[node].block.kind != HEADER]
 
     def _later_blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield (number of the call that added it, node) for every later block, up to the next compaction."""
+        """Yield (number of a call, node) for every later block, up to the next compaction.
+
+        The call is the one that added the block; numbers begin at 1.
+        """
         tree, before, visited = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]

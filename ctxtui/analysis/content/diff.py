@@ -243,7 +243,7 @@ def block_key(node: Node) -> Hashable:
 def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
-    """Yield ranges of both sides that are equal, by digest or by content, and those that are not."""
+    """Yield ranges of both sides, and whether they are equal by digest or by content."""
     olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:

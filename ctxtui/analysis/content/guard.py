@@ -1,4 +1,4 @@
-"""Finds risks in blocks: secrets, files with logins, dangerous commands, injected instructions.
+"""Finds risks in blocks: secrets, login files, dangerous commands, injected instructions.
 
 Findings list them, and chats ask before they send one. The rules are a table in ``data``.
 """
@@ -72,7 +72,10 @@ class GuardRules(Struct, frozen=True):
 
 
 class Risk(NamedTuple):
-    """One risk in a block: its `kind` (`SECRET`, `FILE`, ...) and what it is (``api key``). Never the secret itself."""
+    """One risk in a block: its `kind` (`SECRET`, `FILE`, ...) and what it is (``api key``).
+
+    It never has the secret itself.
+    """
 
     kind: str
     what: str

@@ -70,7 +70,7 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls of `thread` (from 1) that sent results of a loop, each with a text as ``Bash x4``.
+    """The calls of `thread` (from 1) that sent results of a loop, with a text as ``Bash x4``.
 
     Searched are the contexts at the end of the thread and before each compaction.
     """

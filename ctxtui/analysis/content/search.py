@@ -31,7 +31,10 @@ _AROUND: Final = 60
 
 
 def searchable_text(block: Block) -> str:
-    """Searchable text of `block`: its text, or a call's name and input. No images or ciphers; "" for a header."""
+    """Searchable text of `block`: its text, or a call's name and input.
+
+    No images or ciphers; "" for a header.
+    """
     if block.kind == HEADER:
         return ""
     return text_of_content(read(block), block.kind)
@@ -124,7 +127,7 @@ class BlockHits(Struct, frozen=True):
 def search(
     session: Session, find: Find, may_hold: MayHold, is_wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """Yield the blocks of `session` with hits at wanted positions, in order of their first calls."""
+    """Yield the blocks of `session` with hits at wanted places, in order of their first calls."""
     blocks = session.tree.blocks
     for digest, place in first_places(session).items():
         block = blocks[digest]

@@ -66,7 +66,7 @@ class _Definition(NamedTuple):
 
 
 class ServerLookup:
-    """Finds the server of a tool if its call names none, from the `defined` (server, name) pairs."""
+    """Finds the server of a tool if its call names none, from `defined` (server, name) pairs."""
 
     def __init__(self, defined: Iterable[tuple[str, str]]) -> None:
         servers: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""Finding: cache entries that live too short for a thread's pauses, or too long for their price."""
+"""Finding: cache entries that live too short for pauses, or too long for their price."""
 
 from __future__ import annotations
 

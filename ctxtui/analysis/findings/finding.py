@@ -129,7 +129,10 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         ]
 
     def keep_unquoted(self, edits: Sequence[Edit]) -> list[Edit]:
-        """Filter `edits` to those that lose no text quoted later. Raises `NothingToStage` if each does."""
+        """Filter `edits` to those that lose no text quoted later.
+
+        Raises `NothingToStage` if each does.
+        """
         unquoted = without_quoted(self.policy_context, edits)
         if edits and not unquoted:
             raise NothingToStage("later blocks quote all of it")

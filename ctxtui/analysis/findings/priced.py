@@ -78,7 +78,7 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class StagedBlocks(NamedTuple):
-    """Numbers of blocks: all that edits change, those that get no smaller, those removed `along`."""
+    """Numbers of blocks: all that edits change, those not made smaller, those removed `along`."""
 
     blocks: int
     longer: int

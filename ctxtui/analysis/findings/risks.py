@@ -1,4 +1,4 @@
-"""Findings about risks: secrets, files with logins, dangerous commands, injected instructions.
+"""Findings about risks: secrets, login files, dangerous commands, injected instructions.
 
 `content.guard` finds the risks; here they become findings with edits that remove them from later requests.
 """

@@ -81,7 +81,10 @@ Size = Callable[[Call], int | None]
 
 
 def thread_nodes(session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadNode]:
-    """Every thread with its figures. `costs` holds a price for each priced call, None if it has none."""
+    """Every thread with its figures.
+
+    `costs` holds a price for each priced call, None if it has none.
+    """
     return [_thread_node(session, thread, depth, last, costs, size) for thread, depth, last in order_threads(session)]
 
 

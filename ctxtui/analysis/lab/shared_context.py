@@ -53,7 +53,10 @@ class SharedContext:
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """Positions that a request built from a transcript leaves out (`request_counts.omitted_positions`)."""
+        """Positions that a request built from a transcript leaves out; empty for other requests.
+
+        See `request_counts.omitted_positions`.
+        """
         context = self.context
         if context is None or not self.is_rebuilt:
             return frozenset()

@@ -33,9 +33,10 @@ class Fold(NamedTuple):
 
 
 class FittedVariant(Struct, frozen=True):
-    """The `best` variant for all sessions, and its average saving as a share of a session's cost.
+    """The `best` variant for all sessions, and its average saving.
 
-    `tried` is the number of variants. `folds` are empty for a single session: the saving on others is then unknown.
+    `saves` is a share of a session's cost, `tried` the number of variants. `folds` are empty for a single session:
+    the saving on others is then unknown.
     """
 
     best: str

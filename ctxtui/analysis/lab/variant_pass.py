@@ -165,7 +165,7 @@ class LabInputs:
         return total
 
     def lengths(self, step: RecordedStep, model: str) -> dict[int, int]:
-        """Cache for prefix lengths of the newest step as `model` counts them, shared by all variants."""
+        """Cache of the newest step's prefix lengths as `model` counts them, for all variants."""
         cached_step, version = self._lengths_of
         if cached_step is not step or version != self.book.version:
             self._sent_lengths, self._lengths_of = {}, (step, self.book.version)

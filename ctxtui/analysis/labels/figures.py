@@ -78,7 +78,10 @@ def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
-    """Group neighbouring segments of one category, in order. Empty segments stay with their neighbours."""
+    """Group neighbouring segments of one category, in order.
+
+    Empty segments stay with their neighbours.
+    """
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
     for segment in segments:

@@ -50,7 +50,10 @@ class Labelling:
         return canonical.digest(canonical.dumps(spelled))
 
     def may_split(self, category: str, body: bytes) -> bool:
-        """Whether any rule may match in a block of `category` with the JSON `body`. Called for every block."""
+        """Whether any rule may match in a block of `category` with the JSON `body`.
+
+        Called for every block.
+        """
         needles = self._needles[category]
         if len(body) > _PIECE_BYTES:
             return needles is None or any(_contains(body, needle) for needle in needles)
@@ -68,7 +71,10 @@ class Labelling:
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
     def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
-        """Pieces of a block's `text`; empty if no rule matched. `attempt` runs the search of each rule."""
+        """Pieces of a block's `text`; empty if no rule matched.
+
+        `attempt` runs the search of each rule.
+        """
         matches_: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]

@@ -1,4 +1,4 @@
-"""Finds what label rules match in a text: between tags, by regular expression or JSON pointer."""
+"""Finds the matches of label rules in a text: tags, regular expressions, JSON pointers."""
 
 from __future__ import annotations
 

@@ -97,7 +97,10 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call (negative: saving) without `freed_parts` (reads, writes, fresh input)."""
+    """Extra cost of a call without `freed_parts` (reads, writes, fresh input).
+
+    Negative: a saving. None if the call has no usage or no price.
+    """
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)

@@ -238,7 +238,10 @@ class CostLedger:
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
+        """Part of a call's input with the block at `depth`: 0 read, 1 written, 2 neither.
+
+        `index` is that of the call, from 0.
+        """
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:

@@ -59,7 +59,10 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Allowed values; None: no limit. Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds."""
+    """Allowed values; None: no limit.
+
+    Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds.
+    """
 
     max_context: int | None = None
     max_block_chars: int | None = None
@@ -221,7 +224,10 @@ def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None if undecided. An unknown cost is judged by its bounds."""
+    """Whether the figure is within its limit; None if undecided.
+
+    An unknown cost is judged by its bounds.
+    """
     figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
         least, most = figures.cost_usd_at_least, figures.cost_usd_at_most

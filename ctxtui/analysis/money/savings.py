@@ -37,7 +37,10 @@ def find_savings(
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Saving]:
-    """Every saving that saves money, the largest saving first. `minimum` gives a model's shortest cacheable prefix."""
+    """Every saving that saves money, the largest saving first.
+
+    `minimum` gives a model's shortest cacheable prefix.
+    """
     all_savings: list[Saving | None] = []
     for thread in threads:
         all_savings += [

@@ -99,7 +99,10 @@ OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", 
 
 
 def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
-    """The most important warning; None if there is none. `cold_usd` is the next call's cost if nothing can be read."""
+    """The most important warning; None if there is none.
+
+    `cold_usd` is the next call's cost if nothing can be read.
+    """
     context, seconds_left = status.context, status.seconds_left
     if context is None:
         return None

@@ -141,7 +141,10 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One figure before and after a change, and the difference. `shown`: the interval of the difference excludes 0."""
+    """One figure before and after a change, and the difference.
+
+    `shown`: the interval of the difference excludes 0.
+    """
 
     name: str
     unit: str

@@ -185,7 +185,10 @@ def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
-    """First of `nodes` with tokens (minus `left` each) nearest to the missing ones; and the tokens."""
+    """The first of `nodes` that together are nearest to the missing tokens, and their tokens.
+
+    Each counts its size less `left`; nodes with nothing more are skipped.
+    """
     best, total, nodes_taken = 0, 0, list[int]()
     best_count = 0
     for node in nodes:

@@ -138,9 +138,9 @@ class Anthropic:
                 return
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds.
+        """Deepest position of a live entry on the prompt's path; None if there is none.
 
-        None if none.
+        The entry must have been written for at least `life` seconds.
         """
         # Skip the path if no such entry is live at all.
         if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):

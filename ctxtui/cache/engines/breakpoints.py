@@ -103,9 +103,9 @@ class Breakpoints:
         return None, reasons or [Reason(NEVER)]
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path, written for at least `life` seconds.
+        """Deepest position of a live entry on the prompt's path; None if there is none.
 
-        None if none.
+        The entry must have been written for at least `life` seconds.
         """
         for position in prompt.last.back():
             keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]

@@ -1,1 +1,1 @@
-"""Commands that run an agent, ask a model again, or are about tools that it is given: run, agree, mcp."""
+"""Commands that run agents and programs, ask a model again, or are about their tools."""

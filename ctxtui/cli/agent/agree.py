@@ -1,4 +1,4 @@
-"""`ctxtui agree`: compare a model's next steps under other policies, or those of another model.
+"""`ctxtui agree`: compare a model's next steps under other policies, or another model's.
 
 The price is shown first, and nothing is sent above the budget.
 """
@@ -112,11 +112,10 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send `calls` calls of a session's `thread` again, also under `variants` and without each of `leave_out` heavy
-    blocks.
+    """Send `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
 
-    They are sent to the provider at `base_url` ("": its own). Raises `CtxtuiError` if nothing can be sent again, or if
-    it could cost more than the budget.
+    The `leave_out` heaviest blocks are left out one at a time. Calls are sent to the provider at `base_url` ("": its
+    own). Raises `CtxtuiError` if nothing can be sent again, or if it could cost more than the budget.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)

@@ -138,7 +138,10 @@ def _is_file(source: str) -> bool:
 
 
 async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
-    """Definitions of a server's tools, with the names that models see. Raises `NotFound`, `CtxtuiError`."""
+    """Definitions of a server's tools, with the names that models see.
+
+    Raises `NotFound` for an unknown server, `CtxtuiError` if it is not allowed or does not start.
+    """
     configured, permissions = _load_servers(config)
     server = _find_server(configured, name)
     if not permissions.is_allowed(server):

@@ -1,7 +1,6 @@
-"""`ctxtui mcp serve`: ctxtui as an MCP server, so that an agent can inspect its own context. Read-only unless the user
-allows more.
+"""`ctxtui mcp serve`: ctxtui as an MCP server, for an agent to inspect its own context.
 
-Each tool except `recall` runs a command of ctxtui and returns its output.
+Read-only unless the user allows more. Each tool except `recall` runs a command of ctxtui and returns its output.
 """
 
 from __future__ import annotations

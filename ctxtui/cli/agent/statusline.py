@@ -1,4 +1,4 @@
-"""`ctxtui statusline`: a client's status line with context, next price, cache lifetime, and one warning."""
+"""`ctxtui statusline`: context, next price, cache lifetime and one warning for a client."""
 
 from __future__ import annotations
 
@@ -79,7 +79,10 @@ def install(settings: Settings, *, replace: bool, as_json: bool) -> int:
 
 
 def remove(settings: Settings, *, as_json: bool) -> int:
-    """Remove the line from every file it was added to, and from the user's own settings. Raises `CtxtuiError`."""
+    """Remove the line from every file it was added to, and from the user's own settings.
+
+    Raises `CtxtuiError`.
+    """
     from ctxtui.services.attach import status_install
 
     file = status_install.settings_file()

@@ -1,4 +1,7 @@
-"""The command `ctxtui statusline`. Without an action `ctxtui.cli.run` bypasses click for speed."""
+"""The command `ctxtui statusline`.
+
+Without an action `ctxtui.cli.run` bypasses click for speed.
+"""
 
 from __future__ import annotations
 

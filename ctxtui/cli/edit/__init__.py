@@ -1,1 +1,1 @@
-"""Commands that write a context or a page: curate, repair, export, share, report, scrub, pins."""
+"""Commands that write contexts or pages: curate, repair, export, share, report, scrub, pins."""

@@ -183,9 +183,10 @@ def curate(
 
 
 def _open(name: str, settings: Settings, form: str, thread: str, number: int, edited: bool) -> tuple[Loaded, int]:
-    """Open the recording, or its client's own transcript if that is resumed; and the call's number in it.
+    """Open the recording, or its client's own transcript if that is resumed.
 
-    An `edited` one is translated if it can be: the edits name blocks of ctxtui's recording.
+    Also returns the call's number in it. If it was `edited` and can be translated, the recording is opened: the edits
+    name blocks of ctxtui's recording.
     """
     loaded = open_recording(name, settings)
     own = None
@@ -260,7 +261,10 @@ def curate_session(
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
 ) -> tuple[WrittenContext, Path | None]:
-    """Return the text to write, empty if `dry`, and its destination; note the command that resumes it."""
+    """Return the text to write and its destination, and note the command that resumes it.
+
+    The text is empty if `dry`. Only a format that a client resumes has such a command.
+    """
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None
     out = write_context(curation, form, loaded.path)
@@ -324,7 +328,7 @@ def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Vi
 
 
 def _size_lines(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
-    """Yield the expected size of the request, its parts, and the reported size of the call if different."""
+    """Yield the request's expected size, its parts, and the call's reported size if different."""
     reported = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
     freed = numbers.signed(-tag.freed)
     yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){reported}"

@@ -111,8 +111,10 @@ def export(
 def _write_one(
     loaded: Loaded, chosen: ChosenCall, form: str, output: Path | None, *, replace: bool, as_json: bool
 ) -> None:
-    """Write the context of the `chosen` call as a request body, a session for its client to resume, or the whole
-    session in ctxtui's own format."""
+    """Write the context of the `chosen` call, or the whole session, in the format `form`.
+
+    The context is a request body or a session for its client to resume; the whole session is in ctxtui's own format.
+    """
     written: WrittenContext | ExportResult
     if form in RESUMED:
         written = copy_own_transcript(loaded, chosen, form)
@@ -133,7 +135,10 @@ def _write_one(
 
 
 def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
-    """Send every call of a session to a collector. Raises `CtxtuiError` if some could not be sent."""
+    """Send every call of a session to a collector.
+
+    Raises `CtxtuiError` if some could not be sent.
+    """
     exporter = Exporter(url, settings, content=content)
     session = open_recording(name, settings).session
     exporter.add(session, list(session.calls.values()), session.about.id or name)

@@ -1,4 +1,7 @@
-"""`ctxtui edits pins`: the pinned blocks of a session as text, and a hook that restores them after a compaction."""
+"""`ctxtui edits pins`: a session's pinned blocks as text, and a hook for compactions.
+
+The hook restores the blocks after a compaction.
+"""
 
 from __future__ import annotations
 

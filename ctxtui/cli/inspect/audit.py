@@ -1,4 +1,7 @@
-"""`ctxtui audit`: compares forecasts with reports (input, cache reads, misses), per call, per file and in all."""
+"""`ctxtui audit`: compares forecasts with reports, per call, per file and in all.
+
+It compares input, cache reads and misses.
+"""
 
 from __future__ import annotations
 
@@ -101,7 +104,10 @@ def _table_line(name: str, rows: list[AuditedCall]) -> str:
 
 
 def cache_json(rows: Rows) -> dict[str, Any]:
-    """The cache fields of ``audit --json``; ``cache_read`` and ``cache_band`` sum up ``cache_per_call``."""
+    """The cache fields of ``audit --json``.
+
+    ``cache_read`` and ``cache_band`` sum up ``cache_per_call``.
+    """
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
         "cache_read": summarize_reads(all_rows),
@@ -128,7 +134,10 @@ def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def cache_text(rows: Rows) -> Iterator[str]:
-    """Yield lines per provider, one for each miss that the recordings do not explain, and the number not tested."""
+    """Yield lines for each provider with its unexplained misses, and the number not tested.
+
+    A miss is unexplained if the recordings do not explain it.
+    """
     all_rows = [row for audit in rows.values() for row in audit.reads]
     bands = summarize_bands(all_rows)
     for provider, stats in summarize_reads(all_rows).items():

@@ -1,4 +1,4 @@
-"""`ctxtui cache`: cache use in a session, causes of misses, and the next call's expected read."""
+"""`ctxtui cache`: a session's cache use, causes of misses, and the next call's read."""
 
 from __future__ import annotations
 
@@ -184,7 +184,10 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
 
 
 def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """The first thread's table with the markers that did not pay, and one line for each other thread."""
+    """The first thread's table with the markers that did not pay, and a line per other thread.
+
+    Without `placings` it says why other markers cannot be simulated.
+    """
     if not placings:
         yield (
             "Other markers cannot be simulated: no thread has several timed and reported calls to a provider with "

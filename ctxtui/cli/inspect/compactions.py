@@ -1,4 +1,4 @@
-"""`ctxtui compactions`: what the summaries of a session kept and lost, and the cost of what came back."""
+"""`ctxtui compactions`: what summaries kept and lost, and the cost of what came back."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
 
 
 def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
-    """The lines about compaction `index` of a list: the context before and after, and lost facts.
+    """The lines about compaction `index` of a list: context before and after, and lost facts.
 
     `every`: list all lost facts, not only the first `MAX_FACTS`.
     """

@@ -51,7 +51,10 @@ _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>
 
 
 class NamedContext(NamedTuple):
-    """A context by name: a recording, its thread ("": the main one), and a call's number (0: the last)."""
+    """A context by name: a recording, its thread, and a call's number.
+
+    `thread` "" is the main one, `number` 0 the last call.
+    """
 
     name: str
     thread: str = ""

@@ -1,4 +1,7 @@
-"""Optional lists of `ctxtui show`, as data and as text: threads, tools, heavy blocks, duplicates, phases."""
+"""Lists of `ctxtui show`, as data and as text: threads, tools, blocks, duplicates, phases.
+
+They are optional.
+"""
 
 from __future__ import annotations
 

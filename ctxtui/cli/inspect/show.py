@@ -365,7 +365,10 @@ NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line with the count of each label in the context, most frequent first; no line without labels."""
+    """One line with the count of each label in the context, most frequent first.
+
+    No line without labels.
+    """
     labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)

@@ -1,1 +1,1 @@
-"""Commands that try something out on recordings: other policies, caches and models, and what would be best."""
+"""Commands that try policies, caches and models on recordings, or find the best ones."""

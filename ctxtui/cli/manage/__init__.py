@@ -1,1 +1,1 @@
-"""Commands that open and look after things: open, chat, import, sessions, database, settings, doctor."""
+"""Commands that open and manage: open, chat, import, sessions, database, settings, doctor."""

@@ -30,7 +30,9 @@ from ctxtui.tui.start import make_chat
     metavar="ID[@CALL]",
     type=SessionName(),
     default="",
-    help="Continue a recorded session, at its end or after one of its calls.",
+    is_flag=False,
+    flag_value="last",
+    help="Continue a recorded session, at its end or after one of its calls; without ID the newest of this directory.",
 )
 @TOOLS_OPTION
 @FILES_OPTION

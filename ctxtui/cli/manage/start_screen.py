@@ -107,7 +107,10 @@ def prepare() -> None:
 
 
 def _attach_keyboard() -> None:
-    """Read keys from the terminal if standard input is a pipe, which stays readable as `sys.stdin`."""
+    """Read keys from the terminal; the pipe at standard input stays readable as `sys.stdin`.
+
+    Raises `WrongUse` without a terminal.
+    """
     try:
         keys = os.open("/dev/tty", os.O_RDWR)
     except OSError as error:

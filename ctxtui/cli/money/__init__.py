@@ -1,1 +1,1 @@
-"""Commands about money and limits: cost, stats, why, findings, preflight, budget, count, check."""
+"""Commands on money and limits: cost, stats, why, findings, preflight, budget, count, check."""

@@ -54,9 +54,9 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
 
 
 def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file; unreadable files are noted and skipped. Raises `WrongUse` for a folder.
+    """Yield name and content of each file; unreadable files are noted and skipped.
 
-    `troubles` gets the exit code of each skipped file.
+    Raises `WrongUse` for a folder. `troubles` gets the exit code of each skipped file.
     """
     for path in files:
         if str(path) == "-":

@@ -1,4 +1,4 @@
-"""`ctxtui stats`: tokens, money and quota windows over many sessions, and comparisons before and after a change."""
+"""`ctxtui stats`: tokens, money and quotas over many sessions, or before and after a change."""
 
 from __future__ import annotations
 

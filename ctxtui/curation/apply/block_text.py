@@ -48,7 +48,10 @@ def has_editable_text(block: Block) -> bool:
 
 
 def with_text(block: Block, text: str) -> Block:
-    """A copy of `block` with `text`; its images stay. Unchanged if it has no text of its own (calls, tools)."""
+    """A copy of `block` with `text`; its images stay.
+
+    Unchanged if it has no text of its own (calls, tools).
+    """
     value = block.value()
     text = clean(text)
     if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):

@@ -131,7 +131,7 @@ class Closure:
         return len(self.removed) > before or bool(self._todo)
 
     def _affected_messages(self, touched: set[int]) -> list[int]:
-        """The remaining messages of `touched`, and the last remaining one before each removed stretch.
+        """The remaining `touched` messages, and the last one before each removed stretch.
 
         Every message is looked at once, however many are removed.
         """

@@ -60,7 +60,7 @@ class RemainingContext:
 
 
 def place(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
-    """Find the position for `insertion` in the remaining context `remaining`, and make its blocks."""
+    """Find the position for `insertion` in the `remaining` context, and make its blocks."""
     removed = remaining.gone
     if insertion.items:
         return _insert_copied(context, insertion, remaining)
@@ -89,10 +89,10 @@ def _skip_removed_start(context: Context, position: int, removed: Container[int]
 
 
 def slot(context: Context, position: int, remaining: RemainingContext | None = None) -> int:
-    """The first position from `position` on at which a new message may begin, else the last one before it.
+    """The first position from `position` on for a new message, else the last one before it.
 
-    The length of the context means its end. For summaries, if blocks are removed (`remaining`), it is the nearest valid
-    position in either direction.
+    The length of the context means its end. For summaries, if blocks are removed (`remaining`), it is the nearest
+    valid position in either direction.
     """
     messages = context.messages
     if not messages:

@@ -27,10 +27,10 @@ MAX_LINE_SHIFT_CHARS: Final = 80
 
 
 def cut(text: str, head: int, tail: int) -> str:
-    """Keep the first `head` and last `tail` characters of `text`, with a line about the cut between.
+    """Keep the first `head` and last `tail` characters of `text`, with a note between them.
 
-    A part is shortened to whole lines if a line ends within `MAX_LINE_SHIFT_CHARS` of the cut. Unchanged if the result
-    would not be shorter.
+    The note tells how much was cut. A part is shortened to whole lines if a line ends within `MAX_LINE_SHIFT_CHARS`
+    of the cut. Unchanged if the result would not be shorter.
     """
     if len(text) <= head + tail:
         return text

@@ -1,4 +1,7 @@
-"""Checks a request body against the rules of Google's generateContent, as its answers show them."""
+"""Checks a request body against the rules of Google's generateContent.
+
+The rules are as its answers show them.
+"""
 
 from __future__ import annotations
 

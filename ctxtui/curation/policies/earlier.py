@@ -34,7 +34,7 @@ class AwaitedTargets:
         return merged
 
     def has_appeared(self, context: Context, length: int) -> bool:
-        """Whether one of them, or a block with its id, follows the first `length` blocks of `context`."""
+        """Whether a target, or a block with its id, follows the first `length` blocks."""
         if not self._digests:
             return False
         return any(

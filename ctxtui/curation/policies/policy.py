@@ -35,7 +35,10 @@ class Policy(Struct, frozen=True):
     least: Risk = Risk.NOTHING
 
     def settings(self, values: Settings, place: str = "") -> dict[str, Json]:
-        """The defaults updated by `values`. Raises `BadConfig` for an unknown setting or a wrong type."""
+        """The defaults updated by `values`.
+
+        Raises `BadConfig` for an unknown setting or a wrong type.
+        """
         for key, value in values.items():
             if key not in self.defaults:
                 names = ", ".join(self.defaults) or "none"

@@ -403,7 +403,10 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 def make_edit(
     policy_context: PolicyContext, author: str, kind: str, positions: Iterable[int], payload: Settings | None = None
 ) -> Edit:
-    """Make a policy's edit, named after its effect. Cached, as a policy that runs again requests most of it again."""
+    """Make a policy's edit, named after its effect.
+
+    Cached, as a policy that runs again requests most of it again.
+    """
     context, chosen = policy_context.context, tuple(positions)
     key = author, kind, chosen, repr(payload)
     policy_edit = context.derived.edits.get(key)

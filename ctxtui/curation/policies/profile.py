@@ -14,7 +14,10 @@ from ctxtui.curation.policies.policy import Policy, Step
 
 
 class Profile(Struct, frozen=True):
-    """Policies that run one after the other. `armed`: they apply their edits; else they only propose."""
+    """Policies that run one after the other.
+
+    `armed`: they apply their edits; else they only propose.
+    """
 
     name: str
     steps: tuple[Step, ...]

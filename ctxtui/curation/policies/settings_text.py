@@ -29,7 +29,10 @@ def parse_value(text: str, default: Json) -> Json:
 
 
 def parse_settings(policy: Policy, text: str) -> dict[str, Json]:
-    """Parse ``key=value`` words into settings; other settings keep their defaults. Raises `BadConfig`."""
+    """Parse ``key=value`` words into settings; other settings keep their defaults.
+
+    Raises `BadConfig`.
+    """
     try:
         words = shlex.split(text)
     except ValueError as error:

@@ -45,7 +45,10 @@ def literals(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=32_768)
 def _literal(word: str) -> str:
-    """The literal in a word of a text, "" if it is none. Cached, as most words of a conversation recur."""
+    """The literal in a word of a text, "" if it is none.
+
+    Cached, as most words of a conversation recur.
+    """
     bare = word.strip(_EDGES) if not word.startswith("/") else word.rstrip(_EDGES)
     return bare if len(bare) >= MIN_LITERAL_CHARS and _TELLING.search(bare) else ""
 

@@ -44,7 +44,10 @@ class RequestCount(NamedTuple):
 
     @property
     def whole(self) -> int:
-        """Tokens that the provider will report: how full the context is. The only source of this figure."""
+        """Tokens that the provider will report: how full the context is.
+
+        The only source of this figure.
+        """
         return max(0, self.body - self.back + self.client + self.residual)
 
     @property
@@ -167,7 +170,10 @@ def is_removed(applied: Applied, position: int) -> bool:
 
 
 def _last_turn_start(applied: Applied) -> int:
-    """The raw position of the last user turn, or the one before which it is inserted; 0 without one."""
+    """The raw position of the last user turn; 0 without one.
+
+    For an inserted turn it is the position before which it is inserted.
+    """
     tree = Tree()
     start = tree[tree.extend(ROOT, sent_items(applied))].turn_start
     return applied.items[start - 1].position if start != ROOT else 0

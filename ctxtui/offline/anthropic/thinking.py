@@ -100,9 +100,9 @@ def blocks(content: Json) -> list[Json]:
 
 
 def strip_non_content(value: Json) -> Json:
-    """A block without what does not count as its content.
+    """A block without the members that do not count as its content.
 
-    That is its breakpoint, its null members, the query of a URL, and the spelling of a result (string or list). Its
+    It loses its cache breakpoint, its null members and the query of a URL; a result's string becomes a list, and the
     members are sorted. Any other value is returned as it is.
     """
     if not isinstance(value, dict):

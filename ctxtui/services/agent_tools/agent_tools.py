@@ -99,7 +99,10 @@ class AgentTools(Struct, eq=False):
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
-        """Run `call` as it was `planned` (None: it needed no permission). Failures are returned as error results."""
+        """Run `call` as it was `planned` (None: it was not).
+
+        Failures are returned as error results.
+        """
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
@@ -164,7 +167,7 @@ class ExternalContent(NamedTuple):
     overlay: Callable[[], ThreadEdits | None]
 
     def keep(self, name: str, text: str) -> None:
-        """Store a text that is too long for the conversation as an artifact of the session, if its edits are open."""
+        """Store an overlong `text` as the artifact `name` of the session, if its edits are open."""
         overlay = self.overlay()
         if overlay is not None:
             overlay.keep_artifact(name, text.encode())

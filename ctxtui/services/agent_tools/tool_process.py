@@ -58,7 +58,10 @@ class ToolProcess:
         return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
-        """Run `call`, a write as it was `planned` (None: plan it now). Failures are returned as error results."""
+        """Run `call`, a write as it was `planned` (None: plan it now).
+
+        Failures are returned as error results.
+        """
         if call.name == RECALL:
             # The child does not have the external content.
             return self._box.run(call)

@@ -1,1 +1,1 @@
-"""Puts ctxtui between a program and its provider: which variables lead it there, the relay, what it recorded."""
+"""Puts ctxtui between a program and its provider: routing, the relay, its recordings."""

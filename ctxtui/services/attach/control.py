@@ -79,7 +79,10 @@ class Control:
 
 
 def ask_all(folder: Path, request: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Send a request to each run that serves in `folder`; yield run and answer. Removes files of killed runs."""
+    """Send a request to each run that serves in `folder`; yield the run and its answer.
+
+    Runs that do not answer are skipped, and files of killed runs are removed.
+    """
     for path in sorted(folder.glob(f"*{CONTROL_SUFFIX}")):
         try:
             with path.open(encoding="utf-8") as file:

@@ -58,7 +58,10 @@ class Proof(Struct, frozen=True):
 
 
 class CuratedRequest(Struct, frozen=True):
-    """A request under edits: its new `body` (None: send the program's own), and the effect of each edit."""
+    """A request under edits.
+
+    `body`: the new one (None: send the program's own); `proof`: the effect of each edit.
+    """
 
     body: bytes | None
     proof: Proof
@@ -119,7 +122,7 @@ class StoredEdits(NamedTuple):
 
 
 class _Snapshot(Struct, frozen=True):
-    """Edits that were read from the database when its files had these `stamps` (times and sizes).
+    """Edits read from the database when its files had these `stamps` (times and sizes).
 
     `edited` are the sessions with edits, `by_thread` the edits read so far.
     """
@@ -160,7 +163,10 @@ class AppliedEdits(Struct):
             self.read("", MAIN)
 
     def may_have_unnamed(self) -> bool:
-        """Whether a session whose client sends no id may have edits; True if the list in memory is out of date."""
+        """Whether a session whose client sends no id may have edits.
+
+        Also True if the list in memory is out of date.
+        """
         snapshot = self._snapshot
         return self._stamps() != snapshot.stamps or any(
             edited_id.startswith((TALK, OTHER)) for edited_id in snapshot.edited

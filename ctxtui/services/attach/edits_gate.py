@@ -41,7 +41,7 @@ class EditsGate:
         self._clock = clock
 
     def load_ahead(self) -> None:
-        """Load the list of sessions with edits in a thread, so that the first request need not wait for it."""
+        """Load the list of sessions with edits in a thread, before the first request needs it."""
         asyncio.get_running_loop().run_in_executor(None, self._load)
 
     def _load(self) -> None:
@@ -83,7 +83,10 @@ class EditsGate:
         return (await self._read_edits(session, thread)).has_waiting
 
     async def has_staged(self, session: str, thread: str) -> bool:
-        """Whether edits of a thread are staged, waiting ones included. Raises errors of reading them."""
+        """Whether edits of a thread are staged, waiting ones included.
+
+        Raises errors of reading them.
+        """
         return (await self._read_edits(session, thread)).staged_count > 0
 
     async def pinned(self, session: str, thread: str) -> tuple[str, ...]:

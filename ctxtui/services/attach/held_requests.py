@@ -105,7 +105,10 @@ def _keep_warm_status(warm: Any, recording: Path) -> KeepWarmStatus | None:
 
 
 def hold_reasons(folder: Path) -> dict[str, str]:
-    """Reasons for held requests, by path of the recording in this folder; of several, the one released first."""
+    """Reasons for held requests, by the path of their recording in `folder`.
+
+    Of several in one recording, the reason of the request that is released first.
+    """
     first: dict[str, tuple[float, str]] = {}
     for _, answer in ask_all(folder, {"do": "list"}):
         for request in answer.get("held", ()):
@@ -154,10 +157,10 @@ def set_rules(recording: Path, text: str) -> tuple[str, ...]:
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:
-    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`; `text` is the user's answer.
+    """Decide on the held request `id_` by one of `holding.HOWS` or `holding.MORE`.
 
-    Returns the run that held it. Raises `NotFound` if it is no longer held, `CtxtuiError` if the decision is not
-    possible.
+    `text` is the user's answer. Returns the run that held it. Raises `NotFound` if it is no longer held, `CtxtuiError`
+    if the decision is not possible.
     """
     for run, answer in ask_all(folder, {"do": how, "id": id_, "text": text}):
         if answer.get("id") == id_:

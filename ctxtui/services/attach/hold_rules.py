@@ -96,7 +96,7 @@ LIMIT_RULE: Final = re.compile(r"over\s+(\$)?\s*([0-9][0-9,_.]*)\s*([kKM]?)(?:\s
 
 
 def parse_rules(text: str) -> dict[str, Any]:
-    """Parse a line of rules (as in `HoldRules.descriptions`) to options for `rules_from_options`.
+    """Parse a line of rules (as in `HoldRules.descriptions`) for `rules_from_options`.
 
     "" and ``off`` give none. ``with REGEX`` must be the last rule. Raises `BadConfig`.
     """

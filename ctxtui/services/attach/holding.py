@@ -255,7 +255,10 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on, because of `why` ("": it is not held, but its answer may be)."""
+        """The request as it is held from now on, because of `why`.
+
+        With "" it is not held, but its answer may be.
+        """
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -417,7 +420,7 @@ class HoldGate:
 
 
 def _compaction_reason(compaction: CompactionRequest | None, waiting: WaitingRequest) -> str:
-    """The reason to hold a client's request for a compaction, if its answer cannot be held or read."""
+    """The reason to hold a compaction request whose answer cannot be held or read; else ""."""
     if compaction is None or (not compaction.sealed and waiting.can_hold_answer):
         return ""
     return (SEALED_REASON if compaction.sealed else UNHELD_REASON).format(compaction.client)

@@ -53,7 +53,7 @@ class InProcessRecording:
 
     @property
     def path(self) -> Path:
-        """Its file, with everything so far in it (see `flush`); it is created with the first request."""
+        """Its file, after `flush`; it is created with the first request."""
         self.flush()
         return self.folder / file_name(self.session)
 

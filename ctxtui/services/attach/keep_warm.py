@@ -225,7 +225,11 @@ class KeepWarm:
         return SIGNED_WHY if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
-        """Send the request that refreshes the cache, update the totals, and have the session looked at again."""
+        """Send the request that refreshes the cache, and update the totals.
+
+        Unless the client has sent a request meanwhile, the session is looked at again at once, or after a failure not
+        before the client's next request.
+        """
         looked_at, status = warm.look_at, 0
         try:
             async with asyncio.timeout(MAX_REFRESH_S):

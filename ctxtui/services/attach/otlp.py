@@ -1,5 +1,6 @@
-"""Send calls as OpenTelemetry spans to a collector, by OTLP over HTTP; unsent spans wait and are counted.
+"""Sends calls as OpenTelemetry spans to a collector, by OTLP over HTTP.
 
+Unsent spans wait and are counted.
 The collector's keys come from the variable that its own exporters read, and are stored nowhere.
 """
 
@@ -187,7 +188,7 @@ class FeedStatus(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class OtlpFeed:
-    """Sends the calls in the recordings `files` that begin from now on to the collector at `url`."""
+    """Sends the calls of recordings (`files`) that begin from now on to the collector at `url`."""
 
     url: str
     settings: Settings

@@ -1,4 +1,4 @@
-"""Answers that ctxtui sends in a model's place: the user's text, refusals, pings, and errors in a stream."""
+"""Answers that ctxtui sends itself: the user's text, refusals, pings, errors in a stream."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def ping_of(dialect: str, client: str = "") -> bytes:
 
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
-    """Convert an answer that is no stream (its status and body) to an error event for a stream of this API."""
+    """Convert the `status` and `body` of an answer to an error event of this API's streams."""
     body_ = as_dict(parse_body(body))
     error = as_dict(body_.get("error"))
     message = as_str(error.get("message")) or as_str(body_.get("message")) or f"the provider answered {status}"
@@ -98,7 +98,10 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection; `status` is one of `_REASONS`."""
+    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection.
+
+    `status` is one of `_REASONS`.
+    """
     head = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 

@@ -17,7 +17,7 @@ def _nothing() -> None:
 
 
 class Started(NamedTuple):
-    """Arguments and additional variables for starting a program; `end` is called when it has ended."""
+    """Arguments and extra variables to start a program with; `end` is called when it has ended."""
 
     arguments: list[str]
     env: dict[str, str]
@@ -101,7 +101,10 @@ class Program(Struct, frozen=True, kw_only=True):
         return {provider.name: provider.url(env) for provider in routed} | dict(own_urls)
 
     def paths(self, env: Env) -> Mapping[str, Mapping[str, str]]:
-        """Paths of providers whose variables the user did not set, by provider and path that a program sends."""
+        """The provider's own paths, by provider and path that a program sends.
+
+        Only for providers whose variables the user did not set.
+        """
         return {provider.name: provider.paths for provider in self.providers if not provider.is_set(env)}
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
@@ -113,12 +116,15 @@ class Program(Struct, frozen=True, kw_only=True):
         return Started(list(arguments), variables)
 
     def start_relayed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-        """The same as `start_routed`, with variables that keep requests to the relay away from any proxy."""
+        """Like `start_routed`, with variables that keep requests to the relay away from any proxy."""
         start = self.start_routed(urls, arguments, env, cwd)
         return start._replace(env=bypass_proxies(env) | start.env)
 
     def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
-        """Variables that send its requests to `hosts` through `proxy` and make it trust the file `bundle`."""
+        """Variables that send the program's requests to `hosts` through `proxy`.
+
+        They make it trust the certificates in the file `bundle`.
+        """
         no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
         entries = [
             entry
@@ -141,7 +147,7 @@ def _covers(entry: str, host: str) -> bool:
 
 
 def bypass_proxies(env: Env) -> dict[str, str]:
-    """Variables that keep requests to this machine away from the proxy in `env`; empty without a proxy."""
+    """Variables that keep plain HTTP to this machine from the proxy in `env`; {} without one."""
     if not any(env.get(name) or env.get(name.upper()) for name in ("http_proxy", "all_proxy")):
         return {}
     no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")

@@ -1,4 +1,4 @@
-"""Runs a program with a relay around it, on the user's terminal, and ends with the program's exit code."""
+"""Runs a program on the user's terminal with a relay around it; returns its exit code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,10 @@ COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates in PEM that this machine and the files named by `variables` in `env` trust."""
+    """The certificates (PEM) of this machine, and those in files that `env` names.
+
+    The variables that may name them are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
+    """
     certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
     system = _system_certificates()
     return b"\n".join([*certificates, *([system] if system else [])])
@@ -79,7 +82,10 @@ def write_certificates(certificates: bytes) -> Path:
 
 
 class Routing(Protocol):
-    """A way to route the program's requests through ctxtui. `urls` are the base URLs given to it, by provider."""
+    """A way to route the program's requests through ctxtui.
+
+    `urls` are the base URLs given to it, by provider.
+    """
 
     urls: Mapping[str, str]
 
@@ -91,7 +97,10 @@ class Routing(Protocol):
 
 
 class EventSink(NamedTuple):
-    """Takes the events of exchanges (`tell`), which `name` names; `clock` gives their times in Unix seconds."""
+    """The receiver of exchange events.
+
+    `tell` takes an event, `name` makes an exchange's name, `clock` gives the time in Unix seconds.
+    """
 
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
@@ -122,7 +131,10 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes by a forward proxy for the providers' hosts, with certificates that only this program trusts."""
+    """Routes by a forward proxy for the providers' hosts.
+
+    Only this program trusts its certificates.
+    """
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.
@@ -247,7 +259,10 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses by itself, overridden by `named_upstreams`. Raises `BadConfig`."""
+        """The providers that the program uses by itself, overridden by `named_upstreams`.
+
+        Raises `BadConfig`.
+        """
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         paths = self.program.paths(self.env)
         return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]
@@ -363,7 +378,10 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
-    """Forwards SIGTERM and SIGHUP to the program; those that arrive before it starts are sent once it has started."""
+    """Forwards SIGTERM and SIGHUP to the program, those before its start once it has started.
+
+    SIGINT and SIGQUIT are ignored: the terminal sends them to the program, too.
+    """
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0

@@ -18,14 +18,17 @@ from ctxtui.wire.registry import DIALECTS
 
 
 class RiskReason(NamedTuple):
-    """The reason to hold a request ("": none), and the digests of the blocks with secrets that it is about."""
+    """The reason to hold a request ("": none), and digests of the blocks whose secrets it names."""
 
     text: str = ""
     blocks: frozenset[str] = frozenset()
 
 
 class RequestRisks:
-    """Finds the reason to hold a request in its blocks. A block that was held and then sent is not held again."""
+    """Finds the reason to hold a request in its blocks.
+
+    A block with a secret that was held and then sent is not held again.
+    """
 
     def __init__(self) -> None:
         self._guard = Guard(guard_rules())
@@ -33,13 +36,17 @@ class RequestRisks:
         """Digests of blocks with secrets that were held and then sent."""
 
     def sent(self, blocks: frozenset[str]) -> None:
-        """Note that a request with these blocks was sent (released, or its time was up): they are not held again."""
+        """Note that these blocks were held and then sent: they are not held again.
+
+        The request was released, or its time was up.
+        """
         self._sent |= blocks
 
     async def reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:
-        """The reason to hold this request by `rules`; of a body that cannot be read as blocks, its text is searched.
+        """The reason to hold this request by `rules`.
 
-        Works in a thread: a megabyte takes a second the first time.
+        A body that cannot be read as blocks is searched as text for secrets. Works in a thread: a megabyte takes a
+        second the first time.
         """
         return await asyncio.to_thread(self._reason, rules, dialect, body) if rules.needs_blocks else RiskReason()
 

@@ -1,4 +1,4 @@
-"""`ctxtui.edits()`: the applied edits of a session, for a program that sends its own requests."""
+"""`ctxtui.edits()`: a session's applied edits, for a program that sends its own requests."""
 
 from __future__ import annotations
 

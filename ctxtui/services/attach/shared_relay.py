@@ -1,4 +1,4 @@
-"""A long-running relay for several programs and local servers, and the lock file with its address."""
+"""A long-running relay for programs and local servers, and the lock file with its address."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
 
 @dataclass(slots=True)
 class SharedRelay:
-    """A relay on `port` to `upstreams` (name: base URL) that records into `folder`; `database` holds the edits."""
+    """A relay on `port` to `upstreams` that records into `folder`.
+
+    `upstreams` are base URLs by name; `database` holds the edits.
+    """
 
     folder: Path
     database: Path

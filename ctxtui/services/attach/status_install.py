@@ -27,7 +27,7 @@ _SPACE: Final = " \t\n\r"
 
 
 class StatusLineChange(NamedTuple):
-    """A change of `file`: its `backup` (None: there is none), and the `replaced` status line ("": none)."""
+    """A change of `file`: its `backup` (None: none), and the `replaced` status line ("": none)."""
 
     file: Path
     backup: Path | None
@@ -43,7 +43,7 @@ class _Member(Struct, frozen=True):
 
 
 def settings_file(env: Mapping[str, str] | None = None) -> Path:
-    """The path of the user's Claude Code settings by the environment `env` (None: this process's)."""
+    """The path of the user's Claude Code settings by `env` (None: this process's environment)."""
     own = os.environ if env is None else env
     named = own.get("CLAUDE_CONFIG_DIR")
     home = Path(named).expanduser() if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
@@ -102,7 +102,7 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
 
 
 def remove(file: Path, *, setting: str = "") -> StatusLineChange | None:
-    """Remove the status line from `file` and restore the previous one; None if it is not installed.
+    """Remove the status line from `file` and restore the one before; None if not installed.
 
     `setting` is the user's ``data_dir``. If the file has not changed since the installation, it is restored byte for
     byte (or deleted, if ctxtui created it); otherwise only its status line is.
@@ -139,7 +139,7 @@ def remove_everywhere(setting: str = "") -> list[Path]:
 
 
 def _with_member(text: str, member: str, *, empty: bool) -> str:
-    """Insert `member` as the first of the object `text`, with the same indentation as the others."""
+    """Insert `member` first in the object `text`, indented like the others (`empty`: by 2)."""
     open_ = text.index("{") + 1
     first_token = next(n for n in range(open_, len(text)) if text[n] not in _SPACE)
     if empty:
@@ -149,7 +149,7 @@ def _with_member(text: str, member: str, *, empty: bool) -> str:
 
 
 def _without(text: str, member: _Member) -> str:
-    """Remove a member from `text` with the comma and blanks after it, or before it if it is the last."""
+    """Remove a member from `text`, with the comma after it or, if it is the last, before it."""
     end = next(n for n in range(member.end, len(text)) if text[n] not in _SPACE)
     if text[end] == ",":
         rest = next(n for n in range(end + 1, len(text)) if text[n] not in _SPACE)

@@ -1,4 +1,4 @@
-"""Builds a status line's data from Claude Code's input, the end of its transcript, and prices.
+"""Builds a status line's data from Claude Code's input, its transcript's end, and prices.
 
 It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a
 day for each model (and each 10,000 tokens of input), and cached in a file.
@@ -92,9 +92,10 @@ class ColdSend(Struct, frozen=True):
 
 
 def find_cold_send(transcript: object, settings: Settings, at: float | None = None) -> ColdSend | None:
-    """Forecast a message sent at the Unix time `at` (None: now) to the session of a transcript, from its end alone.
+    """Forecast a message to the session of a transcript after its cache has expired.
 
-    None if the cache is still alive, nothing was cached, or the last call's context is unknown.
+    It is sent at the Unix time `at` (None: now). Only the transcript's end is read. None if the cache is still alive,
+    nothing was cached, or the last call's context is unknown.
     """
     now = time.time() if at is None else at
     ending = _TranscriptEnd(transcript)
@@ -111,7 +112,10 @@ def find_cold_send(transcript: object, settings: Settings, at: float | None = No
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
+    """Price of a coming call of the client in USD.
+
+    None without `usage`, or if its model has no known price.
+    """
     if usage is None:
         return None
     rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
@@ -142,7 +146,10 @@ def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """Usable tokens of the client's window: the user's own figures for the model, otherwise the share."""
+    """Usable tokens of the client's window: the user's number for the model, or the share.
+
+    `window` is the client's size, used unless the settings have one. The number is at most the window.
+    """
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)
@@ -197,9 +204,10 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price.
+    """USD per token for each of `_RATES`; None if there is no price.
 
-    `fast` is the client's fast mode, `length` the number of input tokens.
+    They are from today's cache file or the price library. `fast` is the client's fast mode, `length` the number of
+    input tokens.
     """
     # Long prompts may have higher rates, from a size that only the library has.
     key = (

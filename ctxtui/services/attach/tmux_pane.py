@@ -1,4 +1,7 @@
-"""Open the inspector in a tmux pane next to a program, showing its session from the first request on."""
+"""Opens the inspector in a tmux pane next to a program.
+
+It shows the program's session from the first request on.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ def find_recording(folder: Path, run: str) -> Path | None:
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for the first request of a run, then become the inspector of its session; exit if the run ends."""
+    """Wait for the first request of a run, then become the inspector of its session.
+
+    Returns if the run ends before.
+    """
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()
     while (path := find_recording(Path(folder), run)) is None or not _has_content(path):

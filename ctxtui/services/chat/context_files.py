@@ -60,7 +60,10 @@ class MessageContent(Struct, frozen=True):
 
 
 class ContextFiles:
-    """The context files of the chat in `cwd`. For a worker thread, except for `set_model` and `tools`."""
+    """The context files of the chat in `cwd`.
+
+    For a worker thread, except for `set_model` and `tools`.
+    """
 
     def __init__(self, config: Config, cwd: Path) -> None:
         self._config = config
@@ -124,7 +127,10 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
+        """Read and count the files that the message `text` names, with `used` tokens in use.
+
+        Raises `NotAttached`.
+        """
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -178,8 +184,9 @@ class ContextFiles:
         return reported + sum(meter.block(item.block) for item in tree.items(head, end))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select the project's files for `task`, without those in `exclude`, with `used` tokens in use.
+        """Select project files for `task`, without those in `exclude`, with `used` tokens in use.
 
+        Memory files are left out, too.
         If the window is unknown, as many tokens as the project has are available.
         """
         project = count_project(self._cwd, self.meter, self.progress)

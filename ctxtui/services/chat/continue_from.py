@@ -105,7 +105,10 @@ def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
-    """Whether the stored session was hosted by ctxtui. Raises the errors of opening the database."""
+    """Whether the stored session was hosted by ctxtui.
+
+    Raises the errors of opening the database and finding the session.
+    """
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 
@@ -119,7 +122,10 @@ def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> in
 
 
 def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The conversation without thinking, which is bound to another system prompt and tools (facts §1)."""
+    """The conversation without thinking.
+
+    Thinking is bound to the system text and tools of its conversation (facts §1).
+    """
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 

@@ -136,7 +136,10 @@ class Host:
         self._process = claim_session(database(self.config.settings.data_dir), id_)
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
-        """Choose the model, build the conversation, start recording. Raises the errors of `choose_model`."""
+        """Choose the model, build the conversation, start recording.
+
+        Raises the errors of `choose_model`.
+        """
         self.tell, self.price = tell, price
         external = ExternalContent(self._external_content, lambda: self.overlay())
         memory_tools_ = self.files.tools
@@ -292,7 +295,7 @@ class Host:
         return message
 
     def draft_with(self, servers: Collection[str]) -> Draft | None:
-        """Draft the next request as it would be with the tools of these MCP servers, under the applied edits.
+        """Draft the next request with the tools of these MCP `servers`, under the applied edits.
 
         Policies do not act on it. None before the chat has begun. Raises the errors of drafting.
         """
@@ -340,7 +343,7 @@ class Host:
         self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
 
     def _set_model(self, chat_model: ChatModel) -> None:
-        """Send the next requests to `chat_model` (another model or window), with parameters that fit."""
+        """Send the next requests to `chat_model` (another model or window) with fitting parameters."""
         if self.runner is None:
             return
         self._use_model(chat_model)

@@ -91,7 +91,10 @@ def default_model(settings: Settings, env: Mapping[str, str]) -> str:
 
 
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Set the address from the provider's own variable, which its SDK uses, and note it in `why`."""
+    """Set the address from the provider's own variable, as its SDK does; note it in `why`.
+
+    An address that is set already stays.
+    """
     variable = ADDRESSES.get(chat_model.endpoint.name, "")
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
@@ -124,7 +127,10 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
-    """Set the model that a project requests if the provider may have it: a project cannot choose a provider."""
+    """Set the model that a project requests, if the provider may have it; else say so in `why`.
+
+    A project cannot choose a provider.
+    """
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)
     if model == chat_model.model:
@@ -205,7 +211,10 @@ def _model_on_server(endpoint: Endpoint, models: tuple[ServedModel, ...], model:
 
 
 async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
-    """Choose without a provider: by a key, else a running local server, else the embedded provider."""
+    """Choose without a provider: by a key, else a local server, else the offline provider.
+
+    Raises `NotFound` if no key and no server has the requested `model`.
+    """
     for provider in providers_of(model):
         if key_for(provider, env):
             return _choose_hosted(provider, model, env)
@@ -306,7 +315,10 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
+    """List the models that `chat_model` can be changed to, itself first.
+
+    Slow: loads the price library.
+    """
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [

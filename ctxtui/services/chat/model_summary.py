@@ -1,4 +1,7 @@
-"""Have a model write a summary: choice of model, request, answer. Only `write_summary` sends anything."""
+"""Have a model write a summary: choice of model, request, answer.
+
+Only `write_summary` sends anything to the model.
+"""
 
 from __future__ import annotations
 

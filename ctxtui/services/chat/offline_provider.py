@@ -1,4 +1,4 @@
-"""The offline provider of a chat without a key, and the answers that `ctxtui offline` plays back."""
+"""The offline provider of a chat without a key, and the answers that `ctxtui offline` plays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forecast the cache use and cost of a chat's next request, and check the rules for holding it."""
+"""Forecasts the cache use and cost of a chat's next request, and checks its hold rules."""
 
 from __future__ import annotations
 

@@ -154,9 +154,9 @@ def plan_resends(
     numbers: Sequence[int],
     variants: Sequence[VariantSpec],
 ) -> Iterator[PlannedResend]:
-    """Plan the requests of `variants` for the calls `numbers` of `thread`, for each call the unchanged one first.
+    """Plan the requests of `variants` for the calls `numbers` of `thread`.
 
-    A variant that changes nothing in a call is skipped.
+    For each call the unchanged request comes first. A variant that changes nothing in a call is skipped.
     """
     calls = account.session.thread_calls(thread)
     for number in numbers:
@@ -214,7 +214,10 @@ def _plan_resend(
 
 
 class ResentRequest(NamedTuple):
-    """A request rebuilt from a recorded one: `body`, maximum tokens of the answer, reason why it cannot be sent."""
+    """A request rebuilt from a recorded one.
+
+    `answer`: maximum tokens of its answer; `refused`: the reason why it cannot be sent ("": it can).
+    """
 
     body: bytes
     answer: int
@@ -260,10 +263,10 @@ def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tup
 
 
 def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """Maximum cost in USD of a request with `tokens` of input and at most `answer` tokens of output.
+    """Maximum USD of a request with `tokens` of input and at most `answer` tokens of output.
 
-    Nothing is read from the cache, all is written to it, and the answer is the longest possible. 0 if nothing is
-    charged; None if no price is known.
+    All input is charged at the highest rate of fresh and written input, and the answer is the longest possible. 0 if
+    nothing is charged; None if no price is known.
     """
     rates_ = find_rates(chat_model.model, chat_model.endpoint.name, table=table)
     usd = None
@@ -317,7 +320,10 @@ Tell = Callable[[int, int], None]
 async def send_plan(
     plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
-    """Send the requests of `plan` one after the other; return the results in order. Failures have an `error`."""
+    """Send the requests of `plan` one after the other; return the results in order.
+
+    Failed and refused ones have an `error`; refused ones are not sent.
+    """
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

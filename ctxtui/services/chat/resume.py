@@ -225,7 +225,10 @@ def is_unfinished(id_: str, settings: Settings) -> bool:
 
 
 def host_place(id_: str, settings: Settings) -> str:
-    """The process that hosts the stored session `id_` now, and since when; "" for none. For a worker thread."""
+    """The process that hosts the stored session `id_` now, and since when; "" for none.
+
+    Also "" if the database cannot be read. For a worker thread.
+    """
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:

@@ -87,7 +87,12 @@ class Spending:
         return permit
 
     def _try_reserve(self, thread: str, input_usd: float, answer_usd: float, requested: int) -> SendPermit:
-        """Reserve the smaller of the requested answer (`requested` tokens, 0: no limit) and what the rest pays."""
+        """Reserve a request's cost, with an answer limit that the rest of the budget pays for.
+
+        `requested` is its own answer limit in tokens; without one (0) it gets none, and at most the rest is reserved.
+        It is refused if the rest does not pay for the input and `MIN_ANSWER_LIMIT` tokens, or `requested` if that is
+        less.
+        """
         assert self.budget is not None
         remaining_usd = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
         affordable = int(remaining_usd / answer_usd) if answer_usd else inf

@@ -38,7 +38,7 @@ class RecordingPlace(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder at or above the recordings: `root` and the part of the pattern without wildcards."""
+        """The folder at or above the recordings: `root` and the pattern's folders before a wildcard."""
         folders = self.pattern.split("/")[:-1]
         plain = takewhile(lambda name: "*" not in name, folders)
         return self.root.joinpath(*plain)
@@ -221,7 +221,10 @@ Group 1 is its path without a comment.
 
 
 def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
-    """A project's chat history and request log, at their default paths or those of variables and configuration."""
+    """Possible paths of a project's chat history and request log.
+
+    They are the default, and those of variables and configuration.
+    """
     # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"

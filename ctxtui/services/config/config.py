@@ -56,7 +56,7 @@ class Config(Struct, frozen=True):
     """Project files that were ignored."""
 
     def from_project(self, name: str) -> bool:
-        """Whether setting `name` (an entry of a table: ``table.entry``) has its value from a project's file."""
+        """Whether a project's file sets `name`, a setting or a table's entry (``table.entry``)."""
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
@@ -155,7 +155,10 @@ def load(
 
 
 def export_flags(config: Config) -> None:
-    """Export the settings `EXPORTED` set by flags to the environment, for child processes and deep modules."""
+    """Export the `EXPORTED` settings that flags set to the environment.
+
+    They are for child processes and deep modules.
+    """
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
@@ -261,7 +264,7 @@ def _parse_value(name: str, text: str, place: str) -> Any:
 
 
 def settings_schema() -> dict[str, Any]:
-    """The JSON schema of ``config.toml`` and ``ctxtui.toml``, for editors that check TOML while it is written."""
+    """The JSON schema of ``config.toml`` and ``ctxtui.toml``, for editors that check TOML."""
     blank = Settings()
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

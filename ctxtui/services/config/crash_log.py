@@ -68,7 +68,7 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _name_type(error: BaseException) -> str:
-    """The type's name if an installed package has it under that name; "other" for types of users' code."""
+    """The name of the error's type if an installed package has it; "other" otherwise."""
     module, name = type(error).__module__, type(error).__qualname__
     package = module.partition(".")[0]
     is_named = package in _NAMED or package in sys.stdlib_module_names
@@ -83,7 +83,7 @@ def _describe_frames(error: BaseException) -> Iterator[dict[str, Any]]:
 
 
 def _installed_name(path: Path) -> str:
-    """The file's name within ctxtui, another installed package or the standard library; "" for any other."""
+    """The file's name within ctxtui, an installed package or the standard library; else ""."""
     for folder, prefix in ((Path(__file__).parents[2], "ctxtui"), (Path(os.__file__).parent, "python")):
         if path.is_relative_to(folder) and _PACKAGES not in path.relative_to(folder).parts:
             return f"{prefix}/{path.relative_to(folder).as_posix()}"
@@ -92,9 +92,9 @@ def _installed_name(path: Path) -> str:
 
 
 def last_crash() -> dict[str, Any] | None:
-    """The newest crash log without content: ``at`` (local time), ``version`` and ``errors``; None if none can be read.
+    """The newest crash log without content; None if there is none or it cannot be read.
 
-    ``errors`` is None for a log of a version that kept no places.
+    It has ``at`` (local time), ``version`` and ``errors``, which is None if the log has no places or was cut.
     """
     logs = sorted(log_dir().glob(f"{PREFIX}*.log"), key=lambda path: path.name.removeprefix(PREFIX)[:15])
     if not logs:

@@ -76,7 +76,10 @@ class McpServer(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()
 
     def expand_variables(self, env: Mapping[str, str]) -> McpServer:
-        """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
+        """The server with variables replaced by their values.
+
+        Raises `BadConfig` for one that is not set.
+        """
         fill = self._make_variable_filler(env)
         return replace(
             self,
@@ -100,9 +103,10 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
 
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
-    """Parse the JSON or TOML table of the server `name`; `place` and `project` as in `McpServer`. Raises `BadConfig`.
+    """Parse the JSON or TOML table of the server `name`.
 
-    Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is written for other programs.
+    `place` and `project` as in `McpServer`. Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is
+    written for other programs. Raises `BadConfig`.
     """
 
     def error(why: str) -> BadConfig:

@@ -12,7 +12,10 @@ OUTPUTS: Final = ("pager", "terminal", "message")
 
 
 class OwnCommand(Struct, frozen=True):
-    """A command of the user: `run` is a line for the shell, `key` a Textual key name or "", `help` its help line."""
+    """A command of the user.
+
+    `run` is a line for the shell, `key` a Textual key name or "", `output` one of `OUTPUTS`, `help` its help line.
+    """
 
     name: str
     run: str

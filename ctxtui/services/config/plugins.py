@@ -1,4 +1,4 @@
-"""Load third-party readers, policies, label rules and tools from entry points and from the user's own folder.
+"""Loads third-party readers, policies, label rules and tools.
 
 The plug-ins of a group are the entry points ``ctxtui.GROUP`` of installed packages and the Python files in the folder
 ``GROUP`` next to the user's configuration. Nothing in a project's folder is run unless the user names the file

@@ -20,7 +20,10 @@ from ctxtui.services.config.plugins import Plugin
 
 
 def load_policies() -> Mapping[str, Policy]:
-    """The policies by name. If two have one name, ctxtui's counts and the other is reported as a trouble."""
+    """The policies by name.
+
+    Of two with one name ctxtui's own or else the first counts, and the other is reported as a trouble.
+    """
     policies = dict(POLICIES)
     for part in plugins.plugins(plugins.POLICIES):
         policy = plugin_policy(part)
@@ -48,7 +51,10 @@ def plugin_policy(plugin: Plugin) -> Policy | None:
 
 
 def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
-    """Run the policy of `plugin`. Raises `CtxtuiError` that names it if it fails, or gives something but edits."""
+    """Run the policy of `plugin`.
+
+    Raises `CtxtuiError` if it fails, or gives something but edits.
+    """
     try:
         edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:
@@ -66,7 +72,7 @@ def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyConte
 
 
 def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> list[Step]:
-    """The steps of policies (by name) and profiles (by file), with settings given as ``key=value``.
+    """The steps of policies (by name) and profiles (by file), with ``key=value`` settings.
 
     A setting goes to each policy that has it. Raises `NotFound`, `BadConfig`.
     """

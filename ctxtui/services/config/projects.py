@@ -37,7 +37,7 @@ def is_worktree_folder(name: str, directory: Path) -> bool:
 
 
 def related_directories(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
-    """`cwd`, the directories above it up to its repository's root, and the repository's worktrees.
+    """`cwd`, the folders above it up to its repository's root, and the repository's worktrees.
 
     Includes the spelling of ``PWD``, which keeps symbolic links. Reads only a repository's few ``gitdir`` files.
     """

@@ -82,9 +82,9 @@ def window_setting(name: str, settings: Settings) -> str:
 
 
 def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
-    """Limit of an answer in tokens: `answer_tokens`, at most the model's limit and a quarter of its window.
+    """Answer limit: `answer_tokens`, at most the model's limit and a quarter of its window.
 
-    `max_output` and `window` are 0 if unknown.
+    All in tokens; `max_output` and `window` are 0 if unknown.
     """
     return min(answer_tokens, max_output or answer_tokens, window // 4 or answer_tokens)
 

@@ -76,9 +76,9 @@ class Audit(NamedTuple):
 
 
 def audit_session(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
-    """Forecast every call of a session from the calls before it (see `analysis.audit`, `analysis.cache.audit`).
+    """Forecast every call of a session from the calls before it, and find its cache misses.
 
-    `estimator` as for `book_for`.
+    See `analysis.audit` and `analysis.cache.audit`. `estimator` as for `book_for`.
     """
     from ctxtui.analysis.audit import audit_calls
     from ctxtui.analysis.cache.miss_finder import find_misses

@@ -79,7 +79,10 @@ def advise(
 
 
 def _without_code(advice: Advice) -> Advice:
-    """`advice` without the code of its policies, which may be third-party, so that it can be pickled."""
+    """`advice` without its policies' code and without `applied`, so that it can be pickled.
+
+    The code may be third-party.
+    """
     steps = tuple(Step(replace(step.policy, propose=_propose_nothing), step.settings) for step in advice.remedy.steps)
     return replace(advice, remedy=replace(advice.remedy, steps=steps, applied=None))
 

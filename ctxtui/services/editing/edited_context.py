@@ -1,4 +1,4 @@
-"""Write a context under edits as a request body, in ctxtui's own format, or as a file that a tool resumes."""
+"""Writes a context under edits as a request body, ctxtui's own format, or a tool's session."""
 
 from __future__ import annotations
 
@@ -132,7 +132,10 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` is a translatable form of another tool than that of the recording `source` (None: no file)."""
+    """Whether `form` is of another tool than the recording `source`, and can be translated to.
+
+    `source` is None without a file.
+    """
     return form in TRANSLATED and form != resumed_by(edited, source)
 
 
@@ -191,7 +194,10 @@ def is_copy(source: Path) -> bool:
 
 
 def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
-    """Build the request body in `form` ("": as recorded). Raises `Refused` if the edits cannot be applied."""
+    """Build the request body in `form` ("": as recorded).
+
+    Raises `Refused` if the edits cannot be applied.
+    """
     call = edited.chosen.call
     model = call.model or edited.session.model
     dialect = (form or edited.form).replace("-", "_")
@@ -256,7 +262,7 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
 
 
 def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
-    """Tokens of the last recorded answer's request under the edits, and of that answer and what follows.
+    """Tokens before the last recorded answer, under the edits, and from that answer on.
 
     (None, 0) if they are unknown, or no answer is recorded.
     """

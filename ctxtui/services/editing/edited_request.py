@@ -23,7 +23,7 @@ from ctxtui.services.recordings.recording import Loaded
 
 
 def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied to the request after the `chosen` call of the session that `loaded` read.
+    """The edits applied to the request after the `chosen` call of the session in `loaded`.
 
     If the call is not the last, they are those applied by the time of the next one. Empty without a database. Raises
     `CtxtuiError` if the database cannot be read.

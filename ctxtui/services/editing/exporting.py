@@ -1,4 +1,4 @@
-"""Export a call's context as a request body or shell command, or a whole session in ctxtui's own format.
+"""Exports a context as a request body or shell command, or a session in ctxtui's own format.
 
 Content that the target's dialect cannot express is reported. A command reads the key from the environment. In all
 functions `source` is the recording's file (None: a stream, or a session that is only in the database).
@@ -62,7 +62,7 @@ class ExportResult(Struct, frozen=True):
 
 
 def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportResult:
-    """Export `session` in ctxtui's own format, or the context of the `chosen` call as a body of another dialect.
+    """Export `session` in ctxtui's own format, or the `chosen` call's context as a body.
 
     With ``curl`` it is a command that sends the body in the call's own dialect. If the recording holds the request
     itself in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for an unknown form and for
@@ -190,9 +190,10 @@ _BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 
 
 def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") -> bytes:
-    """The curl command that posts `body`, a request to `model` in dialect `form` with the recorded `betas`.
+    """The curl command that posts the request `body` in dialect `form`.
 
-    The body is in a here-document, byte for byte except for its last newlines; the shell expands nothing in it.
+    `model` is for a URL that names it; `betas` are the recorded ones, for Anthropic's header. The body is in a
+    here-document, byte for byte except for its last newlines; the shell expands nothing in it.
     """
     endpoint = _ENDPOINTS[form]
     url = endpoint.url.format(model=quote(model, safe="@.-"))
@@ -322,7 +323,10 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output`, or its required name if that is None or standard output."""
+    """The path of a session to resume: `output` if it is a file, else its required name.
+
+    ``FILE`` if it needs none.
+    """
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
@@ -334,15 +338,15 @@ def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[
 
 
 def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> WrittenContext:
-    """The same as `copy_session`, from the tool's own transcript if that is joined and has the call."""
+    """Like `copy_session`, from the tool's own transcript if that is joined and has the call."""
     loaded, chosen = find_own_call(loaded, chosen, form) or (loaded, chosen)
     return copy_session(loaded.session, chosen, form, loaded.path)
 
 
 def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
-    """The transcript of the tool of `form` that is joined with ctxtui's recording, and the `chosen` call there.
+    """The joined transcript of the tool of `form`, and the `chosen` call in it.
 
-    None if there is no such transcript, or it does not have the call.
+    The transcript is joined with ctxtui's recording. None if there is none, or it does not have the call.
     """
     if loaded.transcript is None or loaded.path is None:
         return None

@@ -33,7 +33,7 @@ class NamedBlock(NamedTuple):
 
 
 def block_name(context: Context, position: int) -> str:
-    """The name of the block at `position`: ``be5b073c2c``, or ``be5b073c2c#1`` for the second occurrence."""
+    """The name of the block at `position`: ``be5b073c2c``; the second occurrence has ``#1``."""
     target = context.target(position)
     return f"{target.digest[:NAME_LENGTH]}#{target.occurrence}" if target.occurrence else target.digest[:NAME_LENGTH]
 
@@ -61,9 +61,9 @@ def find_block(context: Context, name: str) -> int:
 
 
 def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
-    """The blocks of a context before its edits, heaviest first: removed ones too, inserted ones not.
+    """A context's blocks before its edits, heaviest first: removed ones too, inserted ones not.
 
-    `labels` has one for each position.
+    Headers are left out. `labels` has one for each position.
     """
     context, applied = curation.context, curation.applied
     return sorted(

@@ -170,7 +170,7 @@ def price_question_under(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The same request as in `following_request`, with the same `at` and `under`, in three forms.
+    """The request of `following_request`, with the same `at` and `under`, in three forms.
 
     They are a price question, a request, and the conversion of its features to tokens. Everything in `book` must be
     counted.
@@ -205,7 +205,7 @@ def price_question_under(
 def make_price_question(
     replay: Replay, tree: Tree, call: Call, head: int, request: NextRequest, charge: Charge
 ) -> PriceQuestion:
-    """The price question for `request`, the one after `call` with the context `head`, without edits."""
+    """The price question for `request`, which follows `call` with the context `head`, unedited."""
     parts = _parting_position(tree, call, head)
     return PriceQuestion(
         request.simulator,
@@ -301,7 +301,10 @@ def next_call_in(
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread, with its own markers and other threads' cache contents."""
+    """The forecast of `call`, the first of its thread.
+
+    It uses the call's own markers and other threads' cache contents.
+    """
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)

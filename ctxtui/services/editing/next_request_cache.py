@@ -1,4 +1,4 @@
-"""The next requests of an open session, computed in a worker and cached until something changes."""
+"""An open session's next requests, computed in a worker and cached until something changes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _PendingForecast(Struct, eq=False, dict=True):
 
 
 class NextRequestCache:
-    """The requests that would follow the shown call of `study`, without edits and under the applied ones."""
+    """The requests that would follow the shown call of `study`, unedited and under edits."""
 
     def __init__(self, study: Study, clock: Callable[[], float] = time.time) -> None:
         self._study = study
@@ -96,9 +96,9 @@ class NextRequestCache:
         return pending.result
 
     def earlier(self, scene: Scene, context: Context, applied: Applied, *, live: bool) -> PricedRequest | None:
-        """The request from before the context grew, without edits, to show until `request_after` has the new one.
+        """The request before the context grew, to show until `request_after` has the new one.
 
-        None if there is none.
+        None if there is none, or under edits.
         """
         if self._last is None or applied.is_changed or applied.marks:
             return None

@@ -284,7 +284,10 @@ class ThreadEdits:
         return copy
 
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
-        """Write new entries to `store`. `session` returns the session's id there, importing it if need be."""
+        """Write new entries and artifacts to `store`.
+
+        `session` returns the session's id there, importing it if need be.
+        """
         with self._lock:
             entries, artifacts = self._log[self._saved :], dict(self._artifacts)
             if not entries and not artifacts:
@@ -342,7 +345,10 @@ class SessionEdits:
         return any(overlay.unsaved for overlay in self._known.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
+        """Write new entries, in a worker thread.
+
+        Raises `CtxtuiError`; unwritten entries stay unsaved.
+        """
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:

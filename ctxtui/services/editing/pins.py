@@ -104,12 +104,18 @@ def ahead_command() -> str:
 
 
 def cold_command() -> str:
-    """The command of the hook before a message is sent. Exit code 2 would make Claude Code refuse the message."""
+    """The command of the hook before a message is sent.
+
+    It never exits with code 2, which would make Claude Code refuse the message.
+    """
     return f"{shlex.quote(sys.executable)} -P -m ctxtui cache --hook-input || exit 1"
 
 
 def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict[str, Any]:
-    """Add a hook to `settings`, once, and change nothing else. Raises `Malformed` if the hooks are malformed."""
+    """Return `settings` with a hook, once, and nothing else changed.
+
+    Raises `Malformed` if the hooks are malformed.
+    """
     hooks = settings.get("hooks", {})
     entries = hooks.get(kind.event, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list):
@@ -125,7 +131,10 @@ def _is_own_entry(entry: Any, kind: Hook) -> bool:
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """The user's own Claude Code settings of the project in `folder`; empty if there are none. Raises `CtxtuiError`."""
+    """The user's own Claude Code settings of the project in `folder`; {} if there are none.
+
+    Raises `CtxtuiError`.
+    """
     path = folder / SETTINGS
     if not path.exists():
         return {}
@@ -139,7 +148,10 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def install(folder: Path, settings: dict[str, Any]) -> Path:
-    """Write `settings` as the user's own of the project in `folder`; return the path. Raises `CtxtuiError`."""
+    """Write `settings` as the user's own of the project in `folder`; return the path.
+
+    Raises `CtxtuiError` if the file cannot be written, `OSError` if its folder cannot be created.
+    """
     path = folder / SETTINGS
     path.parent.mkdir(parents=True, exist_ok=True)
     write_private(path, json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n", replace=True)

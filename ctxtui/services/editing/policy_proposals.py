@@ -1,4 +1,7 @@
-"""Proposals of every policy for the context shown, in addition to the edits in force, computed one by one."""
+"""Proposals of every policy for the context shown, in addition to the edits in force.
+
+They are computed one by one.
+"""
 
 from __future__ import annotations
 

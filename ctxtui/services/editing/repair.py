@@ -66,7 +66,10 @@ def _ends_with_answer(context: Context) -> bool:
 
 
 def recording_line(session: Session, context: Context, position: int) -> int:
-    """The line of the recording near the block at `position` (from 1; 0: unknown): that of the last call without it."""
+    """The line of the recording near the block at `position` (from 1; 0: unknown).
+
+    It is the line of the last call before one that has the block.
+    """
     node = context.nodes[position]
     before: Call | None = None
     for call in list(session.calls.values()):

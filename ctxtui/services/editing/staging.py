@@ -433,7 +433,7 @@ class StagingArea:
         counts: tuple[RequestCount, RequestCount],
         model: str,
     ) -> None:
-        """Store the tag of the edits in `after`, unless it is outdated or a block is still being counted."""
+        """Store the tag of the edits in `after`, unless outdated or a block is still being counted."""
         if self._pricing != key:
             return
         waiting = False
@@ -496,7 +496,7 @@ class StagingArea:
         return apply(context, edits, rules_for(context.dialect, self.study.book.card(model)))
 
     def to_edited_context(self, scene: Scene, *, staged: bool = False) -> EditedContext:
-        """The context of the next request under the applied edits, and the `staged` ones if requested."""
+        """The next request's context under the applied edits, with `staged` also the staged ones."""
         card = self.study.book.card(scene.call.model)
         number = scene.number if scene.call.id else 0
         chosen = ChosenCall(scene.thread, number, scene.call)

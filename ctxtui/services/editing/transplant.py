@@ -44,10 +44,10 @@ def copy_named(session: Session, number: int, names: Iterable[str]) -> CopiedBlo
 def transplant(
     session: Session, chosen: ChosenCall, edits: Sequence[Edit], copied: CopiedBlocks, behind: str, *, after: bool
 ) -> tuple[Edit, tuple[str, ...]]:
-    """Make the edit that puts `copied` behind the block called `behind` ("": the last) of the `chosen` call's context.
+    """Make the edit that puts `copied` behind the block `behind` ("": the last) of a context.
 
-    The context is the one under `edits`, with `after` the one after the call's answer. The second result names what
-    could not be copied or translated. Raises `CtxtuiError` if nothing could.
+    The context is that of the `chosen` call under `edits`, with `after` the one after the call's answer. The second
+    result names what could not be copied or translated. Raises `CtxtuiError` if nothing could.
     """
     context = Context.of_call(session.tree, chosen.call, next_head(session, chosen) if after else chosen.call.sent_head)
     position = find_block(context, behind) if behind else len(context) - 1

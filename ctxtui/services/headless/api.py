@@ -1,4 +1,6 @@
-"""Run an agent from Python as `ctxtui run` does, turn by turn, with your own tools, policies and observers.
+"""Run an agent from Python as `ctxtui run` does, turn by turn.
+
+It may have your own tools, policies and observers.
 
 async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
     first = await run.tell("Look at the failing test")
@@ -97,7 +99,10 @@ def agent_run(
 
 
 def run_task(task: str, **arguments: Any) -> RunResult:
-    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`. Raises `CtxtuiError`."""
+    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`.
+
+    Raises `CtxtuiError`.
+    """
 
     async def run_once() -> RunResult:
         async with agent_run(**arguments) as run:

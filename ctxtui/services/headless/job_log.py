@@ -30,7 +30,10 @@ from ctxtui.wire.translate.turns import CALL, to_part
 
 
 class JobLog:
-    """Writes the run of `book` into `folder`, which must not hold another run. Files are readable by the user only."""
+    """Writes the run of `book` into `folder`, which must not hold another run.
+
+    Files are readable by the user only.
+    """
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):

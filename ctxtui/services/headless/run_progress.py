@@ -99,9 +99,9 @@ class RunEdits:
         return edits_by_policy(edit for thread in self._threads.values() for edit in thread.log)
 
     def save(self, writer: Writer | None) -> None:
-        """Store the edits after the blocks that they concern; for a worker thread. Raises `CtxtuiError`.
+        """Store the edits after the blocks that they concern; for a worker thread.
 
-        It waits for `writer` (None: not open), which writes the blocks, for two seconds at most.
+        It waits for `writer` (None: not open), which writes the blocks, for two seconds at most. Raises `CtxtuiError`.
         """
         if not self._edits.unsaved:
             return

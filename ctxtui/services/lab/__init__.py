@@ -1,1 +1,1 @@
-"""Run sessions through the lab: choose, count and price variants, here or in a child process."""
+"""Run sessions through the lab: choose, count and price variants, also in a child process."""

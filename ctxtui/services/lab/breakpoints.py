@@ -1,4 +1,4 @@
-"""A cache strategy as breakpoint edits of a context, which can be staged, priced and applied."""
+"""A cache strategy as breakpoint edits of a context, to be staged, priced and applied."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Costs of other cache markers from the lab, so that the lab and the findings show the same savings."""
+"""Costs of other cache markers from the lab, so that findings show the same savings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
 
 
 def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
-    """Price the `trials` by running the recording with each set of markers in one simulated cache.
+    """Price `trials` by running the recording with each set of markers in one simulated cache.
 
     The cost of the optimum keeps its ratio to that of the best strategy. Unchanged without known prices.
     """

@@ -1,4 +1,7 @@
-"""Find the best policy settings, cache markers and lifetimes over sessions, and the value of keeping a cache warm."""
+"""Finds the best policy settings, cache markers and lifetimes over sessions.
+
+It also computes the value of keeping a cache warm.
+"""
 
 from __future__ import annotations
 
@@ -109,7 +112,7 @@ def _variant_name(row: LabRow) -> str:
 
 
 def _list_pauses(calls: Sequence[Call]) -> list[tuple[float, int]]:
-    """Pauses between the calls of each thread in seconds, with the tokens of the context before them."""
+    """Pauses (seconds) between each thread's calls, with the input tokens of the call before."""
     by_thread: dict[str, list[Call]] = {}
     for call in calls:
         by_thread.setdefault(call.thread, []).append(call)

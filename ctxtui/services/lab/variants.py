@@ -90,7 +90,10 @@ def candidate_variants() -> list[Variant]:
 
 
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name and steps. Settings may follow a colon: ``budget:target=80000``."""
+    """A policy's or profile's name and steps.
+
+    A policy's settings may follow a colon or blank: ``budget:target=80000``.
+    """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
     path = Path(text)
@@ -105,7 +108,7 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
 
 
 def _check_models(models: Sequence[str], own: Collection[str]) -> None:
-    """Raise `NotFound` for a model that is neither in the model table nor among the user's `own`."""
+    """Raise `NotFound` for a model that is neither in the model table nor in the user's `own`."""
     table = model_table()
     for name in models:
         if name not in own and not table.has_model(name):

@@ -71,7 +71,10 @@ def _find_title(session: Session) -> str:
 
 
 class Glances:
-    """Data from heads of files. `add_stored` adds cached ones, `read_heads` reads heads, `store` stores new ones."""
+    """Data from heads of files.
+
+    `add_stored` adds cached ones, `read_heads` reads heads, `store` stores new ones.
+    """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -1,4 +1,4 @@
-"""Growth of a session's context and its forecast, for `ctxtui growth` and the screen of growth."""
+"""The growth of a session's context and its forecast, for `ctxtui growth` and its screen."""
 
 from __future__ import annotations
 

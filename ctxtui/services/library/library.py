@@ -1,4 +1,4 @@
-"""Home's list: sessions by name at once, stored sessions, and figures computed in other processes."""
+"""Home's list: sessions by name at once, stored ones, and figures from other processes."""
 
 from __future__ import annotations
 
@@ -78,7 +78,10 @@ class SessionLibrary:
         """The error of reading the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first. Milliseconds for thousands."""
+        """List every recording from its file name and times, newest first.
+
+        It takes milliseconds for thousands.
+        """
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
@@ -174,7 +177,7 @@ class SessionLibrary:
         return list({recording.file: recording for part in parts for recording in part}.values())
 
     def join_stored(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Add the database's data to `summaries`, then append the sessions that are only in the database."""
+        """Add the database's data to `summaries`, then append the sessions that only it has."""
         listed = list(summaries)
         self._rows = self._read_rows()
         self._by_path = {row.path: row for row in self._rows if row.path}
@@ -277,7 +280,10 @@ class SessionLibrary:
             heads.store()
 
     def load_cached(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
-        """Load the cached figures of `summaries` (with `usage`: also cached usage), by key; reads no recording."""
+        """Load the cached figures of `summaries`, by key; no recording is read.
+
+        With `usage`, also figures of usage alone.
+        """
         # Imported here: the memory is not needed for the first frame.
         from ctxtui.services.library.totals.summary_memory import cached_by_key
 

@@ -168,7 +168,7 @@ def _find_largest_context(account: Account) -> tuple[Call, int]:
 
 
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
-    """Read the figures of an earlier ``ctxtui check --json``, by the file name of each recording.
+    """Read the figures of an earlier ``ctxtui check --json``, by each recording's file name.
 
     Raises `Unreadable`, and `Malformed` for another kind of file.
     """

@@ -1,4 +1,4 @@
-"""Notes and bookmarks of a recording, stored in the database whether or not the recording is imported."""
+"""Notes and bookmarks of a recording, in the database whether or not that is imported."""
 
 from __future__ import annotations
 

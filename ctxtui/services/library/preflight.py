@@ -99,7 +99,10 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
-    """Try other markers on every thread of `session` that supports them, at known list prices, by the lab."""
+    """Try other markers on every thread of `session` that supports them.
+
+    The lab prices them, at known list prices.
+    """
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
@@ -121,11 +124,11 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """The smallest set of edits that makes room for the turns of `outlook_` below `usable` tokens.
+    """The smallest set of edits that makes room for the turns of `outlook_` in `usable` tokens.
 
     They remove no more than `MIN_REMAINING_SHARE` allows, even if the turns need more room, and are in addition to the
-    applied `edits`. None if none is needed, the growth is unknown, or the context is already
-    as small as `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
+    applied `edits`. None if none is needed, the growth is unknown, or the context is already as small as
+    `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:
         return None

@@ -75,7 +75,10 @@ class ReportDraft(NamedTuple):
 def make_report(
     loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
 ) -> ReportedSession:
-    """Report on the session, or on call `number` of its `thread` (0: the whole). Raises `NotFound`."""
+    """Report on the session, or on call `number` of its `thread` (0: the whole).
+
+    Raises `NotFound`.
+    """
     return mask_report(draft_report(loaded, counter, settings, thread, number), masker)
 
 

@@ -1,4 +1,7 @@
-"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files written in batches."""
+"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files.
+
+The files are written in batches.
+"""
 
 from __future__ import annotations
 

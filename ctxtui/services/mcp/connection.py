@@ -136,7 +136,10 @@ class ServerConnection:
         self._settled = asyncio.Event()
 
     async def start(self) -> None:
-        """Start the server unless it runs, and wait until it has listed its tools. Errors go into `state`."""
+        """Start the server unless it runs, and wait until it has listed its tools.
+
+        Errors go into `state`.
+        """
         if self.state == ServerState.READY:
             return
         if self._task is not None and self._end.is_set():
@@ -177,7 +180,10 @@ class ServerConnection:
             self._log.unlink()
 
     async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
-        """Call `tool` and return its result. Restarts a server that has ended, once. Raises `ServerFailed`."""
+        """Call `tool` and return its result.
+
+        Restarts a server that has ended, once. Raises `ServerFailed`.
+        """
         client = await self._ready_client()
         arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
@@ -272,7 +278,10 @@ class ServerConnection:
             self._settled.set()
 
     async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
-        """Move the limit of a start to `timeout` seconds after the last output of the server, as long as it speaks."""
+        """Move the limit of a start to `timeout` seconds after the server's last output.
+
+        The limit stays within `MAX_START` seconds of this call.
+        """
         loop, size = asyncio.get_running_loop(), self._log_size()
         last = loop.time() + MAX_START - timeout
         while not limit.expired():
@@ -288,7 +297,10 @@ class ServerConnection:
             return 0
 
     async def _create_client(self, stack: AsyncExitStack) -> Client:
-        """Create the SDK's client, not yet entered. The SDK is imported here: most chats use no server."""
+        """Create the SDK's client, not yet entered.
+
+        The SDK is imported here: most chats use no server. Raises `BadConfig`.
+        """
         await asyncio.to_thread(import_extra, "mcp")
         from mcp import Client
 

@@ -126,7 +126,10 @@ class ServerPool:
         return any(fnmatchcase(server.name, pattern) for pattern in self._wanted) if self._wanted else server.enabled
 
     async def turn_on(self, name: str) -> None:
-        """Allow the server `name` if it is a project's, start it, and offer its tools. Raises `ServerFailed`."""
+        """Allow the server `name` if it is a project's, start it, and offer its tools.
+
+        Raises `ServerFailed`.
+        """
         connection = self.connection(name)
         if connection.server.project:
             self.permissions.allow(connection.server)
@@ -136,7 +139,10 @@ class ServerPool:
         self.offered.add(name)
 
     def turn_off(self, name: str) -> None:
-        """Stop offering the tools of `name`. The server keeps running, for when it is turned on again."""
+        """Stop offering the tools of `name`.
+
+        The server keeps running, for when it is turned on again.
+        """
         self.offered.discard(self.connection(name).server.name)
 
     def connection(self, name: str) -> ServerConnection:

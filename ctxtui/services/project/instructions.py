@@ -1,4 +1,4 @@
-"""Read a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md``, and files they name."""
+"""Reads a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md``, files they name."""
 
 from __future__ import annotations
 

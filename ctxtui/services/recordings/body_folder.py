@@ -57,7 +57,10 @@ def is_body_folder(path: Path) -> bool:
 
 
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder from the setting `raw_api_bodies`, else from the client's variable, else None. Raises `BadConfig`."""
+    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None.
+
+    Raises `BadConfig`.
+    """
     env = os.environ if env is None else env
     name = _read_setting(
         tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
@@ -255,7 +258,10 @@ def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
 
 
 def read_bodies(session: BodySession) -> Iterator[bytes]:
-    """Yield all bodies of a session as one stream: the index, then a line per file. Raises `Unreadable`."""
+    """Yield all bodies of a session as one stream: the index, then a line per file.
+
+    Without an index, a line with the number of files comes first. Raises `Unreadable`.
+    """
     paths = BodyFolder(session.folder).list_files([session.id])
     if not paths or paths[0].name != INDEX:
         yield json.dumps({FOLDER_KEY: len(paths)}).encode() + b"\n"

@@ -227,7 +227,10 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
 
 
 def _database_stamps(database: str) -> tuple[float, ...]:
-    """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
+    """Values that change with a database or its write-ahead log.
+
+    Raises `OSError` if there is no database.
+    """
     status = os.stat(database)
     try:
         log = os.stat(database + "-wal")

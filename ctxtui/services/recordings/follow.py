@@ -110,7 +110,10 @@ def _fetch_news(loaded: Loaded) -> FollowedNews | None:
 
 
 def run_follower(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
-    """Follow until `stop` is set; for a worker thread. `tell` is called there and must post a message."""
+    """Follow until `stop` is set; for a worker thread.
+
+    `tell` is called there and must post a message.
+    """
     while not stop.wait(follower.pause()):
         for news in follower.poll():
             tell(news)

@@ -131,9 +131,10 @@ def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
 
 
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
-    """True if a running client holds the recording `path` open, or owns it among the ``.jsonl`` files of its folder.
+    """True if a running client holds the recording `path` open, or owns it by `find_owned`.
 
-    See `find_owned`. A subagent's file (``agent-*``) and those of other types are owned only while they are open.
+    That is asked about the ``.jsonl`` files of its folder: a subagent's file (``agent-*``) and those of other types are
+    owned only while they are open.
     """
     if not running:
         return False

@@ -123,7 +123,10 @@ def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str 
 
 
 def load_usage(path: Path, *, own: str | None = None) -> Loaded:
-    """Read the usage of the calls in the file `path`; contexts may be left out. Raises what `load` raises."""
+    """Read the usage of the calls in the file `path`; contexts may be left out.
+
+    Raises what `load` raises.
+    """
     try:
         return read_to_end(*open_recording(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
@@ -131,7 +134,10 @@ def load_usage(path: Path, *, own: str | None = None) -> Loaded:
 
 
 def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
-    """Take the whole first reading and return `loaded`. Raises `NoContext` if there is no context."""
+    """Take the whole first reading and return `loaded`.
+
+    Raises `NoContext` if there is no context.
+    """
     for batch in news:
         loaded.add_news(batch)
         if progress is not None:

@@ -1,4 +1,4 @@
-"""Run a program confined to a folder, with or without network, with limits on time and memory."""
+"""Runs a program confined to a folder, with or without network, limited in time and memory."""
 
 from __future__ import annotations
 

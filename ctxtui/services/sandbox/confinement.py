@@ -66,9 +66,9 @@ class Confinement(Struct, frozen=True):
 
 
 def find_confinement(root: Path | None = None) -> Confinement:
-    """Find the confinement for programs in `root`. Blocks when first called: it is tried out once.
+    """Find the confinement for programs in `root`.
 
-    The machine's root folder cannot be confined.
+    Blocks when first called: it is tried out once. The machine's root folder cannot be confined.
     """
     return Confinement() if root is not None and root.resolve() == Path("/") else _try_confinements()
 

@@ -52,7 +52,10 @@ def find_guarded(root: Path) -> GuardedFiles:
 
 
 def move_out_created(before: GuardedFiles) -> str:
-    """Move guarded files that a command made out of the folder. Blocks. Returns a sentence about them, or ""."""
+    """Move the guarded files that a command made to a new temporary folder.
+
+    Links that they replaced are restored. Blocks. Returns a sentence about them, or "".
+    """
     moved, failed = [], []
     aside = ""
     for path in [
@@ -78,7 +81,10 @@ def move_out_created(before: GuardedFiles) -> str:
 
 
 def _may_be_created(before: GuardedFiles, path: str) -> bool:
-    """True if a command may have made `path`. It could not write existing files, except symlinks."""
+    """True if a command may have made `path`.
+
+    It could not write existing files, except symlinks.
+    """
     link = os.readlink(before.root / path) if os.path.islink(before.root / path) else None
     return path not in before.paths or before.links.get(path) != link
 

@@ -92,7 +92,10 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export of the copy's state; return the command for it, to be run confined like the one before."""
+        """Prepare the export of the copy's state; return the command for it.
+
+        An older export is deleted. The command is to be run confined like the one before.
+        """
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -110,7 +113,10 @@ class RepositoryCopy:
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
     def import_changes(self) -> str:
-        """Import the changes after `export_command` was run. Blocks. Returns the reason of a failure, or ""."""
+        """Import the changes after the command of `export_command` was run.
+
+        Blocks. Returns the reason of a failure, after which a part may be imported, or "".
+        """
         try:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no longer a repository")
@@ -220,7 +226,7 @@ class RepositoryCopy:
         raise ValueError("HEAD names no branch and no commit")
 
     def _index_update(self, after: _State) -> bytes:
-        """Input of ``git update-index`` for the entries that the command changed; git checks each path.
+        """Input of ``git update-index`` for entries that the command changed; git checks each path.
 
         Raises `ValueError` if one of them was changed in the repository meanwhile.
         """
@@ -252,7 +258,7 @@ class RepositoryCopy:
 
 
 def _parse_references(listing: bytes) -> dict[str, str]:
-    """The object of each reference in the output of ``git for-each-ref`` with `_REFERENCE_FORMAT`."""
+    """Each reference's object, from the output of ``git for-each-ref`` with `_REFERENCE_FORMAT`."""
     lines = (line.partition(" ") for line in listing.decode("utf-8").splitlines())
     return {name: digest for digest, _, name in lines}
 

@@ -1,4 +1,7 @@
-"""Search every session. Sessions that the index rules out are not opened; unindexed ones are read."""
+"""Searches every session.
+
+Sessions that the index rules out are not opened; unindexed ones are read.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,10 @@ _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 class BlockFilter(Struct, frozen=True):
-    """Restricts hits to blocks of `categories` and of tools whose name contains `tool`. Empty means any."""
+    """Restricts hits to blocks of `categories` and of tools whose name contains `tool`.
+
+    Empty means any.
+    """
 
     categories: frozenset[str] = frozenset()
     tool: str = ""

@@ -148,9 +148,9 @@ class ThreadStudy:
             return self.lifetimes.advance(self.calls, limit) > before
 
     def find_repeats(self, names: Names, limit: int) -> bool:
-        """Look for repeats in up to `limit` further calls, or in the next `limit` blocks of a call that has more.
+        """Look for repeats in up to `limit` further calls, and up to `limit` blocks of each.
 
-        True if there was anything to do.
+        A call with more blocks ends the search for now. True if there was anything to do.
         """
         if self._repeats is None:
             self._repeats = DuplicateFinder(self._session.tree, names, self._session.about.cwd)

@@ -22,7 +22,10 @@ _CHECK_INTERVAL: Final = 300.0
 
 
 class BackgroundIndexer:
-    """Keeps the index up to date. `run` is for a thread; `close` ends it at once and drops unfinished work."""
+    """Keeps the index up to date.
+
+    `run` is for a thread; `close` ends it at once and drops unfinished work.
+    """
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -30,7 +33,10 @@ class BackgroundIndexer:
         self._worker = Worker(IndexFiller, settings, cwd)
 
     def run(self) -> None:
-        """Index all sessions at rest, now and every few minutes, until an error. Never creates the database."""
+        """Index all sessions at rest, now and every few minutes, until an error or `close`.
+
+        Nothing is indexed without the setting `index` or a database.
+        """
         while not self._stop.is_set():
             if self._settings.index and database(self._settings.data_dir).exists():
                 try:
@@ -55,7 +61,10 @@ class IndexFiller:
         self._parent = os.getppid()
 
     def fill(self) -> int:
-        """Index sessions and return their number. Raises `CtxtuiError` if the database cannot be used."""
+        """Index sessions and return their number.
+
+        Raises `CtxtuiError` if the database cannot be used.
+        """
         library = SessionLibrary(self._settings, self._cwd)
         units = list_unindexed(self._settings, library.join_stored(library.list_fast()))
         # If the screen is killed, this child ends after its current session.

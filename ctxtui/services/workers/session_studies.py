@@ -84,7 +84,10 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all candidates for the best variant. Raises what `open_named` raises."""
+    """Run the session under all candidates for the best variant.
+
+    Raises what `open_named` raises.
+    """
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
@@ -92,7 +95,10 @@ def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
-    """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
+    """Compare each call's report with its forecast from earlier calls.
+
+    Raises what `open_named` raises.
+    """
     settings, estimator = request
     with open_counted(named, settings, say, "forecasting") as (loaded, counter):
         return audit_session(loaded.session, counter, settings, estimator)
@@ -106,7 +112,10 @@ def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
-    """Draft the report on the session, not masked yet. Raises what `open_named` and `draft_report` raise."""
+    """Draft the report on the session, not masked yet.
+
+    Raises what `open_named` and `draft_report` raise.
+    """
     settings, thread, number = request
     with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)

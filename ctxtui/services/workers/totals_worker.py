@@ -28,9 +28,9 @@ KnownSessions = MutableMapping[SessionSummary, SessionSummary]
 def load_known(
     settings: Settings, cwd: Path, cache: KnownSessions
 ) -> tuple[list[SessionSummary], list[SessionSummary]]:
-    """Load the sessions with cached figures, oldest first, and list the files not read yet. Samples are left out.
+    """Load the sessions with cached figures, oldest first, and list the files not read yet.
 
-    Sessions that are only in the database are read if their figures are not cached.
+    Samples are left out. Sessions that are only in the database are read if their figures are not cached.
     """
     library = SessionLibrary(settings, cwd)
     sessions = [session for session in library.join_stored(library.list_fast()) if is_own_session(session)]

@@ -1,1 +1,1 @@
-"""The database itself: its file, its tables and their history, and views for people who open it."""
+"""The database itself: its file, tables and their history, and views for people who open it."""

@@ -20,7 +20,7 @@ _AGAIN_SECONDS: Final = 0.02
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """Connect to the database `path`, creating or migrating it if needed (never with `readonly`).
+    """Connect to the database `path`; create or migrate it if needed (never with `readonly`).
 
     New files, their -wal and -shm have mode 0600. Raises `Unreadable` for a file of another program or a newer ctxtui,
     and sqlite3's own errors. With `readonly` also `NotFound` if there is no file or an empty one, and `CtxtuiError` if
@@ -81,7 +81,10 @@ def _set_pragmas(conn: sqlite3.Connection) -> None:
 
 
 def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
-    """Change the journal to WAL, retrying because SQLite does not wait for another process that writes a new file."""
+    """Change the journal to WAL, retrying for `BUSY_SECONDS`.
+
+    SQLite itself does not wait while another process writes a new file.
+    """
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Detection of rows with values that ctxtui never writes, as SQLite returns whatever is in a damaged page."""
+"""Detects values that ctxtui never writes: SQLite returns whatever is in a damaged page."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def decodes(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def check_rows(conn: sqlite3.Connection, table: str, where: str, *args: object) -> None:
-    """Raise `Damaged` if a row of `table` has a value of a wrong type, or an implausibly large number.
+    """Raise `Damaged` if a row of `table` has a value of a wrong type or too large a number.
 
     `where` is the SQL condition of the rows to check, with `args` for its question marks.
     """

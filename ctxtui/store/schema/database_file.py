@@ -24,7 +24,10 @@ BUSY_SECONDS: Final = 10.0
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Connect to the file `path`, created if needed. Raises `Unreadable` if it cannot be written."""
+    """Connect to the file `path`, created if needed.
+
+    Raises `Unreadable` if it is a folder or cannot be written.
+    """
     if path.is_dir():
         raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -35,9 +38,10 @@ def open_to_write(path: Path) -> sqlite3.Connection:
 
 
 def make_private(path: Path) -> None:
-    """Create `path` with mode 0600, or remove the rights of others from it, its -wal and its -shm.
+    """Create `path` with mode 0600, or remove others' rights to it, its -wal and its -shm.
 
-    An existing file is never opened: closing a descriptor of ours would drop SQLite's locks on it.
+    Another user's files stay as they are. An existing file is never opened: closing a descriptor of ours would drop
+    SQLite's locks on it.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
@@ -76,7 +80,7 @@ def schema_version(conn: sqlite3.Connection) -> int:
 
 @contextmanager
 def writing(conn: sqlite3.Connection) -> Iterator[None]:
-    """A transaction that takes the write lock at once, so that its reads still hold when it writes."""
+    """A transaction that locks for writing at once, so that its reads still hold when it writes."""
     conn.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -99,9 +103,9 @@ def reading(conn: sqlite3.Connection) -> Iterator[None]:
 
 
 def copy_into(source: Path, target: Path) -> Path:
-    """Copy the database `source`, consistent also while others write, to the new file `target` of mode 0600.
+    """Copy the database `source` to the new file `target` of mode 0600; returns `target`.
 
-    Raises `FileExistsError`: nothing is overwritten.
+    The copy is consistent also while others write. Raises `FileExistsError`: nothing is overwritten.
     """
     os.close(os.open(target, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
     try:

@@ -1,5 +1,6 @@
-"""The schema's history. A new column or table is a new function at the end; an old one is never changed.
+"""The schema's history, a function for each change.
 
+A new column or table is a new function at the end; an old one is never changed.
 ``user_version`` in the file's header counts the applied migrations, so that opening an up-to-date file reads one
 integer and imports nothing of sqlite-utils.
 """

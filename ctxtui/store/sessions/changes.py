@@ -19,7 +19,10 @@ _DAY = 86_400
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
-    """Set the user's `title` of a session; "" restores the recording's. Returns the session's id."""
+    """Set the user's `title` of a session; "" restores the recording's.
+
+    Returns the session's id.
+    """
     with writing(conn):
         key, id_ = find(conn, prefix)
         name = sql_text(title.strip()) if title.strip() else None
@@ -59,8 +62,9 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session, its edits, and the blocks that no other session holds. Returns the session's id.
+    """Delete a session, its edits, and the blocks that no other session holds.
 
+    Returns the session's id.
     Notes on it stay, without their quotes; cached summaries of its files are deleted too. Raises `InUse` while it is
     hosted.
     """

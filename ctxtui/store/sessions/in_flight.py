@@ -121,7 +121,10 @@ def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
 
 
 def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
-    """Like `pending_events`, without the events of living hosts other than `host`, which nobody else may take over."""
+    """Like `pending_events`, without the events of living hosts other than `host`.
+
+    Those may not be taken over.
+    """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
         return _read_events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])

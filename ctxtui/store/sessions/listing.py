@@ -104,7 +104,10 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls, each id once: of a call that several sessions hold, the most complete report."""
+    """Sums over all calls, each id once.
+
+    Of a call that several sessions hold, the report with the largest output counts.
+    """
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"

@@ -21,7 +21,7 @@ _GROUPS: Final = msgspec.json.Decoder(list[list[int]])
 
 
 class ContextAt(NamedTuple):
-    """A context: index of its run (None: the empty context) and number of the run's blocks in it."""
+    """A context: the index of its run (None: the empty context), and its blocks in that run."""
 
     run: int | None
     blocks: int
@@ -101,7 +101,10 @@ class RunLayout:
 
 
 def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
-    """Encode the ``items`` of a run from (place key, block key) pairs: ``[[place,block,block],[place,block]]``."""
+    """Encode the ``items`` of a run from (place key, block key) pairs.
+
+    The form is ``[[place,block,block],[place,block]]``.
+    """
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:

@@ -1,4 +1,4 @@
-"""Writes sessions: an import replaces the rows of its session, a live session only adds rows.
+"""Writes sessions: an import replaces its session's rows, a live session only adds rows.
 
 Blocks are shared: existing ones are never written again. Several processes may append to one session. Runs only grow,
 so each process's copy of a run remains a prefix of it. If another process was faster, new blocks become a run of their
@@ -95,7 +95,10 @@ def write_session(
 
 
 def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
-    """Insert or update the session's own row, its sources and its lists; returns the row's key. User data stays."""
+    """Insert or update the session's own row, its sources and its lists; user data stays.
+
+    Returns the row's key.
+    """
     about = session.about
     texts = (about.id, about.title, about.source, about.cwd, about.client, about.version)
     columns = {
@@ -221,7 +224,7 @@ class Appender:
         call_rows.put_call(self._conn, listed, call, heads, cost, self._skeletons)
 
     def _unused_id(self, call: Call) -> str:
-        """The id of `call`, or a new one if another process used it for a call with another start time."""
+        """The id of `call`, with a number appended if a call with another start time has it."""
         id_, find = call.id, "SELECT 1 FROM calls WHERE session = ? AND id = ? AND started IS NOT ?"
         for n in count(2):
             if not self._conn.execute(find, (self.key, sql_text(id_), call.started)).fetchone():

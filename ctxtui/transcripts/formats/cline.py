@@ -1,4 +1,7 @@
-"""Cline's sessions: a JSON with the messages, beside which are those of its subagents, and a compacted context."""
+"""Reads Cline's sessions, each a JSON with the messages.
+
+Further files have the messages of its subagents, and a compacted context.
+"""
 
 from __future__ import annotations
 
@@ -213,9 +216,9 @@ def _convert_part(part: dict[str, Json], of_user: bool) -> dict[str, Json]:
 
 
 def _result_content(content: Json) -> Json:
-    """A tool's result as it is sent: texts and pictures as parts, any other value as JSON, followed by its pictures.
+    """A tool's result as it is sent, with the middle of each long text cut.
 
-    The middle of a long text is cut.
+    A list of texts and pictures stays one; any other value is JSON, followed by its pictures.
     """
     parts = as_dicts(content)
     if isinstance(content, str):
@@ -257,7 +260,10 @@ def _is_shown(part: dict[str, Json]) -> bool:
 
 
 def _without_pictures(value: Json, pictures: list[Json]) -> Json:
-    """`value` without its pictures, which are added to `pictures`; a list that had some has its texts as strings."""
+    """`value` without its pictures, which are added to `pictures`.
+
+    A list that had some has its texts as strings.
+    """
     if isinstance(value, dict):
         return {key: _without_pictures(member, pictures) for key, member in value.items()}
     if not isinstance(value, list):

@@ -1,4 +1,7 @@
-"""Copilot CLI's event files: JSON lines of all events, with usage by call in some versions, else as a sum."""
+"""Reads Copilot CLI's event files: JSON lines of all events.
+
+Usage is recorded by call in some versions, else as a sum.
+"""
 
 from __future__ import annotations
 
@@ -155,7 +158,7 @@ class _CopilotHandler:
         return CallSeen(call)
 
     def _set_context_size(self, tokens: int) -> Iterator[Event]:
-        """Set the context size that the client reports on the main thread's last call, if that has no usage."""
+        """Set the reported context size on the main thread's last call, if it has no usage."""
         last = next((call for call in reversed(self._calls.values()) if call.thread == MAIN), None)
         if tokens and last is not None and last.usage is None and last.extra.get(ESTIMATED_INPUT) != tokens:
             yield self._emit(replace(last, extra={**last.extra, ESTIMATED_INPUT: tokens}))
@@ -185,7 +188,10 @@ class _CopilotHandler:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
     def _handle_request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
-        """Handle a usage record: one request, whose answer follows if it is part of the conversation."""
+        """Handle a usage record, which is one request.
+
+        Its answer follows if it is part of the conversation.
+        """
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
@@ -333,7 +339,10 @@ class CopilotTotals:
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input includes cache reads and writes, unless it is less than these; None without input."""
+    """Convert usage whose input includes the cache; None without input.
+
+    Input that is less than the cache's reads and writes does not include them.
+    """
     input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if input_tokens + read + written == 0:

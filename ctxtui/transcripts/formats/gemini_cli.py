@@ -1,4 +1,7 @@
-"""Gemini CLI's chats: one JSON with all messages; in newer versions JSON lines, a header and a line per message."""
+"""Reads Gemini CLI's chats: one JSON with all messages, or newer versions' JSON lines.
+
+The lines are a header and a line per message.
+"""
 
 from __future__ import annotations
 

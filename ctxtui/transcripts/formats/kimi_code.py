@@ -115,7 +115,10 @@ class _Agent:
         return self._tree.extend(ROOT, [*self._front, *(item for message in self._messages for item in message)])
 
     def _apply_compaction(self, value: dict[str, Json]) -> None:
-        """Add a summary after the user messages that the client kept; in older files, before the latest messages."""
+        """Replace what the compaction removed by a summary.
+
+        The summary follows the user messages that the client kept; in older files it precedes the latest messages.
+        """
         words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
         summary = make_message("user", messages.text(words), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
@@ -229,7 +232,10 @@ class _Agent:
 
 
 class _FileHandler:
-    """One file of a session; `agents` is shared by all files. Older versions do not name the agent of a record."""
+    """One file of a session; `agents` is shared by all files.
+
+    Older versions do not name the agent of a record.
+    """
 
     def __init__(self, tree: Tree, agents: dict[str, _Agent], ids: Ids, name: str) -> None:
         self._tree = tree
@@ -342,7 +348,10 @@ def _convert_part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one request, whose input excludes the cache; None if all figures are zero."""
+    """Convert the usage of one request, whose input excludes the cache.
+
+    None if all figures are zero.
+    """
     figures = as_dict(report)
     if not any(as_count(tokens) for tokens in figures.values()):
         return None

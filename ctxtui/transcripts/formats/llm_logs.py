@@ -81,7 +81,10 @@ def to_call(row: Row) -> Call:
 
 
 def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
-    """Convert usage as llm stores it: the provider's two figures, and the rest of its report as JSON without zeros."""
+    """Convert usage as llm stores it; None if both figures are missing.
+
+    llm stores the provider's two figures, and the rest of its report as JSON without zeros.
+    """
     if row.get("input_tokens") is None and row.get("output_tokens") is None:
         return None
     details = as_dict(decode_column(row.get("token_details")))
@@ -140,7 +143,10 @@ class MessageStore:
         yield dialogue.add_call(answer_items, to_call(row), after=head)
 
     def extend(self, dialogue: Dialogue, tip: str) -> None:
-        """Set the conversation to the messages up to `tip`, in case more were added after its last turn."""
+        """Set the conversation to the messages up to `tip`.
+
+        More may have been added after its last turn.
+        """
         chain = self._message_chain(tip)
         if not chain:
             return

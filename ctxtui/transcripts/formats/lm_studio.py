@@ -1,4 +1,7 @@
-"""LM Studio's server logs: text lines with JSON bodies of requests, answers or streamed packets."""
+"""Reads LM Studio's server logs: text lines with JSON bodies of requests and answers.
+
+Answers may be logged as streamed packets.
+"""
 
 from __future__ import annotations
 

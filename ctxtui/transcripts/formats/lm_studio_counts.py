@@ -1,6 +1,6 @@
-"""LM Studio's server logs without request bodies, only with the number of messages and the tokens.
+"""Reads LM Studio's server logs without request bodies.
 
-Each request of a conversation has more messages than the one
+They have only the number of messages and the tokens. Each request of a conversation has more messages than the one
 before; otherwise a new conversation starts. Answers of ``/v1/responses`` are logged in full, and name the answer that
 they continue from, which decides first.
 """

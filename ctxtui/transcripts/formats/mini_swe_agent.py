@@ -1,4 +1,7 @@
-"""mini-SWE-agent's trajectories: one JSON with messages and the provider's answers, or a bare list."""
+"""Reads mini-SWE-agent's trajectories: messages and the provider's answers.
+
+A file is one JSON object with them, or a bare list of messages.
+"""
 
 from __future__ import annotations
 

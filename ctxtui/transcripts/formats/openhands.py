@@ -1,4 +1,7 @@
-"""OpenHands' conversations: a state file with a folder of event files, or the events as JSON lines (facts §11)."""
+"""Reads OpenHands' conversations (facts §11).
+
+A conversation is a state file with a folder of event files, or the events as JSON lines.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The log of an evolutionary search's root model (pineapple, mango): its turns, and the trials in separate files."""
+"""Reads the log of an evolutionary search's root model (pineapple, mango).
+
+It has the root's turns; the trials are in separate files.
+"""
 
 from __future__ import annotations
 
@@ -176,7 +179,10 @@ class _CompanionHandler:
 
 
 class _Model(NamedTuple):
-    """A model in the experiment's configuration, with its configured prices in USD per million tokens."""
+    """A model in the experiment's configuration.
+
+    `input` and `output` are its configured prices in USD per million tokens (None: not given).
+    """
 
     id: str
     input: float | None

@@ -1,4 +1,7 @@
-"""SWE-agent's trajectories: the history, and in newer versions the messages sent with each step."""
+"""Reads SWE-agent's trajectories: the history, or the messages sent with each step.
+
+Newer versions have the messages.
+"""
 
 from __future__ import annotations
 

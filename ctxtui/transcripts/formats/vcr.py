@@ -127,7 +127,10 @@ def _decompress(raw: bytes) -> bytes:
 
 
 def load(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the document in `data`; also returns the error. A cut cassette gives the interactions before the cut."""
+    """Parse the document in `data`; also returns the error.
+
+    A cut cassette gives the interactions before the cut.
+    """
     import yaml
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")

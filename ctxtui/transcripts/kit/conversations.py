@@ -176,7 +176,7 @@ class Conversations:
         return conversation
 
     def _was_compacted(self, conversation: Conversation, messages: Sequence[str]) -> bool:
-        """Whether the last call asked for a summary of the history, and this request has another history."""
+        """Whether the last call asked for a summary, and this request has another history."""
         last = self.calls[conversation.calls[-1]] if conversation.calls else None
         if last is None or COMPACTS not in last.extra:
             return False
@@ -203,10 +203,11 @@ class Conversations:
     def _find_longest_match(
         self, alike: Sequence[Conversation], items: Sequence[Item], front: tuple[str, ...], messages: Sequence[str]
     ) -> Conversation | None:
-        """Find the conversation, of those with the same first message, that shares most with a request.
+        """Find the conversation of `alike` that shares most with a request; None if none fits.
 
-        It must have the same tools and system texts, or share half of its last request's messages (rounded down, but
-        at least two), or share all of them, and a block of its answer follows.
+        `alike` have the same first message. A conversation fits if it has the same tools and system texts, or shares
+        half of its last request's messages (rounded down, but at least two), or shares all of them, and a block of its
+        answer follows.
         """
         best, most = None, (-1, False)
         for candidate in alike:
@@ -232,7 +233,10 @@ class Conversations:
     def _includes_answer(
         self, conversation: Conversation, items: Sequence[Item], messages: Sequence[str], shared: int
     ) -> bool:
-        """Whether a request contains all messages of the last one and then a block of its answer, in any spelling."""
+        """Whether a request has all messages of the last request, then a block of its answer.
+
+        The block may be in any spelling.
+        """
         if shared < len(conversation.messages) or len(messages) == shared:
             return False
         next_ = next(item.block for item in items if item.block.digest == messages[shared])
@@ -241,9 +245,10 @@ class Conversations:
         }
 
     def _find_by_tool_call(self, items: Sequence[Item], scope: str) -> Conversation | None:
-        """Find the latest unnamed conversation whose last answer has a tool call of this request, by the provider's id.
+        """Find the latest unnamed conversation whose last answer has a tool call of this request.
 
-        Its first message may have changed since (its images were removed).
+        The provider's id identifies the call. The request's first message may have changed since (its images were
+        removed).
         """
         ids = {id_ for item in items if (id_ := _tool_call_id(item.block))}
         for candidate in reversed(self._scopes.get(scope, ())) if ids else ():
@@ -310,7 +315,10 @@ class Conversations:
         return call.raw_head if self._tree[call.raw_head].place.section == "messages" else ROOT
 
     def _derive_id(self, call: Call) -> str:
-        """Derive an id from the content of a call that has none, so that it has the same id in two files."""
+        """Derive an id from the content of a call that has none.
+
+        It is the same in two files.
+        """
         used = call.usage
         figures: list[Json] = [used.fresh, used.cache_read, used.cache_write, used.output] if used else []
         blocks: list[Json] = [i.block.digest for i in self._tree.items(call.response_head) if i.block.kind != HEADER]
@@ -327,7 +335,10 @@ class Conversations:
         return [CallSeen(call), TipMoved(call.thread, conversation.tip)]
 
     def settle(self) -> list[Event]:
-        """Make the best conversations the main threads, and return the events of all changes of threads."""
+        """Make the best conversations the main threads.
+
+        Returns the events of all changes of threads.
+        """
         if self._leads == self._best and self._settled == len(self._named):
             return []
         self._leads, self._settled = dict(self._best), len(self._named)
@@ -384,10 +395,10 @@ class Conversations:
 
 
 def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
-    """Digest a request's tools and system texts, and its messages from the first that the client did not insert.
+    """Digest a request's tools and system texts, and its messages.
 
-    If it inserted all, from the first one. Headers do not count: clients spell one message now as string, now as list
-    (facts §12).
+    The messages begin with the first that the client did not insert; if it inserted all, with the first one. Headers do
+    not count: clients spell one message now as string, now as list (facts §12).
     """
     front = [item.block.digest for item in items if item.place.section != "messages"]
     talk = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]

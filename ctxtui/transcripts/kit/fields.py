@@ -1,4 +1,7 @@
-"""Read members of foreign JSON as a requested type, whatever their type is. Also times and titles."""
+"""Read members of foreign JSON as a requested type, whatever their type is.
+
+Also reads times and titles.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,10 @@ def _in_calendar(seconds: float) -> float | None:
 
 
 def compaction_detail(before: int, after: int, by: str) -> str:
-    """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``, ``?`` for an unknown figure (0)."""
+    """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``.
+
+    An unknown figure (0) is ``?``.
+    """
     sizes = " → ".join(format_thousands(n) if n else "?" for n in (before, after))
     return f"{sizes} · by {by}"
 
@@ -104,7 +110,10 @@ _MAX_NUMBER: Final = 1e12
 
 
 def as_number(value: Json) -> float | None:
-    """Return a number, such as USD or seconds; None for anything else, and beyond 1e12, so that sums stay finite."""
+    """Return a number, such as USD or seconds; None for anything else.
+
+    None also beyond 1e12, so that sums stay finite.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     number = _float(value)
@@ -112,7 +121,7 @@ def as_number(value: Json) -> float | None:
 
 
 def as_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds from ISO text or a number of seconds or milliseconds; None for anything else."""
+    """Parse a time to Unix seconds, as `parse_timestamp` does; None for any other type."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

@@ -21,7 +21,10 @@ _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def decode_head(head: bytes) -> str:
-    """Decode `head` without its byte order mark; invalid UTF-8, such as a cut character, is replaced."""
+    """Decode the first `HEAD_BYTES` of `head`, without a byte order mark.
+
+    Invalid UTF-8, such as a cut character, is replaced.
+    """
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 

@@ -35,7 +35,10 @@ CallLookup = Callable[[dict[str, Json]], Call | None]
 
 
 def message_items(message: dict[str, Json], path: str = "$") -> list[Item]:
-    """Convert a message to items without the client's own members. An OpenAI Responses item is accepted too."""
+    """Convert a message to items without the client's own members.
+
+    An OpenAI Responses item is accepted too.
+    """
     if "role" not in message and isinstance(message.get("type"), str):
         return [part.item for part in split_item(message, path)]
     api_members: dict[str, Json] = {
@@ -71,7 +74,10 @@ def make_parts(role: str, *parts: Json) -> list[Item]:
 def add_messages(
     dialogue: Dialogue, messages: Iterable[Json], find_call: CallLookup, path: str = "$.messages"
 ) -> Iterator[Event]:
-    """Add `messages` to `dialogue`; an assistant message becomes a call if `find_call` returns one for it."""
+    """Add `messages` to `dialogue`, and yield the events.
+
+    An assistant message becomes a call if `find_call` returns one for it.
+    """
     for n, message in enumerate(messages):
         yield from add_message(dialogue, message, find_call, f"{path}[{n}]")
 

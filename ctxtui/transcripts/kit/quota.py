@@ -1,4 +1,7 @@
-"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of a provider's answers."""
+"""Read quota reports from recordings.
+
+They are Codex's ``rate_limits``, and headers of a provider's answers.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,10 @@ def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None
 
 
 def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
-    """List the reports in the headers of an answer that began `recorded_at` (Unix seconds; None: unknown)."""
+    """List the quota reports in the headers of an answer.
+
+    The answer began at `recorded_at` (Unix seconds; None: unknown).
+    """
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     headers: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}

@@ -30,7 +30,10 @@ class RecordHandler(Protocol):
         """Return the events of one record; `source` is its position in the file."""
 
     def state_events(self) -> Iterable[Event]:
-        """Return events that describe the current state (description, tips). They overwrite earlier ones."""
+        """Return events that describe the current state (description, tips).
+
+        They overwrite earlier ones.
+        """
 
 
 class LinesReader(Reader):

@@ -21,7 +21,10 @@ from ctxtui.wire.codec import spans
 
 
 class TextLine(NamedTuple):
-    """One line: `number` counts from 1, `start` is the byte offset of `data`, which has no line end."""
+    """One line of a file.
+
+    `number` counts from 1, `start` is the byte offset of `data`, which has no line end.
+    """
 
     number: int
     start: int
@@ -274,7 +277,10 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, offset: int) -> int:
-    """Index at which complete records follow a torn one and run to the end of `text`; its length if none is found."""
+    """Index from which complete records run to the end of `text`, after a torn one.
+
+    It is the length of `text` if none is found within `_TRIES`.
+    """
     for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()

@@ -285,7 +285,10 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
-    """Filter the numbered items that a transcript holds: no headers, no placeholders for unrecorded content."""
+    """Filter the numbered items that a transcript holds.
+
+    It holds no headers, and no placeholders for unrecorded content.
+    """
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 
@@ -339,9 +342,9 @@ def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list
 
 
 def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
-    """Replace the values of some members of the JSON object `raw`, or remove those that are None.
+    """Replace the values of some members of the JSON object `raw`.
 
-    Every other byte stays.
+    A member whose new value is None is removed. Every other byte stays.
     """
     text = raw.decode("utf-8", "surrogateescape")
     opens = text.index("{") + 1
@@ -366,7 +369,10 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
 
 
 def add_member(raw: bytes, member: str, value: bytes) -> bytes:
-    """Append `member` to the non-empty JSON object `raw`; `value` is JSON text. Every other byte stays."""
+    """Append `member` to the non-empty JSON object `raw`; `value` is JSON text.
+
+    Every other byte stays.
+    """
     end = raw.rindex(b"}")
     return raw[:end] + b"," + canonical.dumps(member) + b":" + value + raw[end:]
 

@@ -1,4 +1,7 @@
-"""Read files of benchmarks (a list of tasks, each with its messages), and results in recordings."""
+"""Read files of benchmarks, and results in recordings.
+
+Such a file is a list of tasks, each with its messages.
+"""
 
 from __future__ import annotations
 

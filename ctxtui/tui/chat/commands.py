@@ -30,7 +30,10 @@ class AnswerTool(EnterTalk):
 
 
 class HoldNext(Command):
-    """Hold the next request before it is sent, so that you can inspect it; again: do not hold it."""
+    """Hold the next request before it is sent, so that you can inspect it.
+
+    Again: do not hold it.
+    """
 
     name, keys, label, short_label, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
     run = Act(TalkController, TalkController.hold)
@@ -48,7 +51,10 @@ class ReleaseHeld(Command):
 
 
 class PasteImage(Command):
-    """Add the image in the clipboard to the message as a file. Its cost is shown at the end of the line."""
+    """Add the image in the clipboard to the message as a file.
+
+    Its cost is shown at the end of the line.
+    """
 
     name, keys, label, short_label, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
     run = Act(TalkController, TalkController.paste_image)
@@ -71,7 +77,10 @@ class Resend(Command):
 
 
 class EditMessage(Command):
-    """Edit the user message under the cursor and send it again: this starts a branch, the old one stays recorded."""
+    """Edit the user message under the cursor and send it again.
+
+    This starts a branch; the old one stays recorded.
+    """
 
     name, keys, label, short_label, group = "edit and resend message", ("U",), "edit", "edit", "chat"
     run = Act(TalkController, TalkController.edit_message)
@@ -89,8 +98,9 @@ class ChooseModel(Command):
 
 
 class McpServers(Command):
-    """Show the MCP servers: add or remove their tools, with the effect on the next request; read their logs; put a
-    resource or prompt of theirs into the message.
+    """Show the MCP servers, to add or remove their tools, with the effect on the next request.
+
+    You can also read their logs, and put a resource or prompt of theirs into the message.
     """
 
     name, group = "MCP servers", "chat"
@@ -106,8 +116,9 @@ class ShowRequest(Command):
 
 
 class Rendered(Command):
-    """Show the next request as a local server's template renders it: the text that the model reads (Ollama,
-    llama.cpp, vLLM).
+    """Show the next request as a local server's template renders it (Ollama, llama.cpp, vLLM).
+
+    That is the text that the model reads.
     """
 
     name, group = "show the rendered prompt", "chat"
@@ -115,15 +126,19 @@ class Rendered(Command):
 
 
 class DismissAlarm(Command):
-    """Close the alarm below the header. A warning about unrecorded messages stays until they are recorded."""
+    """Close the alarm below the header.
+
+    A warning about unrecorded messages stays until they are recorded.
+    """
 
     name, group = "dismiss the alarm", "chat"
     run = Act(TurnController, TurnController.dismiss_alarm)
 
 
 class BranchHere(Command):
-    """Let your next message continue from the call shown, with the context that the model had there, as a branch of
-    this chat. At the last call it continues the chat itself.
+    """Let your next message continue from the call shown, as a branch of this chat.
+
+    The context is the one that the model had there. At the last call it continues the chat itself.
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
@@ -132,7 +147,10 @@ class BranchHere(Command):
 
 
 class LeaveOrInterrupt(Command):
-    """Close what is open: a search, the marks; then go back to the transcript; there, interrupt a running turn."""
+    """Close what is open: a search, the marks; then go back to the transcript.
+
+    There, interrupt a running turn.
+    """
 
     name, keys, group = "leave", ("escape",), "general"
     run = Act(TalkController, TalkController.leave)

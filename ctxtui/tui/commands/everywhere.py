@@ -18,7 +18,10 @@ class Help(Command):
 
 
 class Explain(Command):
-    """Explain a word, sign or figure of this screen, with its arithmetic; move with arrow keys or the mouse."""
+    """Explain a word, sign or figure of this screen, with its arithmetic.
+
+    Move with arrow keys or the mouse.
+    """
 
     name, action, keys, label = "explain: what is this word, sign or figure", "explain", ("equals_sign",), "explain"
 
@@ -36,8 +39,9 @@ class Redraw(Command):
 
 
 class Back(Command):
-    """Go one level back: from a list to the session, from a session to Home. On the first screen this quits; `^q`
-    quits from anywhere. You are asked first if something would be lost.
+    """Go one level back: from a list to the session, from a session to Home.
+
+    On the first screen this quits; `^q` quits from anywhere. You are asked first if something would be lost.
     """
 
     name, action, keys, label = "back", "back", ("q",), "back"
@@ -45,7 +49,10 @@ class Back(Command):
 
 
 class Quit(Command):
-    """Quit ctxtui from any screen. Recordings are never changed; you are asked first if something would be lost."""
+    """Quit ctxtui from any screen.
+
+    Recordings are never changed; you are asked first if something would be lost.
+    """
 
     name, action, keys = "quit", "quit", ("ctrl+q",)
 

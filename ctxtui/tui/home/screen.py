@@ -92,7 +92,10 @@ class OpenHeld(Command):
 
 
 class FilterSessions(Command):
-    """Show only sessions that contain every word in title, model, source, directory, first text or tags."""
+    """Show only sessions that contain every word you type.
+
+    Words are looked for in title, model, source, directory, first text and tags.
+    """
 
     name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
     run = Act(lambda: HomeScreen, lambda home: home.filter())
@@ -106,8 +109,9 @@ class FindText(Command):
 
 
 class ShowToolLedger(Command):
-    """List the tools of all sessions by server: tokens of their definitions, calls, and whether to keep,
-    defer or drop each.
+    """List the tools of all sessions by server, and whether to keep, defer or drop each.
+
+    Each has the tokens of its definition and its calls.
     """
 
     name, group, synonyms = "tools of all sessions", "sessions", ("mcp", "servers")
@@ -115,8 +119,9 @@ class ShowToolLedger(Command):
 
 
 class ShowStats(Command):
-    """Show tokens and cost of all sessions by project, model, tool, client version, skill, week or window of 5
-    hours; also cache hits, misses and calls over the usable window.
+    """Show tokens and cost of all sessions by project, model, tool, week and more.
+
+    Also by client version, skill or window of 5 hours, with cache hits, misses and calls over the usable window.
     """
 
     name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
@@ -151,7 +156,10 @@ class ReverseSort(Command):
 
 
 class Import(_Change):
-    """Copy the session into ctxtui's database, so that it remains when its file is deleted. The file is not changed."""
+    """Copy the session into ctxtui's database, so that it remains when its file is deleted.
+
+    The file is not changed.
+    """
 
     name, group = "import session", "sessions"
     what = "import"
@@ -191,7 +199,10 @@ class Archive(_Change):
 
 
 class Subscription(_Change):
-    """Mark the session as paid by a subscription (tokens come first, cost is the list price), or by use."""
+    """Mark the session as paid by a subscription, or by use.
+
+    With a subscription tokens come first, and cost is the list price.
+    """
 
     name, group = "paid by subscription or by use", "sessions"
     what = "subscription"

@@ -87,7 +87,10 @@ class LastCall(_CallCommand):
 
 
 class GoToCall(_CallCommand):
-    """Type the number of a call, an event (miss, -turn) or categories to show. `g` again: the first row."""
+    """Type the number of a call, an event (miss, -turn) or categories to show.
+
+    `g` again: the first row.
+    """
 
     name, keys, label, short_label, has_priority = "go to call", ("g",), "go to call", "go", True
     run = Act(NavigationController, NavigationController.go)
@@ -96,7 +99,10 @@ class GoToCall(_CallCommand):
 
 
 class NextEvent(_CallCommand):
-    """Go to the next event: turn, miss, compaction, jump of more than 5k tokens, error, change of model."""
+    """Go to the next event: turn, miss, compaction, jump, error, change of model.
+
+    A jump is one of more than 5k tokens.
+    """
 
     name, keys, shown, label, short_label = "next event", ("right_curly_bracket",), "{ }", "events", "event"
     part_commands: ClassVar[tuple[str, ...]] = ("PreviousEvent", "NextEvent")
@@ -137,8 +143,10 @@ SEEK_COMMANDS = tuple(
 
 
 class Phases(Command):
-    """Show how the context of this thread grew: each call by category, the shape of the growth, what was carried, sent
-    again and never quoted, and the outlook; also its phases, by your names, by the setting ``phases``, else by turn.
+    """Show how the context of this thread grew: each call by category, shape, and outlook.
+
+    It also shows what was carried, sent again and never quoted, and the phases: by your names, by the setting
+    ``phases``, else by turn.
     """
 
     name, group = "growth: by category and phase", "lists"
@@ -148,7 +156,10 @@ class Phases(Command):
 
 
 class NamePhase(Command):
-    """Name the phase that starts with the call shown; the name is stored as a note on the call, ``phase: name``."""
+    """Name the phase that starts with the call shown.
+
+    The name is stored as a note on the call, ``phase: name``.
+    """
 
     name, group = "name a phase at this call", "lists"
     run = Act(NotesController, NotesController.name_phase)
@@ -190,8 +201,10 @@ class _TextCommand(_BlockCommand):
 
 
 class CopyBlock(_TextCommand):
-    """Copy the text of the marked blocks, or of this one, to the clipboard (OSC 52: works over ssh if the terminal
-    allows it). `)` puts the blocks into this session or another one.
+    """Copy the text of the marked blocks, or of this one, to the clipboard.
+
+    It uses OSC 52, which works over ssh if the terminal allows it. `)` puts the blocks into this session or another
+    one.
     """
 
     name, keys, label = "copy block", ("y",), "copy"

@@ -232,14 +232,16 @@ class HeldRequestsController(Controller):
         overlay = self._edits.overlay
         return len(overlay.ready) if overlay is not None else 0
 
-    def _question(self, request: RemoteHeldRequest) -> Spans:
+    def _applied_count(self) -> int:
         overlay = self._edits.overlay
+        return len(overlay.applied) if overlay is not None else 0
+
+    def _question(self, request: RemoteHeldRequest) -> Spans:
         if request.summary is not None:
             left, is_edited = request.seconds_left(time.monotonic()), request.id in self._summaries
             return held_lines.compaction_question(left, self._staged_count(), request.can_wait, request.pins, is_edited)
-        applied_count = len(overlay.applied) if overlay is not None else 0
         return held_lines.question(
-            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, applied_count
+            request.seconds_left(time.monotonic()), self._staged_count(), request.can_wait, self._applied_count()
         )
 
     def _ask(self, request: RemoteHeldRequest) -> None:
@@ -282,7 +284,10 @@ class HeldRequestsController(Controller):
             if self._staged_count():
                 # The edits were refused, or must be read first; the line says so.
                 return
-            self._decide(id_, "apply")
+            if self._applied_count():
+                self._decide(id_, "apply")
+            else:
+                self.show_message(held_lines.NO_EDITS)
         elif key == held_lines.MORE_KEY:
             self._wait_longer(id_)
         else:
@@ -396,8 +401,9 @@ class HeldRequestsController(Controller):
 
 
 class HoldRequest(Command):
-    """Hold the attached program's next request before it is sent, so that you can inspect and change it; again:
-    do not hold it.
+    """Hold the attached program's next request, so that you can inspect and change it.
+
+    It is held before it is sent. Again: do not hold it.
     """
 
     name, keys, label, short_label, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
@@ -407,8 +413,9 @@ class HoldRequest(Command):
 
 
 class DecideRequest(Command):
-    """Decide about the held request: send it as is, send it with the applied edits, answer it yourself instead
-    of the model, or refuse it.
+    """Decide about the held request: send it, answer it yourself, or refuse it.
+
+    It is sent as is or with the applied edits; your answer takes the place of the model's.
     """
 
     name, label, short_label, group = "decide about the held request", "decide", "decide", "attached program"

@@ -1,4 +1,4 @@
-"""Restores the cursor after a long session is read whole of which only the end was shown.
+"""Restores the cursor when a long session is read whole, after only its end was shown.
 
 The rows of the end are the last ones of the whole, so rows are counted from the last.
 """

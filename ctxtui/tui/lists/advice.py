@@ -59,8 +59,9 @@ class AdviceSource(NamedTuple):
 
 
 class ShowChanges(Command):
-    """Show the blocks that would change; Enter there stages the edits as one action. Nothing is sent before you
-    apply them. If there is nothing to stage, the reason is shown.
+    """Show the blocks that would change; Enter there stages the edits as one action.
+
+    Nothing is sent before you apply them. If there is nothing to stage, the reason is shown.
     """
 
     name, keys, group = "what would go", ("enter",), "advice"

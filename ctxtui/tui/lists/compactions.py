@@ -76,8 +76,10 @@ class CallBefore(Command):
 
 
 class BetterSummary(Command):
-    """Go to the call before and stage a better summary there: the client's, plus the files and decisions that it
-    lost. Read it, change it, apply it, then continue from there.
+    """Go to the call before and stage a better summary there.
+
+    It is the client's, plus the files and decisions that it lost. Read it, change it, apply it, then continue from
+    there.
     """
 
     name, keys, label, short_label, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
@@ -93,8 +95,9 @@ class TalkBefore(Command):
 
 
 class GoOnBetter(Command):
-    """Continue from the call before, with a better summary in place of the history: it opens for you to read, and
-    enter starts a new chat with it.
+    """Continue from the call before, with a better summary in place of the history.
+
+    It opens for you to read, and enter starts a new chat with it.
     """
 
     name, group = "chat with a better summary", "compactions"

@@ -48,7 +48,10 @@ class GrowthFigures(Struct, frozen=True):
 
 
 class NamePhaseHere(Command):
-    """Name the phase that starts with the call shown: it is stored as a note on that call, ``phase: name``."""
+    """Name the phase that starts with the call shown.
+
+    It is stored as a note on that call, ``phase: name``.
+    """
 
     name, keys, label, short_label, group = "name a phase here", ("number_sign",), "name a phase here", "name", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.dismiss(NAME_PHASE))

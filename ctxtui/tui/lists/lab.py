@@ -50,15 +50,19 @@ class LabAction(NamedTuple):
 
 
 class OpenVariant(Command):
-    """Open this variant as a session: what every call would have sent, block by block, with simulated usage."""
+    """Open this variant as a session: what every call would have sent, block by block.
+
+    Its usage is simulated.
+    """
 
     name, keys, label, short_label, group = "open variant", ("enter",), "open variant", "open", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.open_variant())
 
 
 class StageVariant(Command):
-    """Stage the edits that this variant's policy had made by the end of the recording. Nothing is sent before you
-    apply them.
+    """Stage the edits that this variant's policy had made by the end of the recording.
+
+    Nothing is sent before you apply them.
     """
 
     name, keys, label, short_label, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
@@ -66,7 +70,10 @@ class StageVariant(Command):
 
 
 class AddPolicy(Command):
-    """Try another policy: its name, with settings after it (`budget target=80000`), or a profile file."""
+    """Try another policy: its name, with settings after it, or a profile file.
+
+    `budget target=80000` is one with a setting.
+    """
 
     name, keys, shown, label, short_label, group = "add policy", ("plus",), "+", "add policy", "policy", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("policy"))
@@ -87,8 +94,9 @@ class AddModel(Command):
 
 
 class SeekBest(Command):
-    """Find the best policy with settings, and the best cache strategy, for this session; `ctxtui lab --solve`
-    cross-validates over several sessions.
+    """Find the best policy with settings, and the best cache strategy, for this session.
+
+    `ctxtui lab --solve` cross-validates over several sessions.
     """
 
     name, keys, label, short_label, group = "find the best", ("exclamation_mark",), "find the best", "best", "the lab"
@@ -96,7 +104,10 @@ class SeekBest(Command):
 
 
 class PlaceMarkers(Command):
-    """Stage the cache breakpoints of this row's strategy, or of the cheapest one tried, in the next request."""
+    """Stage the cache breakpoints of this row's strategy, or of the cheapest one tried.
+
+    They are for the next request.
+    """
 
     name, keys, label, short_label, group = "place its breakpoints", ("b",), "breakpoints", "marks", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.place())

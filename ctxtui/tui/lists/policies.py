@@ -26,8 +26,9 @@ from ctxtui.views.text.table import Table
 
 
 class StagePolicy(Command):
-    """Stage the edits of this policy as one action under its name; if they are staged already, take them back. It
-    never changes pinned blocks, and never repeats an edit that you took back.
+    """Stage the edits of this policy as one action under its name; again: take them back.
+
+    It never changes pinned blocks, and never repeats an edit that you took back.
     """
 
     name, keys, label, group = "stage policy", ("enter",), "stage or take back", "policies"
@@ -35,8 +36,9 @@ class StagePolicy(Command):
 
 
 class SetPolicy(Command):
-    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`. Its effect is computed again;
-    an empty line restores the defaults.
+    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`.
+
+    Its effect is computed again; an empty line restores the defaults.
     """
 
     name, keys, label, group = "settings of policy", ("i",), "settings", "policies"

@@ -43,8 +43,9 @@ class ListCommand(Command):
 
 
 class ShowBlocks(ListCommand):
-    """List the blocks of this context: the heaviest by tokens, carry (tokens x calls they stayed) or cost, stale
-    results, duplicates, tools by server. `tab` goes to the next list.
+    """List the blocks of this context: heaviest, stale results, duplicates, tools by server.
+
+    The heaviest are by tokens, carry (tokens x calls they stayed) or cost. `tab` goes to the next list.
     """
 
     name, keys, opens = "blocks: heaviest, stale, duplicates", ("W",), "blocks.HeaviestScreen"
@@ -53,30 +54,36 @@ class ShowBlocks(ListCommand):
 
 
 class ShowRepeats(ListCommand):
-    """List blocks of this context with a copy elsewhere: duplicates, near duplicates, files read again, changed
-    since, or still on disk; with the tokens that could go.
+    """List blocks of this context with a copy elsewhere, with the tokens that could go.
+
+    They are duplicates, near duplicates, files read again, changed since, or still on disk.
     """
 
     name, opens, synonyms = "same content elsewhere (repeats)", "blocks.RepeatsScreen", ("stale", "duplicates", "twice")
 
 
 class ShowTools(ListCommand):
-    """List the tools of this context by server: tokens of each definition, loaded or deferred, number of calls."""
+    """List the tools of this context by server.
+
+    Each has the tokens of its definition, whether it is loaded or deferred, and its number of calls.
+    """
 
     name, opens = "tools by server", "blocks.ToolsScreen"
 
 
 class ShowThreads(ListCommand):
-    """Show all threads as a tree: the main thread and the agents it started, with calls, peaks and costs. Enter
-    goes to one; the list then opens at the thread you came from.
+    """Show all threads as a tree: the main thread and the agents it started.
+
+    Each has its calls, peak and cost. Enter goes to one; the list then opens at the thread you came from.
     """
 
     name, opens, needs = "threads", "threads.ThreadsScreen", frozenset({THREADS})
 
 
 class ShowMisses(ListCommand):
-    """Show why the cache missed: every miss, most expensive first, with the first block that differs, word by word.
-    `P` there shows the two requests.
+    """Show why the cache missed: every miss, most expensive first.
+
+    Each has the first block that differs, word by word. `P` there shows the two requests.
     """
 
     name, keys, label, short_label, opens = "cache misses", ("c",), "misses", "miss", "money.MissesScreen"
@@ -85,8 +92,9 @@ class ShowMisses(ListCommand):
 
 
 class ShowMoney(ListCommand):
-    """Show what this session cost and why: the total in parts, the misses, by tool, by category, by thread. `tab`
-    goes to the next list.
+    """Show what this session cost and why: total in parts, misses, by tool, category, thread.
+
+    `tab` goes to the next list.
     """
 
     name, keys, label, group = "money: total, misses, by tool", ("dollar_sign",), "money", "calls"

@@ -71,7 +71,10 @@ class Body:
         return self._hits_by_line.get(number, [])
 
     def hit(self, nth: int, most: int) -> HitInLine | None:
-        """Position of hit `nth` (from 0); None if it is not in the first `most` lines or those wrapped already."""
+        """Position of hit `nth` (from 0) in the first `most` lines, or in those wrapped already.
+
+        None if it is not there.
+        """
         while len(self._hits) <= nth and not self._ended and len(self._lines) < most:
             self._wrap_until(len(self._lines) + 1)
         return self._hits[nth] if nth < len(self._hits) else None

@@ -22,16 +22,16 @@ def is_numbered(text: str) -> bool:
 
 
 def plain_lines(text: str) -> Iterator[str]:
-    """Yield the lines of a source text, safe to draw, split exactly as `styled_lines` splits them."""
+    """Yield the lines of a source text, safe to draw, split as `styled_lines` splits them."""
     yield from safe_text.lines(text[:HIGHLIGHT_CHARS])
     if len(text) > HIGHLIGHT_CHARS:
         yield from safe_text.lines(text, HIGHLIGHT_CHARS)
 
 
 def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`; a line that reaches beyond is split there.
+    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`.
 
-    `hint`: the file's path or the language, for the highlighter.
+    A line that reaches beyond is split there. `hint`: the file's path or the language, for the highlighter.
     """
     head = text[:HIGHLIGHT_CHARS]
     styled = highlight("\n".join(safe_text.lines(head)), hint)

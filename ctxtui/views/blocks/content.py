@@ -1,4 +1,4 @@
-"""Lines of an opened block: Markdown, code, diff, call arguments, JSON, image facts, or raw JSON."""
+"""Lines of an opened block: Markdown, code, diff, arguments, JSON, image facts, raw JSON."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def _text_content(
 
 
 def _result_content(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
-    """A tool result: a numbered file, JSON, a diff, or text in the language of the path in its call."""
+    """A tool result: a numbered file, JSON, a diff, or text in the language of its call's path."""
     hint = path_of(call) if call else ""
     if code_text.is_numbered(text):
         return Content(code_text.numbered_lines(text, hint, highlight), total, hang=4)
@@ -147,7 +147,10 @@ def path_of(call: BlockContent) -> str:
 
 
 def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield a call's input by name: short values on the same line, long texts below, styled by kind."""
+    """Yield a call's input by name: values of one line next to it, others below.
+
+    Texts are styled by kind. Input that is no JSON object is shown as text or JSON.
+    """
     arguments = arguments_value(block_content) if block_content.arguments else {}
     if isinstance(arguments, str):
         yield from (safe_text.spans(line, "ink") for line in safe_text.lines(arguments))

@@ -21,7 +21,10 @@ CURSOR = "▍"
 
 
 class LiveText:
-    """Markdown that is streamed. `voice` is the style of plain words, `room` the cells of a line."""
+    """Markdown that is streamed.
+
+    `voice` is the style of plain words, `room` the cells of a line.
+    """
 
     def __init__(self, voice: str = "ink", room: int = 80) -> None:
         self.text = ""

@@ -14,7 +14,10 @@ def block_name(preview: Preview, room: int) -> str:
 
 
 def preview_spans(preview: Preview, label: str, voice: str = "") -> list[Span]:
-    """Spans of the line: label in style `label`, call arguments, then text in `voice` (default: its own)."""
+    """Spans of the line: label in style `label`, call arguments, then text in `voice`.
+
+    By default the voice is the preview's own.
+    """
     voice = voice or preview.voice
     quiet = "faint" in voice
     lead = [Span(preview.label + " ", label)] if preview.label else []

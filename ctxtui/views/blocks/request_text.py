@@ -49,7 +49,7 @@ def wrap(line: Spans, room: int) -> Iterator[Spans]:
 
 
 def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
-    """Removed (``-``) and added (``+``) lines, each with its context; empty if the bodies are equal."""
+    """Removed (``-``) and added (``+``) lines with context; empty if the bodies are equal."""
     old, new = [plain(line) for line in before], [plain(line) for line in after]
     # Requests of a session share a prefix and, but for an edit, a suffix: only the middle is compared.
     least = min(len(old), len(new))

@@ -1,1 +1,1 @@
-"""The glossary of the screens' words, signs and figures, their positions, and the sums that explain figures."""
+"""The glossary of words, signs and figures, their positions on the screen, and their sums."""

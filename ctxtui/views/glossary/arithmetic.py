@@ -1,4 +1,7 @@
-"""Arithmetic behind the inspector's figures: a sentence for each word, from the data that the panes draw."""
+"""Arithmetic behind the inspector's figures: a sentence for each word.
+
+The sentences are made from the data that the panes draw.
+"""
 
 from __future__ import annotations
 

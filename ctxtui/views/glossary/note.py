@@ -17,7 +17,10 @@ _MARKED: Final = re.compile(r"(`+[^`]+`+|(?<!`)\*\w[^*`]*\*)")
 
 
 def lines(title: Spans, paragraphs: Sequence[tuple[str, str]], foot: Spans, room: int) -> list[list[Span]]:
-    """A framed note of at most `room` cells: `title` and `foot` in the frame, `paragraphs` as (text, style) inside."""
+    """A framed note: `title` and `foot` in the frame, `paragraphs` as (text, style) inside.
+
+    It takes at most `room` cells, but up to 14 if `room` is less.
+    """
     inside = max(10, min(MAX_WIDTH, room) - 4)
     texts = [(safe_text.wrap(text, inside), style) for text, style in paragraphs if text]
     longest = max((width(style_markup(line)) for wrapped, _ in texts for line in wrapped), default=0)

@@ -54,9 +54,10 @@ class Region(NamedTuple):
 
 
 class Spot(Struct, frozen=True, kw_only=True):
-    """An occurrence of `entry` on the screen: `text` at cell `x` of line `y`, `width` cells wide.
+    """An occurrence of `entry` on the screen: `text` at cell `x` of line `y`.
 
-    `line` is its line in `pane`. `figure`: it is a number, and `entry` the word for what it counts.
+    It is `width` cells wide. `line` is its line in `pane`. `figure`: it is a number, and `entry` the word for what it
+    counts.
     """
 
     x: int
@@ -186,7 +187,10 @@ def _is_head(text: str, pattern: re.Pattern[str]) -> bool:
 def _find_figures(
     text: str, pane: str, line: int, labels: Sequence[_Match], heads: Sequence[_Match], glossary: Glossary
 ) -> Iterator[_Match]:
-    """Yield the figures of a line, each with the entry it counts: label before it, head above it, or pane default."""
+    """Yield the figures of a line, each with the entry for what it counts.
+
+    Figures without an entry are left out; see `_entry_of_figure`.
+    """
     title_end = TITLE_END.search(text) if pane == "header" else None
     content = pane in CONTENT_PANES and (line > 0 or pane == HOME_LIST_PANE)
     first = len(text) - _FIGURE_CELLS if content else title_end.start() if title_end is not None else 0
@@ -259,7 +263,10 @@ def _entry_of_figure(
 
 
 def nearest_spot(spots_on_screen: Sequence[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell, else the nearest one (a line counts as four cells); None without spots."""
+    """The spot at a cell, else the nearest one; None without spots.
+
+    A line counts as four cells.
+    """
     return min(spots_on_screen, key=lambda spot: _distance(spot, x, y), default=None)
 
 

@@ -80,7 +80,7 @@ class HomeColumn(Column[HomeRow], frozen=True):
 
 
 def format_age(seconds: float) -> str:
-    """Age in at most 4 cells, without seconds: ``now``, ``13 m``, ``2 h``, ``3 d``, ``31 w``, ``2 y``."""
+    """Age in at most 4 cells: ``now``, ``13 m``, ``2 h``, ``3 d``, ``31 w``, ``2 y``."""
     if seconds < 60:
         return "now"
     if seconds < 3600:
@@ -99,7 +99,10 @@ def _format_remaining(seconds: float) -> str:
 
 
 def session_age(summary: SessionSummary, now: float) -> str:
-    """Age of a session's last record; "" for a sample, whose age is only that of the installation."""
+    """Age of a session's last record; "" for a sample.
+
+    A sample's age would only be that of the installation.
+    """
     return "" if summary.group == SAMPLES else format_age(now - summary.mtime)
 
 
@@ -129,7 +132,7 @@ def short_model(model: str) -> str:
 
 
 def read_share(part: float | None) -> Span:
-    """The share read from the cache: green above 90 %, amber under 80 %, ``–`` if not applicable."""
+    """The share read from the cache: green above 90 %, amber below 80 %, ``–`` if None."""
     if part is None:
         return Span(numbers.NOT_APPLICABLE, "dim")
     shown = round(part, 2)

@@ -1,4 +1,4 @@
-"""Home's preview of one session: composition of its largest context, growth, first and last texts."""
+"""Home's preview of a session: composition at its largest, growth, first and last texts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,10 @@ RESIDUAL_HEIGHT: Final = 8
 
 
 class PreviewSize(NamedTuple):
-    """`height` of the preview in lines, with its rule (0: none), and the width of its left pane in cells."""
+    """`height` of the preview in lines with its rule (0: none), and its left pane's width.
+
+    The width is in cells.
+    """
 
     height: int
     composition: int

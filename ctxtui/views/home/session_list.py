@@ -30,7 +30,7 @@ Entry = Group | SessionsSought | SessionSummary
 
 
 class ListOrder(Struct, frozen=True):
-    """The user's choice: sort (index into `columns.sorts`), direction, and words that must occur."""
+    """The user's choice: sort (index into `columns.sorts`), direction, and required words."""
 
     sort: int = 0
     falling: bool = True
@@ -58,7 +58,10 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
 
 
 def group_of(summary: SessionSummary, directory: str) -> str:
-    """The session's group: ``here`` if it ran in `directory` (absolute) or below it, else its own."""
+    """The session's group: ``here`` if it ran in `directory` or below it, else its own.
+
+    `directory` is absolute. Samples always have their own group.
+    """
     if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
         return HERE
     return summary.group

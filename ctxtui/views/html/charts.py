@@ -1,4 +1,7 @@
-"""SVG charts: stacked columns, curves, bars. Colours come from the document; each chart has a text description."""
+"""SVG charts: stacked columns, curves, bars.
+
+Colours come from the document; each chart has a text description.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,10 @@ class Mark(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """One curve: `name`, `letter` on the chart, CSS class of its `line`, values from left to right (None: a gap)."""
+    """One curve: `name`, `letter` on the chart, CSS class of its `line`, and its values.
+
+    The values run from left to right; None is a gap.
+    """
 
     name: str
     letter: str

@@ -41,7 +41,10 @@ def foot(text: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
-    """Yield a table of cells that are HTML already. Columns not in `left` are right-aligned figures."""
+    """Yield a table of cells that are HTML already.
+
+    Columns not in `left` are right-aligned figures.
+    """
     yield '<div class="wide"><table><thead><tr>'
     yield "".join(f"<th{_align(n, left)}>{escape(name)}</th>" for n, name in enumerate(heads))
     yield "</tr></thead><tbody>"

@@ -1,1 +1,1 @@
-"""Contents of the panes around the transcript: composition, map, call strip, this call, next call."""
+"""Contents of the panes around the transcript: composition, map, call strip, calls."""

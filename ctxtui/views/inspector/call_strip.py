@@ -131,7 +131,7 @@ class CallStrip(Struct, frozen=True):
 
 
 def lines(strip: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
-    """The body: `height` lines of columns in `room` cells (with the axis), then the line of marks."""
+    """The body: `height` lines of columns, with the axis, then the line of marks if `marked`."""
     axis = strip_columns.axis(height, strip.top, AXIS) if height > 1 else [[]]
     lead = [Span(" ")]
     columns = [

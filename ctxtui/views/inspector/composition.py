@@ -1,4 +1,4 @@
-"""The context pane: composition by category in prompt order, unrecorded tokens, and the residual."""
+"""The context pane: composition by category in prompt order, unrecorded tokens, residual."""
 
 from __future__ import annotations
 
@@ -226,10 +226,10 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: exact total and its origin, with the interval if the total was not reported.
+    """Text for the rule: the total and its origin, with the interval if it was not reported.
 
-    Under staged edits it is the totals before and after them. Without, a wide pane adds the residual of a reported
-    total.
+    Under staged edits it is the totals before and after them. A narrow pane has rounded totals; a wide one adds the
+    residual of a reported total. Without categories the text says that tokens are being counted.
     """
     exact = numbers.exact(composition.total)
     if not composition.parts:
@@ -255,15 +255,18 @@ def notes(composition: Composition, room: int) -> list[Span]:
 
 
 def residual_lines(composition: Composition, room: int) -> list[Spans]:
-    """The opened residual: its likely cause and first call; at most `NARROW_RESIDUAL_LINES` lines in a narrow pane."""
+    """The opened residual: its likely cause and first call.
+
+    At most `NARROW_RESIDUAL_LINES` lines in a narrow pane.
+    """
     texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
 
 def lines(composition: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
-    """The pane's body: heads if there is room, categories, unrecorded tokens, and the residual, `opened` or not.
+    """The pane's body: categories, unrecorded tokens, and the residual, `opened` or not.
 
-    Categories that do not fit in `height` are folded into one row, smallest first.
+    A wide pane has heads. Categories that do not fit in `height` are folded into one row, smallest first.
     """
     out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
@@ -293,7 +296,10 @@ def _residual_height(composition: Composition, room: int, opened: bool) -> int:
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """Split `parts` into those with their own row in `room` rows, and the smallest ones, which share a row."""
+    """Split `parts` into those with their own row in `room` rows, and those that share one.
+
+    The smallest share it.
+    """
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)
@@ -309,7 +315,10 @@ def unfolded_height(composition: Composition, room: int, *, opened: bool = False
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click; None for other lines, also for that of several small ones."""
+    """The category in body line `line`, for a click; None for other lines.
+
+    A row of several small categories is such another line.
+    """
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )

@@ -30,9 +30,9 @@ class Heaviest:
         self._running: object = None
 
     def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """Nodes of the heaviest blocks that the model read in the context shown (nodes `path`), heaviest first.
+        """Nodes of the heaviest blocks that the model reads in the context shown, heaviest first.
 
-        Empty while tokens are not counted.
+        `path` has the context's nodes. Empty while tokens are not counted.
         """
         if not scene.counted:
             return []

@@ -1,4 +1,4 @@
-"""Texts for a held request or summary of an attached program: the question, the outcome, the rules of holding."""
+"""Texts about an attached program's held requests and summaries, and the rules of holding."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
     Span("‖ ", "warn"),
     Span("held: d drop, t truncate, s summarize, a apply; then ", "dim"),
+    *DECIDES,
+)
+NO_EDITS: Final[Spans] = (
+    Span("‖ ", "warn"),
+    Span("held: no edit to send it with: d drop, t truncate, s summarize; then ", "dim"),
     *DECIDES,
 )
 OUTCOMES: Final[Mapping[str, Spans]] = {
@@ -75,11 +80,10 @@ def question(seconds_left: int, staged: int, can_wait: bool = False, applied: in
     `seconds_left`: until it is sent. `staged`, `applied`: numbers of edits on its thread. `can_wait`: the program can
     be kept waiting.
     """
-    edits = f"apply {_edits(staged)}" if staged else f"under {_edits(applied)}" if applied else "under edits"
-    keys = [("⏎", "release"), ("a", edits), ("w", "answer"), ("x", "refuse")]
+    keys = [("⏎", "release"), ("w", "answer"), ("x", "refuse")]
     if staged or applied:
         # The user's edits come first; releasing is labelled "without".
-        keys[:2] = [("a", edits), ("⏎", "without")]
+        keys[:1] = [("a", f"apply {_edits(staged)}" if staged else f"with {_edits(applied)}"), ("⏎", "without")]
     # The header shows "held" too, so the word makes room for one more key.
     name, style = " ‖ " if can_wait else " ‖ held ", "crit bold" if seconds_left < RED_SECONDS else "warn bold"
     lead = [Span(name, "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]

@@ -1,4 +1,4 @@
-"""The pane of the next call: tokens to be read, written and sent fresh, their cost, and the cache lifetime."""
+"""The pane of the next call: tokens read, written and sent fresh, cost, cache lifetime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ _TOKENS_END = 17
 
 
 def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """Number and cost of the run's refreshes, and its limit; amber if the cache is not kept warm now."""
+    """Number and cost of the run's refreshes, and its limit if there is space.
+
+    Amber if the cache is not kept warm now.
+    """
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",

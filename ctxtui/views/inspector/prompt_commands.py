@@ -27,9 +27,10 @@ ALL_EVENT_KINDS: Final = tuple(kind for kinds in KINDS.values() for kind in kind
 
 
 def next_event(events: Sequence[CallEvent], number: int, kind: str, step: int) -> CallEvent | None:
-    """The first event of `kind` (any for ``event``) after call `number`, or before it if `step` is negative.
+    """The nearest event of `kind` after call `number`, or before it if `step` is negative.
 
-    Of several events of a call, an unusual one is preferred to a plain turn.
+    ``event`` is any kind. Of several events of a call, an unusual one is preferred to a plain turn. None if there is
+    none.
     """
     kinds = ALL_EVENT_KINDS if kind == ANY_EVENT else KINDS[kind]
     candidates = [event for event in events if event.kind in kinds and (event.number - number) * step > 0]

@@ -1,4 +1,4 @@
-"""The strip of calls: one column per call, with read, write and fresh stacked in eighths of a cell."""
+"""The strip of calls: one column per call, read, write and fresh in eighths of a cell."""
 
 from __future__ import annotations
 
@@ -60,7 +60,10 @@ class StripColumn(Struct, frozen=True):
 
 
 class Window(NamedTuple):
-    """Calls shown in a strip: indices `first` to `last` (0-based, inclusive), each `per` cells wide."""
+    """Calls shown in a strip: indices `first` to `last` (inclusive), each `per` cells wide.
+
+    Indices count from 0.
+    """
 
     first: int
     last: int
@@ -85,7 +88,10 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns, for overviews: the dearest call of each bucket, with the marks of all."""
+    """All calls in at most `room` columns: the dearest of each bucket, with the marks of all.
+
+    It is for overviews. If `room` is 0, there is no limit.
+    """
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -149,7 +155,7 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """Like `stacked_cell`, for terminals without colour: the style of the largest part, at the height of all parts."""
+    """Like `stacked_cell`, without colour: the largest part's style, at the height of all."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")

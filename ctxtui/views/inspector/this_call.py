@@ -141,9 +141,10 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 
 
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or folded to figures in one line, total and facts.
+    """The body in at most `height` lines: complete, or folded to figures, total and facts.
 
-    In a single line it is the total. For a call without a report it is a sentence and the facts.
+    The folded figures take one line. In a single line it is the total. For a call without a report it is a sentence
+    and the facts.
     """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."

@@ -1,4 +1,4 @@
-"""The tools of a context, built in and by MCP server: tokens of their definitions, and unused ones."""
+"""The tools of a context, built in and by MCP server: definition tokens, and unused ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ STATE_LABELS: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN
 
 
 class Toolset(Struct, frozen=True):
-    """All servers with their tools, numbers of defined and never called tools, and the recording's format `source`."""
+    """All servers with their tools, and the numbers of `defined` and never called tools.
+
+    `source` is the recording's format.
+    """
 
     servers: tuple[ToolServer, ...]
     defined: int

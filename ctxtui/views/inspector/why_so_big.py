@@ -1,4 +1,4 @@
-"""One line that says why the context is so big: its largest parts, their contents, the best safe cut."""
+"""One line on why the context is so big: largest parts, their contents, best safe cut."""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ def policy_name(name: str) -> str:
 
 
 def command(piece: Advice, name: str, place: str = "") -> str:
-    """The command line that applies `piece` to the session `name`, at a `place` from `place_options`."""
+    """The command line that applies `piece` to session `name`, at a `place`.
+
+    `place` comes from `place_options`.
+    """
     return f"ctxtui curate {shlex.quote(name)}{place} --after {piece.options()}"
 
 

@@ -1,4 +1,4 @@
-"""A compaction: context before and after by category, facts kept and lost, and facts that came back."""
+"""A compaction: context before and after by category, facts kept, lost and regained."""
 
 from __future__ import annotations
 

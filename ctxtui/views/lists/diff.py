@@ -107,7 +107,7 @@ class DiffList:
         return body
 
     def _create_body(self, row: Row, room: int) -> Body:
-        """The lines of a row: a word diff, all lines of a block that only one side has, or a summary row itself."""
+        """The lines of a row: a word diff, a block that only one side has, or a summary row."""
         if isinstance(row, ChangingBlock):
             side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)

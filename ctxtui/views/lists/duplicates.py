@@ -29,7 +29,10 @@ REASONS: Final = {
 
 
 class Repeated(Struct, frozen=True):
-    """A duplicate with its tokens and category, and the turn and position (from 1) of the other block (0: none)."""
+    """A duplicate with its tokens and category, and the turn and position of the other block.
+
+    Both count from 1; 0: none.
+    """
 
     repeat: Duplicate
     tokens: int

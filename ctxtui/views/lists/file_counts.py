@@ -1,4 +1,4 @@
-"""Token counts of files: tokens, interval and price of each, and the total as a share of the window."""
+"""Token counts of files with interval and price, and the total as a share of the window."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ def _note(file: FileCount) -> str:
 
 
 class FileCount(Struct, frozen=True, kw_only=True):
-    """One file: `kind` (see `project.file_block`), bytes, `tokens`, and `half` of their 90 % interval (0: exact).
+    """One file: its kind, bytes and tokens, and `half` of their 90 % interval (0: exact).
 
-    `usd` is the list price of reading it once, `cached_usd` of reading it from the cache (None: unknown). `size` is an
-    image's size.
+    `kind` is as in `project.file_block`. `usd` is the list price of reading it once, `cached_usd` of reading it from
+    the cache (None: unknown). `size` is an image's size.
     """
 
     name: str

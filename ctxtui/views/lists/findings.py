@@ -33,7 +33,7 @@ class _Count(int):
 
 
 def sentence(finding: Finding) -> str:
-    """The problem with its figures: ``tools a, b were never called: 4.1k tokens in every call, $0.83 so far``."""
+    """The problem with its figures: ``Tools a, b were never called: 4.1k tokens ...``."""
     text = _fill(finding, finding.problem)
     return text[:1].upper() + text[1:]
 
@@ -201,7 +201,10 @@ def _describe_proof(result: EditedCalls) -> str:
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
-    """All findings as text in their order: warnings, then lowest risk first; and checks without a finding."""
+    """All findings as text in their order, then the checks without a finding.
+
+    Warnings come first, then the lowest risk.
+    """
     if not findings.priced:
         yield [Span(f" {none_found(findings)}", "dim")]
     for priced in findings.priced:

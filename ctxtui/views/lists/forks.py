@@ -1,4 +1,4 @@
-"""The tree of forks: sessions that continue calls of other sessions, and rewound branches of a thread."""
+"""The tree of forks: sessions that continue others' calls, and rewound branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Growth in sentences: shape and evidence, what grew, carried and unquoted tokens, the outlook."""
+"""Growth in sentences: shape, evidence, what grew, carried and unquoted tokens, outlook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lab's table: one row for each variant, cheapest first, with cost and risk; and the chart of contexts."""
+"""The lab's table of variants, cheapest first, with cost and risk; the chart of contexts."""
 
 from __future__ import annotations
 

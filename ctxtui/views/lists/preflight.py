@@ -1,4 +1,4 @@
-"""The preflight report: growth, limits, cost, and the blocks that a compaction would replace."""
+"""The preflight report: growth, limits, cost, and blocks that a compaction would replace."""
 
 from __future__ import annotations
 

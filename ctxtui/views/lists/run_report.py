@@ -1,4 +1,4 @@
-"""A run's context budget and project files as lines: shares, kinds of files, selection, warnings."""
+"""A run's context budget and project files as lines: shares, kinds, selection, warnings."""
 
 from __future__ import annotations
 

@@ -52,7 +52,10 @@ class SearchProgress(Struct, frozen=True):
 
 
 class FoundSession(Struct):
-    """A session with hits: its blocks, of which the first `MAX_FOLDED_BLOCKS` are listed until it is `opened`."""
+    """A session with hits, and its blocks that have them.
+
+    The first `MAX_FOLDED_BLOCKS` are listed until it is `opened`.
+    """
 
     target: str
     title: str

@@ -1,4 +1,4 @@
-"""The list of advice (action, tokens freed, cost, risk), and the blocks that a piece of advice changes."""
+"""The list of advice (action, tokens freed, cost, risk), and the blocks that one changes."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ TABLE: Final[Table[Suggestion]] = Table(tuple(_columns()), mark=2, tail=0, group
 def detail(
     suggestion: Suggestion | None, all_findings: Findings | None, name: str, command_line: str, room: int
 ) -> list[Spans]:
-    """Full effect and savings with the `command_line` for policies; then checks without a finding."""
+    """A suggestion's effect and savings in full; then checks without a finding.
+
+    `command_line` is shown for policies.
+    """
     lines: list[Spans] = []
     if suggestion is not None:
         if isinstance(suggestion.what, Advice):

@@ -163,7 +163,10 @@ class Readings:
         return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
-        """The call that a result answers, if it is ready and among the `MAX_STEPS_BACK` blocks before it."""
+        """The call that a result answers, if it is ready and near before it; else None.
+
+        Only the `MAX_STEPS_BACK` blocks before the result are searched.
+        """
         tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
         if node.category != _RESULT or not call_id:
             return None

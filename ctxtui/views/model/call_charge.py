@@ -76,7 +76,7 @@ def charge(scene: Scene, path: Sequence[int]) -> Charge | None:
 
 
 def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
-    """Number of blocks before each recorded breakpoint of the call shown and of the previous call.
+    """Number of blocks before each recorded breakpoint of the call shown and of the one before.
 
     Reads end at one of these. Empty if neither request is on record.
     """

@@ -39,7 +39,10 @@ class CallSums(NamedTuple):
 
     @property
     def fullness(self) -> tuple[float, ...]:
-        """Sort key for copies of one call: the fullest copy counts. Copies with the same key are equal."""
+        """Sort key for copies of one call: the fullest copy counts.
+
+        Copies with the same key are equal.
+        """
         return bool(self.tokens), -self.partial, -self.unpriced, self.tokens, self.usd, self.read, self.input
 
 

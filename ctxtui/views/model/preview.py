@@ -54,7 +54,10 @@ _MOCHA: Final = rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$
 
 
 def describe_test_run(text: str) -> str:
-    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``); "" if `text` is no test output."""
+    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``).
+
+    "" if `text` is no test output.
+    """
     tail = text[-SEARCHED_TAIL_CHARS:]
     if "\x1b[" in tail:
         tail = _SGR.sub("", tail)
@@ -151,7 +154,10 @@ def tool_label(name: str) -> str:
 
 
 def _shorten_arguments(call: BlockContent, cwd: str) -> str:
-    """A call's arguments, shortened to leave room for the result: the end of a path, else the beginning."""
+    """A call's main argument in one line, shortened to leave room for the result.
+
+    A path keeps its end, other text its beginning.
+    """
     words = _line(main_argument(call, cwd))
     if len(words) <= MAX_ARGUMENT_CHARS:
         return words

@@ -80,9 +80,10 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """The end of the call's answer; for the thread's last call that of the thread, if it continues the answer.
+        """The end of the call's answer, or for the thread's last call that of the thread.
 
-        A ctxtui chat, and a held request, may continue in another context (with other tools): then that context's end.
+        The thread must continue the answer. A ctxtui chat, and a held request, may continue in another context (with
+        other tools): then it is that context's end.
         """
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
@@ -173,7 +174,7 @@ def shown_category(scene: Scene | None, tree: Tree, node: int) -> int:
 
 
 def is_unreported(scene: Scene) -> bool:
-    """Whether a session has answers but no reported call, so that its cost is unknown rather than 0."""
+    """Whether a session has answers but no reported call, so that its cost is unknown, not 0."""
     calls = scene.session.calls.values()
     tokens_by_category = scene.figures.categories
     # An answer's node was added after that of its context; 0 is no answer.

@@ -89,7 +89,10 @@ class Staging:
 
     @property
     def unsent(self) -> bool:
-        """Whether the call shown was sent without edits, so that applied ones wait for the next request."""
+        """Whether the call shown was sent without edits.
+
+        Applied edits then wait for the next request.
+        """
         return is_unsent(self.scene)
 
     def fate(self, node: int) -> Fate | None:
@@ -160,7 +163,7 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message header that are counted with the block at `position` but stay when it changes."""
+        """Tokens of the header counted with the block at `position` that stay when it changes."""
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0
@@ -250,7 +253,7 @@ class Staging:
 
     @cached_property
     def as_sent(self) -> bool:
-        """Whether the call shown was sent under exactly these edits, so that nothing in its context changes."""
+        """Whether the edits change nothing in the context of the call shown, as it was sent."""
         applied, depth = self.applied, self._depth
         if self.unsent:
             return all(position >= depth for position in applied.changes) and all(

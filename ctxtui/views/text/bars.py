@@ -1,4 +1,4 @@
-"""Bars next to text: lines with half steps, levels on a track, kept and freed parts, window budgets."""
+"""Bars next to text: lines in half steps, levels, kept and freed parts, window budgets."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ def progress(done: int, total: int, room: int) -> list[Span]:
 def staged(
     remaining: float, freed: float, scale: float, room: int, style: str, freed_style: str = "warn"
 ) -> list[Span]:
-    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded. `style` is for the kept part."""
+    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded.
+
+    `style` is for the kept part.
+    """
     whole = line(remaining + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])

@@ -1,4 +1,4 @@
-"""Curves in braille dots (two across and four down in each cell), and overlays of several curves."""
+"""Curves in braille dots (2 across and 4 down in each cell), and overlays of curves."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def _line_between(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tupl
 
 
 def dot(mask: Mask, column: int, row: int) -> None:
-    """Set one dot of `mask`: `column` of 2 per cell, `row` of 4 per cell from the top; ignored outside the mask."""
+    """Set one dot of `mask`: `column` of 2 per cell, `row` of 4 per cell from the top.
+
+    A dot outside the mask is ignored.
+    """
     if 0 <= row < 4 * len(mask) and mask and 0 <= column < 2 * len(mask[0]):
         mask[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 

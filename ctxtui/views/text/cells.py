@@ -82,7 +82,10 @@ def width(text: str) -> int:
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """Index of the first character from `start` on that does not fit in `room` cells; the text's length if all fit."""
+    """Index of the first character from `start` on that does not fit in `room` cells.
+
+    The text's length if all fit.
+    """
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -107,7 +110,7 @@ def cut(text: str, room: int) -> str:
 
 
 def tail(text: str, room: int) -> str:
-    """The last `room` cells of `text`, without a wide character cut in half or a mark without its letter.
+    """The last `room` cells of `text`, without half a character or a mark without its letter.
 
     Reads only the end of `text`.
     """

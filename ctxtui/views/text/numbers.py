@@ -118,7 +118,10 @@ def share(part: float, decimals: int = 1) -> str:
 
 
 def interval(value: float, low: float, high: float) -> str:
-    """Format half of the 90 % interval [`low`, `high`] in percent of `value`: ``±0.4 %``; "" for an exact figure."""
+    """Format half of the 90 % interval [`low`, `high`] in percent of `value`: ``±0.4 %``.
+
+    The wider half counts. "" for an exact figure, and if `value` is 0.
+    """
     half = max(high - value, value - low, 0.0)
     if half == 0 or value == 0:
         return ""
@@ -127,7 +130,10 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def ago(seconds: float | None) -> str:
-    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``. None is ``?``."""
+    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``.
+
+    None is ``?``.
+    """
     if seconds is None or not math.isfinite(seconds):
         return NOT_YET
     whole = max(0, math.floor(seconds))

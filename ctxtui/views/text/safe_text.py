@@ -47,7 +47,10 @@ _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
 
 @cache
 def unsafe_pattern() -> re.Pattern[str]:
-    """Pattern of a character that is never drawn as it is, except tab, newline and return. Compiled on first use."""
+    """Pattern of a character that is never drawn as it is, except tab, newline and return.
+
+    Compiled on first use.
+    """
     return re.compile(_UNSAFE)
 
 
@@ -101,7 +104,10 @@ def plain(text: str) -> str:
 
 
 def line(text: str) -> str:
-    """One line of a text: tabs expanded to stops of four, a final return dropped, line ends in it shown as ``·``."""
+    """One line of a text, safe to draw: tabs expanded to stops of four, line ends as ``·``.
+
+    A final return is dropped.
+    """
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")
@@ -139,7 +145,10 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Split a safe line into pieces of at most `room` cells, at a space in the second half if there is one."""
+    """Split a safe line into pieces of at most `room` cells, at a space if possible.
+
+    Only a space in a piece's second half counts. A character wider than `room` is a piece.
+    """
     out: list[str] = []
     start = 0
     while (end := cells.reach(text, start, room)) < len(text):

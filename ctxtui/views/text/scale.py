@@ -14,7 +14,7 @@ _STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
 def ceiling(value: float) -> float:
-    """The next round figure at or above `value` (tokens), for the top of an axis: 154,000 -> 160,000."""
+    """The next round figure from `value` (tokens) on, for an axis's top: 154,000 -> 160,000."""
     if value <= 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(value))
@@ -37,9 +37,10 @@ def short(value: float) -> str:
 
 
 def line(width: int, scale: float, here: float | None = None) -> list[Span]:
-    """The scale below a map of `width` cells: ``0    50k    100k   150k``, with ``▲`` below the token `here`.
+    """The scale below a map: ``0    50k    100k   150k``, with ``▲`` below the token `here`.
 
-    Figures start at their position, the last one ends at the right edge; a figure that `▲` would overlap is left out.
+    It is `width` cells wide. Figures start at their position, the last one ends at the right edge; a figure that `▲`
+    or another figure would overlap is left out.
     """
     spans = [Span(" ")] * width
     mark = min(width - 1, max(0, int(here * width / scale))) if here is not None and scale > 0 and width > 0 else None

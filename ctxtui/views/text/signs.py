@@ -1,7 +1,7 @@
-"""Signs: a glyph, a letter and a style for each category, mark and cache state, and the colours.
+"""Signs: a glyph, letter and style for each category, mark and cache state; the colours.
 
-All glyphs take one cell and have no emoji form. The letters are for terminals without Unicode; other ASCII replacements
-are in `tui.theme.glyphs`.
+All glyphs take one cell and have no emoji form. The letters are for terminals without Unicode; other ASCII
+replacements are in `tui.theme.glyphs`.
 """
 
 from __future__ import annotations
@@ -142,7 +142,10 @@ def of_note(note: Note) -> Span:
 
 
 def category(name: str) -> Sign:
-    """The sign of a category by its name in `core` (``tool_call``); unknown names have that of unrecorded content."""
+    """The sign of a category by its name in `core` (``tool_call``).
+
+    Unknown names have that of unrecorded content.
+    """
     return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 
 

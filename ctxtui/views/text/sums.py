@@ -1,4 +1,4 @@
-"""Explanations of figures as checkable arithmetic sentences: shares, differences, products, rates."""
+"""Figures explained in checkable sums: shares, differences, products, rates."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def usd(amount: float) -> str:
 
 
 def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
-    """``$0.310 for 183,200 tokens: $1.69 per million.``, without a rate if either is 0; "" if the cost is unknown."""
+    """A cost per token: ``$0.310 for 183,200 tokens: $1.69 per million.``
+
+    Without the rate if either is 0; "" if the cost is unknown.
+    """
     if amount is None:
         return ""
     if not amount or not tokens:

@@ -1,1 +1,1 @@
-"""Rows of the transcript, one per block: opened, staged, with search hits, or still streaming."""
+"""Rows of the transcript, one per block: opened, staged, with search hits, or streaming."""

@@ -1,4 +1,4 @@
-"""Details of an open block: calls it stayed in, carried tokens, cacheability, duplicates, and cost."""
+"""Details of an open block: calls, carried tokens, cacheability, duplicates, cost."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def details(
 
 
 def describe_stability(weight: BlockWeight) -> str:
-    """Stability in words: ``cacheable: high, unchanged with all before it in 97 of 98 further calls``."""
+    """Stability in words: ``cacheable: high, unchanged ... in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
     return (
@@ -92,7 +92,10 @@ _RESULT = INDEX["tool_result"]
 
 
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD; None while unknown, or if no call has read it yet."""
+    """Cost of `node`'s block in the call shown, in USD.
+
+    None while it is unknown, or if the call's context does not hold the block.
+    """
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None

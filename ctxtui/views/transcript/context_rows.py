@@ -324,7 +324,10 @@ class ContextRows:
         return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
-        """Whether `node` is in the context (its unrecorded part is the root), its answer, or unsent blocks."""
+        """Whether `node` is in the context, its answer, or the unsent blocks.
+
+        The root is the context's unrecorded part.
+        """
         scene, at = self.scene, self.readings.tree[node].depth - 1
         if scene is None or self._rows is None:
             return False
@@ -400,7 +403,7 @@ class ContextRows:
         return range(0)
 
     def opened_rows(self, near: range) -> frozenset[int]:
-        """The open rows: individually opened ones, and of fully shown categories those that are `near`."""
+        """The open rows; those of fully shown categories only if they are `near`."""
         single = {self.index_of(node) for node in self.opened if node and self.holds(node)}
         first = {0} if MISSING in self.opened and self.count and self.entry(0) == MISSING else set()
         candidates = {*single, *first, *(row for row, _ in self.inserts), *(near if FULL in self.shown else ())}
@@ -458,7 +461,10 @@ class ContextRows:
         return self.bodies.body(self.scene, self.ledger, self.entry(index), open_block, room)
 
     def _uses_reading_layout(self, index: int) -> bool:
-        """Whether row `index` is drawn in the reading layout: untouched by edits, and not opened as JSON."""
+        """Whether row `index` is drawn in the reading layout.
+
+        Rows that edits touch are not, nor opened ones that are shown as JSON or cannot be extended in this layout.
+        """
         if self.reading is None:
             return False
         entry = self.entry(index)

@@ -1,4 +1,4 @@
-"""Answers in the prompt line to editing keys: what was done and gained, undone, or why nothing was done."""
+"""Answers in the prompt line to editing keys: what was done, gained, undone, or why not."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
 
 
 def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
-    """Explain why staging `edits` had no effect: ``already staged: a applies it, u takes it back``."""
+    """Explain why staging `edits` had no effect: ``already applied: u takes it back``."""
 
     def among(edits_in_force: Sequence[Edit]) -> bool:
         keys = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
@@ -120,7 +120,7 @@ def _gain(staged: StagedEdits) -> str:
 
 
 def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
-    """The reason why it was not done: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
+    """Refusal without a gain: ``✗ not externalized: "lets go" 3 → 14, nothing is gained``."""
     assert staged.gained is not None
     after = staged.before - staged.gained
     text = f"not {_past_participle(staged.edits)}: {blocks.describe(staged.edits)} "
@@ -185,7 +185,7 @@ def _change_span(freed: int | None) -> list[Span]:
 
 
 def describe_action(entries: Sequence[Edit], by_id: Mapping[str, Edit], blocks: Blocks) -> str:
-    """An action of the log in a few words: ``drop of Read README.md``, ``apply of 2``, ``discard of 3``."""
+    """An action of the log in a few words: ``drop of Read README.md``, ``apply of 2``."""
     first = entries[0]
     if first.kind == APPLY:
         return f"apply of {len(first.params.get('ids') or ()):,}"

@@ -49,7 +49,10 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
 
 
 def detail(row: EditRow, room: int) -> list[Spans]:
-    """An entry in full: for an exported context its command, folder, file and losses, one per line, never cut."""
+    """An entry in full: for an exported context its command, folder, file and losses.
+
+    At most 1,000 characters of each are shown, on as many lines as they need.
+    """
     payload = row.edit.params
     fields = [("", row.about)]
     if row.edit.kind == LEAVE:
@@ -68,10 +71,11 @@ MIN_CELLS: Final = 12
 
 
 def copied_answer(command: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
-    """The answer, in `room` cells, after a context was exported and its `command` (or file) copied.
+    """The answer after a context was exported and its `command` (or file) copied.
 
-    `folder` is where to type it ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do
-    not fit are only in the edit log.
+    It fits in `room` cells if a folder is given and they suffice for the shortest form. `folder` is where to type the
+    command ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do not fit are only
+    in the edit log.
     """
     folder_text = f"type it in {folder}" if folder else ""
     file_text = f"written to {file}" if file else ""
@@ -113,7 +117,7 @@ def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, e
 
 
 def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
-    """The subject of an entry: the reverted edit, the export, the number of edits, or the blocks."""
+    """Subject of an entry: the reverted edit, the export, the number of edits, or the blocks."""
     if edit.kind == REVERT:
         reverted = by_id.get(edit.reverts)
         return "" if reverted is None else f"{_describe_kind(reverted)}: {_describe_target(reverted, by_id, label)}"

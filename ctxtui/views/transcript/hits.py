@@ -33,7 +33,10 @@ def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
 
 
 def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
-    """Highlight the characters `spots` (left to right) in `spans`; number `here` in `CURRENT_HIT_STYLE`."""
+    """Highlight the characters `spots` (left to right) in `spans`.
+
+    Number `here` is in `CURRENT_HIT_STYLE`.
+    """
     if not spots:
         return spans
     out: list[Span] = []
@@ -55,9 +58,9 @@ def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spa
 
 
 class HitList(Sequence[HitAt]):
-    """The hits of the blocks at `nodes` (in row order) of `tree`, from the `spots` of each block by digest.
+    """The hits of the blocks at `nodes` of `tree`, in row order.
 
-    Built in one pass over the nodes.
+    `spots` has those of each block by digest. Built in one pass over the nodes.
     """
 
     def __init__(self, tree: Tree, nodes: Iterable[int], spots: Mapping[str, Spots]) -> None:
@@ -95,7 +98,10 @@ class HitList(Sequence[HitAt]):
         return (self._ends[block - 1] if block else 0) + hit.nth
 
     def first_from(self, row: int, row_of: Callable[[int], int]) -> int:
-        """Index of the first hit at or below `row` (`row_of` maps nodes to rows); 0 if there is none."""
+        """Index of the first hit at or below `row`; 0 if there is none.
+
+        `row_of` maps nodes to rows.
+        """
         block = bisect_left(self._nodes, row, key=row_of)
         return 0 if block == len(self._nodes) or not block else self._ends[block - 1]
 

@@ -85,7 +85,10 @@ class Bodies:
     def _content(
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
-        """The lines of an entry: unrecorded content, raw JSON, an excerpt of the text, or the whole block."""
+        """The lines of an entry: unrecorded content, raw JSON, an excerpt, or the whole block.
+
+        Until a block is read they say that it is loading.
+        """
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text

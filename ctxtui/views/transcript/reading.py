@@ -98,7 +98,10 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The node of the call that the result in row `index` answers; None if it is not near above it."""
+        """The node of the call that the result in row `index` answers.
+
+        None if it is not near above it.
+        """
         entry = self._rows.entry(index)
         if entry not in self._calls:
             call_id = self._id(entry)
@@ -106,7 +109,10 @@ class Reading:
         return self._calls[entry]
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`; None if it is not near below it, or not there yet."""
+        """The node of the result of the call in row `index`.
+
+        None if it is not near below it, or not there yet.
+        """
         entry = self._rows.entry(index)
         result = self._results_by_call.get(entry)
         if result is None:

@@ -1,4 +1,7 @@
-"""The rows of a context as an integer array that is extended call by call and not rebuilt on key presses."""
+"""The rows of a context as an integer array that is extended from call to call.
+
+It is not rebuilt on key presses.
+"""
 
 from __future__ import annotations
 
@@ -115,7 +118,7 @@ class RowIndex:
 
     @property
     def context_blocks(self) -> int:
-        """Number of rows of the context that are blocks: no rules, no unrecorded content, no tails after it."""
+        """Number of the context's rows that are blocks: no rules, unrecorded content or tails."""
         return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:
@@ -133,11 +136,11 @@ class RowIndex:
         missing: bool = False,
         partial: bool = False,
     ) -> None:
-        """Show the context `head`, then each of `tails`: a rule, and the blocks from the previous end up to a node.
+        """Show the context `head`, then each of `tails`: a rule, and the blocks up to a node.
 
-        `boundaries` are rules by the node they
-        precede; `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they
-        are shown); `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`),
+        A tail's blocks begin with the node that its rule precedes. `boundaries` are rules by the node they precede;
+        `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they are
+        shown); `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`),
         encrypted reasoning gets no row: that is further up.
         """
         categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
@@ -205,7 +208,10 @@ class RowIndex:
             del self._rules[-removed_rules:]
 
     def _back_to(self, node: int) -> int:
-        """Keep the rows of the context `node`, or of a shorter one if its last message may still get content."""
+        """Cut the rows back to those of the context `node`, and return the node they end at.
+
+        The context is shorter if its last message may still get content.
+        """
         self._cut(bisect_right(self._entries, 2 * self._tree[node].depth, key=self.sort_position))
         last = next((entry for entry in reversed(self._entries) if entry >= 0), ROOT)
         if self._tree[last].kind == HEADER:

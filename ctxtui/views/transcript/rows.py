@@ -71,7 +71,10 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
 def block_row(
     scene: Scene, node: Node, preview: Preview, charge: Charge | None, *, call: str = "", cost: Span = EMPTY_SPAN
 ) -> TranscriptRow:
-    """The row of a block. A block after the context shown (answer, unsent blocks) is neither charged nor unread."""
+    """The row of a block.
+
+    A block after the context shown (answer, unsent blocks) is neither charged nor unread.
+    """
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
     read = not sent or scene.running.is_read(scene.head, node.id)
@@ -147,7 +150,10 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
 
 
 def _follows_its_call(tree: Tree, node: Node) -> bool:
-    """Whether the row above is the only call that `node` can answer, so that its arguments need not be repeated."""
+    """Whether the row above is the only call that `node` can answer.
+
+    Its arguments need not be repeated then.
+    """
     above: list[int] = []
     at = node.parent
     while at != ROOT and len(above) < 2:

@@ -1,4 +1,7 @@
-"""A search in the transcript: opens the block of a hit as far as needed, and restores the folds afterwards."""
+"""A search in the transcript: opens the block of a hit, and restores the folds afterwards.
+
+A block is opened as far as needed.
+"""
 
 from __future__ import annotations
 

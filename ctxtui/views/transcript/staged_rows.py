@@ -1,4 +1,4 @@
-"""Rows of a context under edits: all rows with inserts, or only those that edits touch, the others folded."""
+"""Rows of a context under edits: all with inserts, or the edited ones, the others folded."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ AFTER_ALL_BLOCKS: Final = 1 << 40
 
 
 class StagedRows:
-    """The entries of `rows` under the edits of `staging`, with negative numbers for inserts and the prefix end.
+    """The entries of `rows` under the edits of `staging`.
 
-    If `only` is None, all rows are shown. Otherwise only rows that are changed, pinned, have a breakpoint, or are nodes
-    in `only`, and their neighbours; each run of others is one rule.
+    Inserts, the prefix end and folded runs have negative numbers. If `only` is None, all rows are shown. Otherwise
+    only rows that are changed, pinned, have a breakpoint, or are nodes in `only`, and their neighbours; each run of
+    others is one rule.
     """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
@@ -105,7 +106,10 @@ class StagedRows:
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The indices of rows that stay visible if only edited rows are shown; all if no row is edited."""
+        """The indices of rows that stay visible if only edited rows and those of `only` are shown.
+
+        All if there are no such rows.
+        """
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -122,7 +126,10 @@ class StagedRows:
         return sorted(keep)
 
     def _build(self, only: frozenset[int] | None) -> None:
-        """Merge the rows with those of inserts and of the prefix end, which comes before an insert at its position."""
+        """Merge the rows with those of inserts and of the prefix end.
+
+        At one position the prefix end comes before an insert.
+        """
         staging = self._staging
         breaks = staging.breaks_at
         rules: list[tuple[int, int, InsertedBlock | None]] = [(new.at, 1, new) for new in staging.unsent_inserts]
@@ -212,7 +219,10 @@ def draw(
 
 
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
-    """The gutter of a block under edits: blank if removed, written if after the end of the cached prefix."""
+    """The gutter of a block under edits: blank if removed, written if after the prefix's end.
+
+    That end is `broken`. An empty gutter stays empty.
+    """
     if fate is not None and fate.out:
         return Span(" ")
     return GUTTER["write"].span if broken and gutter.text.strip() else gutter

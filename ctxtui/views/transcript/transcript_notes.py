@@ -15,9 +15,9 @@ _BAR = 8
 
 
 def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span]:
-    """Progress of counting, number of unreadable lines `skipped`, and display modes of categories.
+    """Progress of counting, number of unreadable lines, and display modes of categories.
 
-    `done` of `total` blocks are counted; `shown` has the mode of each category.
+    `done` of `total` blocks are counted, `skipped` lines unreadable; `shown` has the mode of each category.
     """
     spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
     if done < total:
@@ -30,7 +30,10 @@ def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> 
 
 
 def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
-    """Number of marked blocks, and tokens of those `here` in the context shown; `away` are in other calls."""
+    """Number of marked blocks, and tokens of those `here` in the context shown.
+
+    `away` is the number of those in other calls. Empty if none are marked.
+    """
     if not here and not away:
         return []
     is_counted = all(scene.running.is_counted(node) for node in here)
@@ -40,7 +43,7 @@ def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
 
 
 def read_tokens(scene: Scene, node: int) -> int:
-    """Tokens of a block of the context shown; 0 if the model does not read it, or until it is counted."""
+    """Tokens that the model reads of a block in the context shown; 0 until it is counted."""
     tree, running = scene.session.tree, scene.running
     if not running.is_counted(node):
         return 0

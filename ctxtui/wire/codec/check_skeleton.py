@@ -97,7 +97,7 @@ def _require(fine: bool, words: str) -> None:
 def malformed_on_mismatch() -> Iterator[None]:
     """Turn the errors of a skeleton that does not match its blocks into `Malformed`.
 
-    It does not match in a damaged recording.
+    A damaged recording may have such a skeleton.
     """
     try:
         yield

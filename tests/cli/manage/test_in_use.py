@@ -50,3 +50,17 @@ def test_whoever_wants_to_go_on_without_a_screen_is_told_too(ctxtui: Run, chat: 
     assert ran.json["open_in"] == {"session": chat, "pid": os.getpid(), "since": 1_000_000.0}
     assert f"`ctxtui chat --continue {chat}@N` makes a branch after call N" in ran.err
     assert ctxtui(*asked, f"{chat}@1").json["open_in"] is None
+
+
+def test_continue_without_a_name_takes_the_newest_session_of_this_directory(ctxtui: Run, home: Path) -> None:
+    asked = ("chat", "--continue", "--provider", "offline", "--json")
+    none = ctxtui(*asked)
+    assert none.code == 5 and "no session of this directory" in none.err
+    session = Story().user("hello").call("hi").session
+    session.fold([Described(id="here", source="ctxtui", client="ctxtui chat", cwd=str(Path.cwd()))])
+    with Store.open(database()) as store:
+        store.import_session(session, SourceInfo(format="ctxtui"))
+    host = begin_hosting(1_000_000.0)
+    leases.claim(database(), "here", host)
+    assert ctxtui(*asked).json["open_in"]["session"] == "here"
+    end_hosting(host)

@@ -149,6 +149,17 @@ async def test_edits_are_applied_and_it_leaves_under_them(tmp_path: Path) -> Non
         await until(pilot, lambda: "edits: 1 applied" in text(screen) and rest[0] in text(screen))
 
 
+async def test_without_edits_none_are_offered_and_the_key_says_so(tmp_path: Path) -> None:
+    async with attached(tmp_path, (80, 24)) as (run, program, screen, pilot):
+        told = await hold(run, program, screen, pilot)
+        assert " a " not in text(screen).splitlines()[-2] and "⏎ release" in text(screen)
+        await pilot.press("a")
+        await until(pilot, lambda: "held: no edit to send it with" in text(screen))
+        assert len(run.provider.server.seen) == 1
+        await pilot.press("ctrl+o", "enter")
+        await told
+
+
 async def test_one_answers_in_the_models_place_or_refuses(tmp_path: Path) -> None:
     async with attached(tmp_path, (120, 40)) as (run, program, screen, pilot):
         told = await hold(run, program, screen, pilot)

@@ -98,7 +98,10 @@ def _find_generations(policy_context: PolicyContext, boundary: str, begin: int) 
 
 
 def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int, str]]:
-    """The user messages that name a generation: index and name. Only new messages of a long context are read."""
+    """The user messages that name a generation: index and name.
+
+    Only new messages of a long context are read.
+    """
     pattern = re.compile(boundary, re.IGNORECASE)
     context = policy_context.context
 

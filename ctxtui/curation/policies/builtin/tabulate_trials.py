@@ -46,7 +46,10 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 
 def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
-    """Extend `lists` by those without programs in blocks from `length` on that are not the model's."""
+    """Extend `lists` by those without programs in blocks from `length` on.
+
+    Blocks of the model are left out.
+    """
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]

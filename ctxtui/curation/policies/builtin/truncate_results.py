@@ -18,7 +18,10 @@ NAME = "truncate_results"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Cut each result that is longer than `limit` and a tenth. The newest `keep_last` results stay whole for now."""
+    """Cut each result that is longer than `limit` and a tenth.
+
+    The newest `keep_last` results stay whole for now.
+    """
     limit = settings["limit"]
     positions = policy_context.results
     last = (

@@ -1,1 +1,1 @@
-"""Run a program again from a recorded call: recorded answers up to the fork, live ones after it."""
+"""Run a program again from a recorded call: recorded answers up to it, live ones after it."""

@@ -1,4 +1,4 @@
-"""Answer a forking program's requests from the recording up to the fork; later ones are live."""
+"""A gate that answers requests from a recording up to the fork; later ones are live."""
 
 from __future__ import annotations
 

@@ -56,7 +56,10 @@ class RecordedAnswers:
         self._answers: list[tuple[MessageContents, MessageContents, RecordedAnswer]] = []
 
     def add(self, messages: MessageContents | None, answer: RecordedAnswer) -> None:
-        """Store the messages of a recorded request and its answer; nothing for a request to no model (None)."""
+        """Store the messages of a recorded request and its answer.
+
+        Nothing is stored for a request to no model (`messages` None).
+        """
         if messages is not None:
             self._answers.append((messages, _mask_volatile(messages), answer))
 
@@ -64,7 +67,10 @@ class RecordedAnswers:
         return len(self._answers)
 
     def take_answer(self, url: str, body: bytes) -> RecordedAnswer | None:
-        """Take the next recorded answer to a request with these messages; None if there is none left."""
+        """Take the next recorded answer to a request with these messages; None if none is left.
+
+        Volatile parts may differ, but an answer to exactly these messages comes first.
+        """
         messages = messages_in(url, body)
         if messages is None:
             return None

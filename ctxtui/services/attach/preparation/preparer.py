@@ -102,7 +102,7 @@ class Preparer:
         self._open: dict[Path, _OpenRecording] = {}
 
     def __call__(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth:
-        """Prepare a request, or find the prefix and the request that keep a cache warm; errors are in the answer."""
+        """Prepare a request, or find the request that keeps a cache warm; errors are in the answer."""
         if isinstance(request, WarmthQuery):
             try:
                 return self._find_warmth(request)
@@ -141,7 +141,10 @@ class Preparer:
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
 
     def _find_warmth(self, query: WarmthQuery) -> Warmth:
-        """Find the cached prefix of the main thread, what it is worth, and the request that refreshes it."""
+        """Find the main thread's cached prefix, its costs, and the request that refreshes it.
+
+        The answer has the reason (`why`) if there is none.
+        """
         recording = self._open_recording(query.recording, query.settings)
         price = local_pricer(prices_for(query.settings))
         refreshes = [call for call in recording.session.calls.values() if call.keeps_warm]
@@ -160,9 +163,9 @@ class Preparer:
             return Warmth(why=error.message, totals=totals)
 
     def _find_prefix(self, recording: _OpenRecording, query: WarmthQuery, refresh_usd: Mapping[str, float]) -> Warmth:
-        """Find the cached prefix of the main thread; `refresh_usd` is the cost of each refresh by its id.
+        """Find the main thread's cached prefix and its refresh request, or the reason for none.
 
-        Raises `Malformed` for a request of another API.
+        `refresh_usd` is the cost of each refresh by its id. Raises `Malformed` for a request of another API.
         """
         session = recording.session
         calls = session.thread_calls()

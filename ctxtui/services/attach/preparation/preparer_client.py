@@ -70,7 +70,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
 
 class WarmthQuery(Struct, frozen=True, kw_only=True):
-    """Asks for the cached prefix of the main thread of a recorded session, and the request that refreshes it.
+    """Asks for the cached prefix of a session's main thread, and the request that refreshes it.
 
     - `recording`: its recording; `at`: the time (Unix seconds); `since`: when the run began.
     """
@@ -138,7 +138,10 @@ class PreparerClient:
         return prepared
 
     async def find_warmth(self, session: str, since: float) -> Warmth:
-        """Find the cached prefix of a session's main thread. Never raises; problems are in the result."""
+        """Find the cached prefix of a session's main thread.
+
+        Never raises; problems are in the result.
+        """
         recording = self._folder / file_name(session)
         query = WarmthQuery(recording=recording, at=self._clock(), since=since, settings=self._settings)
         answer = await self._ask_child(query)

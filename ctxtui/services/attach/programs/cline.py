@@ -1,4 +1,4 @@
-"""Routing of Cline: no variable moves its providers, so it gets a copy of its ``providers.json``."""
+"""Routing of Cline by a copy of its ``providers.json``: no variable moves its providers."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
 
 
 def _restorer(own_text: str, own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str]:
-    """A function that puts the user's own base URLs back into the settings that the program wrote.
+    """A function that restores the user's own base URLs in settings that the program wrote.
 
     If these are damaged, it returns `own_text`, the settings before.
     """

@@ -1,4 +1,7 @@
-"""Routing of Continue's CLI: no variable moves its addresses, so it gets a copy of its ``config.yaml`` by a flag."""
+"""Routing of Continue's CLI by a copy of its ``config.yaml``, which a flag names.
+
+No variable moves its addresses.
+"""
 
 from __future__ import annotations
 
@@ -22,9 +25,9 @@ _replace: Final = replace_urls("apiBase")
 
 
 class _Model(Struct):
-    """A model's ``provider`` and base URL; `line` is the provider's (from 0), its members begin in `column`.
+    """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
-    Unless `has_url` the file has no base URL for it.
+    `line` is the provider's in the file (from 0); the model's members begin in `column`.
     """
 
     provider: str

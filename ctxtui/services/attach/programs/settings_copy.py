@@ -32,9 +32,9 @@ _LOCK: Final = "lock"
 
 
 def copy_file(name: str, text: str) -> tuple[Path, Callable[[], None]]:
-    """Write `text` to a file `name` that only this user can read; returned with the function that removes it.
+    """Write `text` to a file `name` that only this user can read.
 
-    Copies of runs that were killed are removed first.
+    Returns its path and the function that removes it. Copies of runs that were killed are removed first.
     """
     _remove_leftovers()
     folder = Path(tempfile.mkdtemp(prefix=_PREFIX))

@@ -126,9 +126,10 @@ class ChildRun:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
     async def _refusal_reason(self, draft: Draft) -> str:
-        """The reason not to send a request; "": it may be sent, with the answer limit that the budget pays for.
+        """The reason not to send a request; "" if it may be sent.
 
-        A request that a rule would hold is refused: it would wait forever without a user.
+        The runner's draft gets the answer limit that the budgets pay for. A request that a rule would hold (except for
+        a cache miss) is refused: it would wait forever without a user.
         """
         forecaster, settings = self.forecaster, self._host.config.settings
         assert forecaster is not None

@@ -110,8 +110,9 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools that match the task and need no permission, or were allowed for the session.
+        """The parent's tools that match the task and may run without asking the user.
 
+        They need no permission, or were allowed for the session. The tool for sub-agents is left out.
         Raises `NotFound` for a name that is no tool of the parent.
         """
         host = self._host

@@ -1,4 +1,4 @@
-"""Home's figures of sessions as cached in the database: those of thousands are loaded in one query.
+"""Sessions' figures as the database caches them for Home: one query loads thousands.
 
 It also reads and caches the usage alone of sessions without cached figures.
 """

@@ -246,7 +246,7 @@ def _has_tips(connection: sqlite3.Connection) -> bool:
 
 
 def _llm_rows(existing_tables: set[str], tips: bool) -> dict[str, str]:
-    """The conditions for those of llm's tables, of both generations, that are in `existing_tables`.
+    """The conditions for those of llm's tables, old and new, that are in `existing_tables`.
 
     `tips` is True if threads name their last message.
     """

@@ -1,4 +1,4 @@
-"""Reads aider's recordings: its chat history, joined with its history of sent messages if there is one."""
+"""Reads aider's chat history, joined with its history of sent messages if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reads aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
+"""Reads aider's chat history in Markdown: user input, answers, notices.
+
+The notices have rounded token counts.
+"""
 
 from __future__ import annotations
 

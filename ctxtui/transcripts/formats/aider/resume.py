@@ -1,7 +1,7 @@
-"""Write a chat history that aider restores (``--restore-chat-history``), with an edited context.
+"""Write a chat history with an edited context, which aider restores.
 
-aider takes only user input and answers from such a file, in order; it rebuilds system prompt, examples, files and the
-map of the repository.
+It does so with ``--restore-chat-history``. aider takes only user input and answers from such a file, in order; it
+rebuilds system prompt, examples, files and the map of the repository.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ class Pair(Struct, frozen=True):
 
 
 def find_pair(text: JsonText) -> Pair | None:
-    """Find the request and the answer in a record; None if it has neither (an error alone is no answer)."""
+    """Find the request and the answer in a record; None if it has neither.
+
+    An error alone is no answer.
+    """
     record = text.value()
     if not isinstance(record, dict):
         return None
@@ -123,7 +126,10 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request (an object, its text, or messages) inside `value`, and the keys to it; incomplete if it is text."""
+    """The request inside `value`, and the keys to it; None if there is none.
+
+    The request is an object, its text, or messages. The keys are incomplete if it is text.
+    """
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:

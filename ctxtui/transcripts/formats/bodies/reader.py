@@ -140,9 +140,9 @@ _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content
 
 
 def decode_answer(value: Json, dialect: str) -> Response | None:
-    """Decode `value` (a JSON value, or an event stream's text) as an answer to a request in `dialect`.
+    """Decode `value` as an answer to a request in `dialect`; None if it is not an answer.
 
-    None if it is not an answer. An interrupted or unreadable one is kept as far as possible.
+    `value` is JSON, or the text of an event stream. An interrupted or unreadable answer is kept as far as possible.
     """
     if isinstance(value, str):
         return _decode_stream(value, dialect)
@@ -404,9 +404,10 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request longer than the head by the members before its messages (a long system prompt, many tools).
+    """Detect a request longer than the head by the members before its messages.
 
-    A pair is detected by its request.
+    Such a request has a long system prompt or many tools. A pair is detected by its request. Returns the dialect ("":
+    none) and the confidence.
     """
     if not isinstance(value, dict):
         return "", 0.0

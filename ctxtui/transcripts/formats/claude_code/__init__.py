@@ -1,1 +1,1 @@
-"""Claude Code's session files with those of its subagents; also written, for Claude Code to resume."""
+"""Reads Claude Code's session files and its subagents', and writes them to be resumed."""

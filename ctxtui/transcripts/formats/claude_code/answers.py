@@ -133,7 +133,10 @@ class PendingCall:
 
 
 def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
-    """Return the newer of two reports of one answer, but keep a final report over one from before the answer's end."""
+    """Return the newer of two reports of one answer.
+
+    A final report is kept over one from before the answer's end.
+    """
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
@@ -184,9 +187,10 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the newest record before the answer cannot be the request's start.
+    """Time of the user's message, if the newest record cannot be the request's start.
 
-    That is so if the answer would be too fast: a copied file has the copy's time. Empty in all other cases.
+    `before` is the time of the newest record before the answer. It cannot be the start if the answer would be too fast:
+    a copied file has the copy's time. Empty in all other cases.
     """
     if (
         prompted is None
@@ -239,9 +243,10 @@ class Answers:
         return self._owners.get(call_id)
 
     def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
-        """Return the call id of a record's message, and its answer if an earlier record of it was read.
+        """Return the call id of a record's message, and its answer so far.
 
-        The message id identifies a response; gateways that reuse one id are distinguished by the request id.
+        The answer is None if no earlier record of it was read. The message id identifies a response; gateways that
+        reuse one id are distinguished by the request id.
         """
         id_ = message.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
         answer = self._answers.get(id_)
@@ -339,7 +344,10 @@ class Answers:
         return pending.extra if pending is not None and pending.answer.id == id_ else self.calls[id_].extra
 
     def set_front(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
-        """Set the system prompt and tools at `front` on calls that have `old` there, after they became known."""
+        """Set the system prompt and tools at `front`, now known, on calls that have `old` there.
+
+        Yields the changed calls.
+        """
         for id_ in ids:
             answer, call = self._answers[id_], self.calls[id_]
             if answer.front != old:
@@ -397,7 +405,10 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id` with `text`, as the client does in later requests with a large one."""
+        """Replace the result of `call_id` with `text`.
+
+        In later requests the client replaces a large result so.
+        """
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:
@@ -407,8 +418,9 @@ class Answers:
 
 
 def estimate_start(before: float | None, answer_time: float | None) -> float | None:
-    """Estimate when the request answered at `answer_time` was sent: at `before`, the newest record in its context.
+    """Estimate when the request answered at `answer_time` was sent.
 
-    None if `before` is unknown, or later, as in a copied file, whose records may have the copy's time.
+    It is `before`, the time of the newest record in its context. None if that is unknown, or later, as in a copied
+    file, whose records may have the copy's time.
     """
     return before if before is None or answer_time is None or before <= answer_time else None

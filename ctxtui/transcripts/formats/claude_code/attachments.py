@@ -75,7 +75,10 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
 
 
 def text_mark(words: str) -> str:
-    """Return the mark of a user text that the client wrote without flagging it (most are flagged by ``isMeta``)."""
+    """Return the mark of a user text that the client wrote without a flag; "" for any other.
+
+    Most of its texts are flagged by ``isMeta``.
+    """
     if not _META_TEXT.match(words):
         return ""
     return MEMORY if _MEMORY_TEXT.match(words) else META

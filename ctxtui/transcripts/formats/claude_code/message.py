@@ -116,7 +116,10 @@ def _parse_common_report(raw: bytes, final: bool) -> Report | None:
 
 
 def report_from_value(value: Json, final: bool) -> Report:
-    """Like `parse_report`, for a JSON value. All zeros count as no usage, since no call has an empty input."""
+    """Like `parse_report`, for a JSON value.
+
+    An empty input counts as no usage, since no call has one.
+    """
     return _with_final(_report_from_value(value), final)
 
 
@@ -141,7 +144,10 @@ SYNTHETIC: Final = "<synthetic>"
 
 
 class ContentPart(Struct, frozen=True):
-    """A content part: its block, the id of the call it makes and the id of the call it answers ("" if none)."""
+    """A content part: its block, and the tool call that it makes or answers.
+
+    `makes` is the id of the call that it makes, `answers` that of the call it answers ("" if none).
+    """
 
     block: Block
     makes: str = ""
@@ -386,7 +392,10 @@ def is_exit_command(text: str) -> bool:
 
 
 def client_text(content: Json) -> list[Item]:
-    """Convert a text that the client wrote to a user block with the mark `META`; empty for anything but text."""
+    """Convert a text that the client wrote to a user block with the mark `META`.
+
+    Empty for a blank text, and for anything but text.
+    """
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]

@@ -126,7 +126,11 @@ def add_point(
 
 
 def add_side_point(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
-    """Make a point under `anchor` that is part of every later context, whatever the ancestry (a queued message)."""
+    """Make a point under `anchor` that is part of every later context (a queued message).
+
+    Later records need not descend from it. A context that already has all its items after `anchor` does not get them
+    again.
+    """
     added = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides += (added,)
     anchor.version += 1
@@ -293,7 +297,10 @@ def later_time(first: float | None, second: float | None) -> float | None:
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor; None if there is none."""
+    """Return the time of the latest user text in the context at `point`, since its anchor.
+
+    None if there is none, or if its time is unknown.
+    """
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up
@@ -301,10 +308,11 @@ def last_prompt_time(point: Point) -> float | None:
 
 
 def find_sendable(point: Point) -> Point:
-    """Find the point that an answer after `point` continues from, as no request has an unanswered call.
+    """Find the point from which the request after `point` continues.
 
-    If the answer above still waits for results and no user text followed, there are two cases: the chain holds another
-    conversation, or the answer was abandoned. The context then continues from that answer's request.
+    No request has an unanswered call. If the answer above still waits for results and no user text followed, there are
+    two cases: the chain holds another conversation, or the answer was abandoned. The context then continues from that
+    answer's request.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.request_point is not None:
         if has_prompt(point):
@@ -338,7 +346,10 @@ def after_compaction(metadata: Json) -> Anchor:
 
 
 def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
-    """Start a context from `point`, with the results cleared that the boundary's `metadata` names."""
+    """Start a context from `point`, with some results cleared.
+
+    The boundary's `metadata` names them.
+    """
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
     ids = {id_ for id_ in listed if isinstance(id_, str)} if isinstance(listed, list) else set()
     items = [_clear_result(item, ids) for item in tree.items(build_context(tree, point))]
@@ -356,9 +367,10 @@ def _clear_result(item: Item, ids: set[str]) -> Item:
 
 
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:
-    """Return the messages that a compaction kept verbatim, and the record (uuid) that they follow; ("", []) if none.
+    """Return the record (uuid) that a compaction's kept messages follow, and these messages.
 
-    The client names the first and the last record kept; both are before the boundary in the file.
+    They are kept verbatim; ("", []) if there are none. The client names the first and the last record kept; both are
+    before the boundary in the file.
     """
     segment = metadata.get("preservedSegment") if isinstance(metadata, Mapping) else None
     if not isinstance(segment, Mapping):

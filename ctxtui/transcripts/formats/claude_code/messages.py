@@ -191,7 +191,10 @@ def _note_input(
 
 
 def handle_request(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of a request or of its parts. A request followed by another one was not answered."""
+    """Handle a record of a request or of its parts.
+
+    A request followed by another one was not answered.
+    """
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
@@ -240,7 +243,10 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the recorded part of the request that the answer in `record` names, and what is missing."""
+    """Find the recorded part of the request that the answer in `record` names.
+
+    Also returns notes on what is missing.
+    """
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

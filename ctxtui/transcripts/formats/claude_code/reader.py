@@ -92,7 +92,10 @@ def _may_be_qwen_code(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader:
-    """Reads one file of a session; `part` returns readers for its subagents' files, which share its state."""
+    """Reads one file of a session.
+
+    `part` returns readers for its subagents' files, which share its state.
+    """
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -170,7 +173,10 @@ class ClaudeCodeReader:
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of one session's files, including bodies that the client wrote to separate files."""
+    """Make a reader of one session's files.
+
+    They include bodies that the client wrote to separate files.
+    """
     state = ClaudeState(tree, Answers(tree))
 
     @cache

@@ -102,7 +102,10 @@ _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 def decode_strictly(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
+    """Decode the JSON object `raw`.
+
+    Raises `msgspec.MsgspecError` if a field has an unexpected type.
+    """
     return _decoder.decode(raw)
 
 

@@ -173,7 +173,10 @@ def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequenc
 
 
 def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """Make a record with a message of `role`, in the same session and client as the record `template`."""
+    """Make a record with a message of `role`.
+
+    It is in the same session and client as the record `template`.
+    """
     about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
     message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":
@@ -206,10 +209,11 @@ _CLOSE: Final = "</system-reminder>"
 def find_positions(
     records: Sequence[SourceRecord], path: Sequence[Item]
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
-    """Map each index of `path` to its record and part, and to further records that it was made of.
+    """Map indexes of `path` to their record and part, and to further records.
 
-    A context from the records of requests has the client's reminders as they were sent: wrapped, joined to a person's
-    text, several in one turn. In the file each is an attachment of its own (facts §13.1); it is found by its text.
+    An index without a record is missing. A context from the records of requests has the client's reminders as they were
+    sent: wrapped, joined to a person's text, several in one turn. In the file each is an attachment of its own (facts
+    §13.1); it is found by its text, and an item may be made of several records.
     """
     positions, beside = find_blocks(path, records), {}
     used_positions = set(positions.values())
@@ -347,7 +351,10 @@ class ResumeChain:
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
     def _nearest_kept(self, uuid: Any) -> Any:
-        """Return the uuid of the nearest record from `uuid` upwards that is not removed; None if there is none."""
+        """Return the uuid of the nearest record from `uuid` upwards that is not removed.
+
+        None if there is none; an unknown `uuid` is returned as it is.
+        """
         while isinstance(uuid, str) and uuid in self._by_id and self._by_id[uuid].removed:
             record = self._by_id[uuid].value
             uuid = record.get("parentUuid") or record.get("logicalParentUuid")

@@ -107,7 +107,10 @@ class About(Struct):
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
+    """Read the window from the output of ``/context``, in tokens; 0 for other text.
+
+    It is the second figure of ``23.2k/1m tokens``.
+    """
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
@@ -129,7 +132,10 @@ class Task(Struct, frozen=True):
 
 
 class Tasks(Struct):
-    """Maps subagents to the calls that spawned them, by the prompt's text or by the agent's id in the call's result."""
+    """Maps subagents to the calls that spawned them.
+
+    They are matched by the agent's id in the call's result, else by the prompt's text.
+    """
 
     _calls: dict[str, Task] = field(default_factory=dict)
     _prompts: dict[str, Task] = field(default_factory=dict)

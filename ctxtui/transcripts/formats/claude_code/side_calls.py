@@ -166,7 +166,10 @@ class SideCalls:
         return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
 
     def unrecorded_events(self, calls: dict[str, Call]) -> list[Event]:
-        """Return events for the unrecorded usage, if known and changed. `calls` are all of the session."""
+        """Return events for the unrecorded usage, if known and changed.
+
+        `calls` are all of the session.
+        """
         if not self._now:
             return []
         total = dict(self._earlier)
@@ -219,7 +222,10 @@ class SideCalls:
 
 @lru_cache(maxsize=64)
 def plain_model(model: str) -> str:
-    """Strip date, revision and context window from a model's name: ``claude-opus-5-5[1m]`` is ``claude-opus-5-5``."""
+    """Strip provider, date, revision and context window from a model's name.
+
+    ``claude-opus-5-5[1m]`` becomes ``claude-opus-5-5``.
+    """
     name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
 

@@ -1,4 +1,7 @@
-"""State that the readers of one Claude Code session's files share, and the tip of each thread."""
+"""State shared by the readers of one Claude Code session's files.
+
+`ClaudeState` also moves the tip of each thread.
+"""
 
 from __future__ import annotations
 

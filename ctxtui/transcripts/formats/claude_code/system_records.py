@@ -170,7 +170,10 @@ def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> l
 
 
 def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of type ``progress``: of a hook, a command, or a subagent with its messages."""
+    """Handle a record of type ``progress``.
+
+    It reports a hook, a command, or a subagent with its messages.
+    """
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))

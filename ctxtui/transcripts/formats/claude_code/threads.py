@@ -72,7 +72,10 @@ class ClaudeThreads:
         return thread
 
     def find_existing(self, agent: str) -> ClaudeThread | None:
-        """Return the thread of the file of subagent `agent` ("" for the session's own), if it was read."""
+        """Return the thread of a subagent's file, or of the session's own; None if not read.
+
+        `agent` is the subagent's id ("": the session's own file).
+        """
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
     @property
@@ -121,9 +124,9 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread: its call's description, else its old label, else the beginning of its prompt.
+        """Label a subagent's thread; returns the event if the label changed.
 
-        Returns the event if the label changed.
+        The label is its call's description, else its old label, else the beginning of its prompt.
         """
         if thread.id == MAIN:
             return []
@@ -174,7 +177,10 @@ class ClaudeThread(Struct):
     label: str = ""
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
-        """Return the epoch of a call that continues from `anchor`, with `tokens` of reported input (0: not known)."""
+        """Return the epoch of a call that continues from `anchor`.
+
+        `tokens` is its reported input (0: not known).
+        """
         start = self._epoch_start(anchor, model, process)
         if start is None:
             return self.epoch

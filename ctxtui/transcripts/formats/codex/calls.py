@@ -60,9 +60,10 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
 
 
 def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
-    """Usage of a call without a count: what the totals grew since `before` beyond the `last` call.
+    """Usage of a call without a count, from the growth of the totals since `before`.
 
-    None if the totals grew by less than the last call in any figure, or by no more input.
+    It is the growth beyond the `last` call. None if the totals grew by less than the last call in any figure, or by no
+    more input.
     """
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}

@@ -34,7 +34,10 @@ _OLD: Final = "old"
 
 
 class CodexRecord(Struct):
-    """One record. `payload` is its JSON text, canonical if `clean`; `timestamp` is ISO text ("" for none)."""
+    """One record.
+
+    `payload` is its JSON text, canonical if `clean`; `timestamp` is ISO text ("" for none).
+    """
 
     type: str
     payload: bytes

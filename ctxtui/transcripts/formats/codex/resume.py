@@ -82,9 +82,9 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
 
 
 def file_name(session_id: str, now: float) -> str:
-    """Return the only file name with which the client resumes a rollout made at `now` (Unix seconds).
+    """Return the only file name with which the client resumes a rollout made at `now`.
 
-    It has no time zone, and nothing between the seconds and the session's id.
+    `now` is in Unix seconds. The name has no time zone, and nothing between the seconds and the session's id.
     """
     return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
@@ -174,7 +174,10 @@ class RolloutLine(Struct, kw_only=True):
 
 
 def _parse_line(raw: bytes, piece: RawRecord) -> RolloutLine:
-    """Parse the line `raw`. Raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
+    """Parse the line `raw`.
+
+    Raises `CtxtuiError` if it holds a whole session, as in the first rollouts.
+    """
     records = decode(piece.raw, False)
     if len(records) != 1:
         raise CtxtuiError(

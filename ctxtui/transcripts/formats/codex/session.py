@@ -139,9 +139,10 @@ _event_decoder: Final = msgspec.json.Decoder(_Event)
 
 
 class CodexSession:
-    """State of one rollout. `unknown_types` counts records of unknown types, which the model does not read.
+    """State of one rollout.
 
-    A subagent's rollout, the file `name`, becomes a thread in the session of the `main` one.
+    `unknown_types` counts records of unknown types, which the model does not read. A subagent's rollout, the file
+    `name`, becomes a thread in the session of the `main` one.
     """
 
     def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
@@ -344,7 +345,10 @@ _IDS: Final = {
 
 
 def kin(head: bytes, other: bytes) -> bool:
-    """Whether a rollout that begins with `other` is a subagent's of the session that begins with `head` (facts §13)."""
+    """Whether a rollout is a subagent's of the session that begins with `head` (facts §13).
+
+    The rollout begins with `other`.
+    """
     own_ids, other_ids = _find_ids(head), _find_ids(other)
     if not own_ids["id"] or other_ids["id"] == own_ids["id"]:
         return False

@@ -125,7 +125,10 @@ def _parse_usage(figures: dict[str, Json]) -> Usage:
 
 
 def parse_quota(line: dict[str, Json]) -> QuotaReport:
-    """Parse the quota report of a line. Raises `LookupError`, `TypeError`, `ValueError` if the line is not one."""
+    """Parse the quota report of a line.
+
+    Raises `LookupError`, `TypeError`, `ValueError` if the line is not one.
+    """
     used, minutes = as_float(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")
@@ -134,7 +137,10 @@ def parse_quota(line: dict[str, Json]) -> QuotaReport:
 
 
 def parse_time(value: Json) -> float | None:
-    """Parse a time in Unix seconds. Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar."""
+    """Parse a time in Unix seconds.
+
+    Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar.
+    """
     seconds = as_float(value)
     if seconds is not None and not 0 <= seconds < MAX_TIMESTAMP:
         raise ValueError(f"no time: {seconds:g}")

@@ -79,7 +79,10 @@ class CtxtuiReader(Reader):
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end") if data.strip() else None
 
     def feed(self, data: bytes) -> list[Event]:
-        """Return the events of the lines that `data` completes. Raises `Unreadable` for a newer major version."""
+        """Return the events of the lines that `data` completes.
+
+        Raises `Unreadable` for a newer major version.
+        """
         return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
 
     def settle(self) -> list[Event]:

@@ -114,7 +114,10 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Yield runs of nodes, each the child of the one before, with the blocks and places that they name first."""
+    """Yield runs of nodes, each the child of the one before.
+
+    Before a run come the blocks and places that are new in it.
+    """
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []

@@ -1,4 +1,7 @@
-"""Read Inspect logs: each sample's model events are calls; without events, its messages are used."""
+"""Read Inspect logs: each model event of a sample is a call.
+
+The messages of a sample without model events are used instead.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +148,10 @@ class SharedParts(Struct, frozen=True):
 
 
 class SampleReader:
-    """Reads one sample: thread `name` for its own conversation, further threads for other requests."""
+    """Reads one sample: its own conversation in the thread `name`.
+
+    Other requests have further threads.
+    """
 
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label

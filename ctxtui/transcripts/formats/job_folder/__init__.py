@@ -1,4 +1,7 @@
-"""Job folders (Pedroceli's numbered prompts, responses, calls and results) and logs of single turns (LLuMa's)."""
+"""Reads job folders (Pedroceli's) and logs of single turns (LLuMa's).
+
+A job folder has numbered prompts, responses, calls and results.
+"""
 
 from ctxtui.transcripts.formats.job_folder.reader import NAME, reader, sniff
 

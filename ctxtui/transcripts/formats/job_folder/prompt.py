@@ -1,4 +1,4 @@
-"""Splits a job's prompt into its task, its files, the rounds of its history, and its request.
+"""Splits a job's prompt into its task, files, rounds of history, and request.
 
 Such a prompt is one text, structured by headings (``=== ... ===``) and lines that open a round. A round becomes an
 answer with its calls and their results, so that it can be inspected and edited like a round of any other recording.

@@ -1,4 +1,7 @@
-"""The log of one turn of a screen-reading agent (LLuMa's): observation, thinking, actions, tokens."""
+"""Reads the log of one turn of a screen-reading agent (LLuMa's).
+
+It has an observation, thinking, actions and tokens.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,10 @@ _CONTEXT_TURNS: Final = 9
 
 
 def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
-    """Find the token counts of a turn: in its members, in ``usage``, or in its agent; empty if there are none."""
+    """Find the token counts of a turn; empty if there are none.
+
+    They are in its members or its usage, or in those of its agent.
+    """
     for holder in (turn, _find_agent(turn)):
         for candidate in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
             if candidate.keys() & set(_INPUT) and candidate.keys() & set(_OUTPUT):

@@ -1,1 +1,4 @@
-"""OpenCode's sessions: rows of its database or of its storage's files, and its exports; also written."""
+"""Reads OpenCode's sessions and exports, and writes sessions to be imported.
+
+The sessions are rows of its database or of its storage's files.
+"""

@@ -93,7 +93,7 @@ _TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({SESSIONS
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins the rows of OpenCode's database, or a session's file in its storage."""
+    """Confidence that `head` begins rows of OpenCode's database, or a stored session file."""
     if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
     first = as_dict(next(iter(file_head.parse_values(head)), None))
@@ -161,7 +161,10 @@ def session_events(
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
+    """Group the rows by a column, in OpenCode's order.
+
+    Messages are ordered by time and id, parts by id alone (`timed` False).
+    """
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)

@@ -245,7 +245,10 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
 
 
 def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
-    """Ids of the messages that are copies, and of those with estimated tokens, for ctxtui's reader."""
+    """Notes for ctxtui's reader: the ids of copied answers, and of those with estimates.
+
+    The estimates are of tokens.
+    """
     answers = [message for message in messages if message.recorded.is_answer]
     estimated = [answer.recorded.id for answer in answers if answer.estimated]
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
@@ -276,7 +279,10 @@ def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[Open
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of the database to an export's `info`, which a file of the older storage already is."""
+    """Convert a row of the database to an export's `info`.
+
+    A file of the older storage is one already.
+    """
     if "time" in row:
         return row
     members = {key: row[key] for key in _COPIED_COLUMNS if row.get(key) is not None}

@@ -1,4 +1,7 @@
-"""OpenTelemetry traces of model calls: GenAI conventions, OpenLLMetry's older ones, OpenInference."""
+"""Reads OpenTelemetry traces of model calls in three conventions.
+
+They are GenAI's, OpenLLMetry's older ones, and OpenInference's.
+"""
 
 from ctxtui.transcripts.formats.opentelemetry.reader import NAME, reader, sniff
 

@@ -46,7 +46,10 @@ def system_items(value: Json) -> list[Item]:
 
 
 def tool_items(value: Json) -> list[Item]:
-    """Convert tools, as JSON text or a list of definitions, each of which may be JSON text again."""
+    """Convert tools, given as JSON text or as a list of definitions.
+
+    Each definition may be JSON text again.
+    """
     definitions = [decode_column(tool) for tool in as_list(decode_column(value))]
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in definitions if isinstance(tool, dict)]
 
@@ -168,7 +171,10 @@ def openllmetry_tools(attributes: Attributes) -> list[Item]:
 
 
 def openinference_messages(attributes: Attributes, name: str) -> list[Item]:
-    """Convert OpenInference's ``llm.input_messages.N.message.*`` and ``llm.output_messages.N.message.*``."""
+    """Convert OpenInference's ``llm.input_messages`` or ``llm.output_messages``, as `name` says.
+
+    Their attributes are ``llm.input_messages.N.message.*``.
+    """
     items: list[Item] = []
     for fields in numbered_entries(attributes, name):
         role = as_str(fields.get("message.role")) or ("assistant" if "output" in name else "user")

@@ -50,7 +50,10 @@ _PARAMETERS: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span: ``chat``, ``embeddings``, ``invoke_agent`` ...; "" if unrelated to a model."""
+    """Return the operation of a span; "" if it is unrelated to a model.
+
+    It is ``chat``, ``embeddings``, ``invoke_agent`` and so on.
+    """
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -153,7 +156,10 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference; None if it is absent or cut."""
+    """Decode request and answer from the provider's own JSON in OpenInference.
+
+    None if it is absent or cut.
+    """
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -337,7 +343,10 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
 
 
 def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
-    """Find the call of another library that contains a failed call's span, which has no answer to match."""
+    """Find the call of another library that contains a span, if neither names a response.
+
+    Failed calls have no answer by which they could be matched. None if there is none.
+    """
     for call in reversed(calls[-4:]):
         call_span = call.span
         is_unrelated = call_span.trace != span.trace or call_span.parent != span.parent or call_span.scope == span.scope

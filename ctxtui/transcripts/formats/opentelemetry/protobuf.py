@@ -92,7 +92,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
-    """Whether a resource's part has features unique to OTLP: attributes with names, or a span with a trace id."""
+    """Whether a resource's part has features unique to OTLP.
+
+    They are attributes with names, or a span with a trace id.
+    """
     named = any(
         pair.get("key") and pair.get("value")
         for pair in as_dicts(as_dict(resource_part.get("resource")).get("attributes"))

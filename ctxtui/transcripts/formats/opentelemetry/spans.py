@@ -65,7 +65,7 @@ def _flatten(attributes: Attributes, name: str, value: Json, depth: int) -> None
 
 
 def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
-    """List the entries of a list that is spelled by numbers (``NAME.0.role``), or is a list under `name`."""
+    """List the entries of a list under `name`, or spelled by numbers (``NAME.0.role``)."""
     listed = decode_column(attributes.get(name))
     if isinstance(listed, list):
         return [read_attributes(item) for item in as_dicts(listed)]
@@ -114,7 +114,10 @@ class SpanEvent(Struct, frozen=True):
 
 
 class OtelSpan(Struct):
-    """One operation. Times are Unix seconds; `failed` and `message` are its status; `line` is its position."""
+    """One operation.
+
+    Times are Unix seconds; `failed` and `message` are its status; `line` is its position.
+    """
 
     id: str
     trace: str = ""

@@ -1,4 +1,7 @@
-"""Reads pi's session files: JSON lines, in older versions a list of entries, in newer ones a tree of them."""
+"""Reads pi's session files: JSON lines with entries.
+
+In older versions they are a list, in newer ones a tree.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +58,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Entry(NamedTuple):
-    """An entry of the file: its own id and its parent's ("" in older versions), its items, the context after it."""
+    """An entry of the file.
+
+    It has its own id and its parent's ("" in older versions), its items, and the context after it.
+    """
 
     id: str
     parent: str
@@ -183,7 +189,10 @@ class _PiHandler:
         self._dialogue.add(item for entry in kept_entries for item in entry.items)
 
     def _entries_kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
-        """Entries that a compaction keeps after its summary; empty if the first one that it names does not exist."""
+        """Entries that a compaction keeps after its summary.
+
+        Empty if the first one that it names does not exist.
+        """
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
@@ -227,7 +236,10 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    """Convert pi's usage, whose input excludes the cache.
+
+    None for the zeros of a call that never ran.
+    """
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

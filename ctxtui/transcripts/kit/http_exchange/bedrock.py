@@ -59,7 +59,10 @@ def _convert_parts(content: Json) -> list[Json]:
 
 
 def _convert_part(part: Json) -> Json:
-    """Convert a part, whose only key is its kind, to Anthropic's spelling; an unknown kind stays as it is."""
+    """Convert a part, whose only key is its kind, to Anthropic's spelling.
+
+    A part of an unknown kind only gets the kind as its ``type``.
+    """
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
@@ -91,7 +94,10 @@ def _convert_part(part: Json) -> Json:
 
 
 def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
-    """Convert the source of an image or document: its bytes in base64, its text, or an address in S3."""
+    """Convert the source of an image or document.
+
+    It is its bytes in base64, its text, its content blocks, or an address in S3; any other is kept.
+    """
     source = as_dict(media.get("source"))
     if "bytes" in source:
         return {"type": "base64", "media_type": media_type, "data": source["bytes"]}
@@ -142,7 +148,10 @@ def decode_answer(body: dict[str, Json]) -> Response:
 
 
 def decode_stream(events: Iterable[ServerEvent]) -> Response:
-    """Assemble the answer of ConverseStream's events; without a stop reason, or with an error, it is interrupted."""
+    """Assemble the answer of ConverseStream's events.
+
+    Without a stop reason, or with an error, it is interrupted.
+    """
     parts_by_index: dict[int, dict[str, Json]] = {}
     message: dict[str, Json] = {"role": "assistant"}
     body: dict[str, Json] = {}

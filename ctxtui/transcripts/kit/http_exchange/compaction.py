@@ -37,7 +37,10 @@ _SYSTEM: Final = ("system", "developer")
 
 
 class CompactionRequest(Struct, frozen=True):
-    """A request to compact a conversation: the `client`, and whether only the provider can read its summary."""
+    """A request of the `client` to compact a conversation.
+
+    `sealed`: only the provider can read its summary.
+    """
 
     client: str
     sealed: bool = False
@@ -53,9 +56,9 @@ def may_compact(path: str, body: bytes) -> bool:
 
 
 def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
-    """Recognize the compaction that a request asks for, by its path or its last message that is not the system's.
+    """Recognize the compaction that a request asks for; None for other requests.
 
-    None for other requests.
+    It is recognized by its path, or by its last message that is not the system's.
     """
     request = as_dict(body)
     if path.rstrip("/").endswith(_COMPACT_PATH):
@@ -65,15 +68,18 @@ def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
 
 
 def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
-    """List the messages or items of a request without the system's (Claude Code 2.1.332 adds some at the end, too)."""
+    """List the messages or items of a request without the system's.
+
+    Claude Code 2.1.332 adds some system messages at the end, too.
+    """
     turns = as_list(request.get("messages")) or as_list(request.get("input"))
     return [as_dict(turn) for turn in turns if as_dict(turn).get("role") not in _SYSTEM]
 
 
 def compaction_of(items: Sequence[Item]) -> CompactionRequest | None:
-    """Recognize the compaction that a decoded request asks for, by its last item that is not the system's.
+    """Recognize the compaction that a decoded request asks for; None for other requests.
 
-    None for other requests.
+    It is recognized by its last item that is not the system's.
     """
     last = next((item for item in reversed(items) if item.place.role not in _SYSTEM), None)
     if last is None:
@@ -91,7 +97,10 @@ def _recognize(kind: str, text: str) -> CompactionRequest | None:
 
 
 def _last_text(message: dict[str, Json]) -> str:
-    """The last text of a user's message; "" for another message, or if it ends with something else."""
+    """The text at the end of a user's message.
+
+    "" for another message, or if it ends with something else.
+    """
     content = message.get("content")
     if message.get("role") != "user":
         return ""
@@ -102,7 +111,10 @@ def _last_text(message: dict[str, Json]) -> str:
 
 
 def read_summary(dialect: str, answer: bytes) -> str:
-    """Read the text of a provider's decompressed answer; "" if it has none, is an error, or is incomplete."""
+    """Read the text of a provider's decompressed answer.
+
+    "" if it has none, is an error, or is incomplete.
+    """
     response = decode_response(dialect, Exchange(b"", answer, status=200))
     if response.error or not response.complete:
         return ""

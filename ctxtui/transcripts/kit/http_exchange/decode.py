@@ -84,7 +84,10 @@ def decode(exchange: Exchange) -> Decoded | None:
 
 
 def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
-    """Whether a request is one of Google's inside another, as Gemini CLI with a login sends them (Code Assist)."""
+    """Whether a request is one of Google's inside another.
+
+    Gemini CLI with a login sends them so (Code Assist).
+    """
     return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
 
 

@@ -112,7 +112,10 @@ class Exchanges:
         self._held[id_] = tuple(item for item in items if item.place.section == "messages")
 
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
-        """Return the server-side items before a request's own, and the id that names them ("" if none)."""
+        """Return the server-side items before a request's own, and the id that names them.
+
+        The id is "" if the request names none.
+        """
         params = decoded.params
         talk = params.get("conversation")
         name = as_str(params.get("previous_response_id")) or as_str(talk) or as_str(as_dict(talk).get("id"))
@@ -127,7 +130,10 @@ class Exchanges:
         return self.threads.find(decoded.items, after, client, self._scope_of(session))
 
     def _scope_of(self, session: str) -> str:
-        """Return the prefix of thread names for a client's `session` ("": unknown): its id, or `MAIN` for the first."""
+        """Return the prefix of thread names for a client's `session` ("": unknown).
+
+        It is `MAIN` for the first one and for an unknown one, else the session's id.
+        """
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
@@ -137,9 +143,10 @@ class Exchanges:
         return self.identify_thread(decoded, sender, exchange.path, body)
 
     def identify_thread(self, decoded: Decoded, sender: Sender, path: str, body: Json) -> ClientThread | None:
-        """Return the thread of a request with this `body`, sent to `path`; None if it must be found by its content.
+        """Return the thread of a request with this `body`, sent to `path`.
 
-        It is a side thread (titles, token counts), or the one that the client names.
+        It is a side thread (titles, token counts), or the one that the client names. None if it must be found by its
+        content.
         """
         scope = self._scope_of(sender.session)
         aside = sender.aside or classify_side_call(path, body if sender.has_known_side_calls else None)

@@ -1,4 +1,7 @@
-"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`). Its API is `wire.google`."""
+"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`).
+
+The API itself is in `wire.google`.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,10 @@ def _convert_content(content: Json) -> list[Item]:
 
 
 def convert_parts(content: Json) -> list[Json]:
-    """Convert content in any of its forms (a string, a part, a list of parts) to parts in Anthropic's spelling."""
+    """Convert content to parts in Anthropic's spelling.
+
+    The content may be a string, a part or a list of parts.
+    """
     raw_parts = [content] if isinstance(content, str | dict) else as_list(content)
     return [_convert_part(part) for part in raw_parts]
 

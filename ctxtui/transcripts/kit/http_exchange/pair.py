@@ -1,4 +1,7 @@
-"""One request with its answer and URL, and its sender as identified by clients' headers (facts §13.3)."""
+"""One request with its answer and URL, and its sender (facts §13.3).
+
+The sender is identified by clients' headers.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,10 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def names_session_in_body(self) -> bool:
-        """Whether the session's id is in the body of its requests (`read_session`), not in their headers."""
+        """Whether the session's id is in the body of its requests, not in their headers.
+
+        `read_session` reads it there.
+        """
         return self.client == _KIMI_CODE
 
 
@@ -117,7 +123,10 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation; "" for a turn of the conversation."""
+    """Classify a request that a client makes besides the conversation.
+
+    "" for a turn of the conversation.
+    """
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)

@@ -1,4 +1,7 @@
-"""Classifies a JSON value as request, answer or messages, and detects its dialect by its members."""
+"""Classifies a JSON value as request, answer or messages, and detects its dialect.
+
+Its members decide.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenAI Responses over WebSocket: a frame for each request, a frame for each event of its answer (facts §13.3)."""
+"""OpenAI Responses over WebSocket (facts §13.3).
+
+Each request is a frame, and so is each event of its answer.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ _LAST: Final = ("response.completed", "response.failed", "response.incomplete", 
 
 
 class SocketExchanges:
-    """Converts the frames of one WebSocket to exchanges: each request with the events of its answer, as a stream."""
+    """Converts the frames of one WebSocket to exchanges.
+
+    An exchange is a request with the events of its answer, as a stream.
+    """
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -23,7 +29,10 @@ class SocketExchanges:
         self._events: list[str] = []
 
     def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Add a frame that was `sent` by the client, or received, at `time`; return the exchange that it completes."""
+        """Add a frame; return the exchange that it completes, None if it completes none.
+
+        The frame was `sent` by the client, or received, at `time`.
+        """
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":

@@ -104,8 +104,10 @@ class AttachedProgramController(Controller):
 
 
 class HoldByRules(Command):
-    """Set which requests of the attached program are held: all, those over a number of tokens or dollars, those
-    that will miss the cache, those that match a pattern; "off" for none.
+    """Set which requests of the attached program are held; "off" for none.
+
+    You can hold all, those over a number of tokens or dollars, those that will miss the cache, or those that match a
+    pattern.
     """
 
     name, group = "hold by rules", "attached program"
@@ -114,8 +116,9 @@ class HoldByRules(Command):
 
 
 class ForkProgram(Command):
-    """Copy the command that runs the program again from the call shown: requests up to it are answered from the
-    recording, later ones are live. Add the program's own arguments.
+    """Copy the command that runs the program again from the call shown.
+
+    Requests up to it are answered from the recording, later ones are live. Add the program's own arguments.
     """
 
     name, group = "fork the program from here", "attached program"

@@ -164,9 +164,10 @@ class CompactionsController(EditController):
 
 
 class Compactions(Command):
-    """Show what compactions did: the context before and after, what the summary kept, the files, decisions and literals
-    that it lost, which of them came back and at what cost. From there you can go to the call before, or stage a
-    better summary.
+    """Show what compactions did: the context before and after, and what the summary kept.
+
+    Listed are the files, decisions and literals that it lost, which of them came back and at what cost. From there
+    you can go to the call before, or stage a better summary.
     """
 
     name, keys, group = "compactions: what they lost", ("Z",), "lists"

@@ -113,7 +113,10 @@ def _title(before: CallAddress, after: CallAddress) -> Spans:
 
 
 class DiffMarked(Command):
-    """Mark this call; the same command on another call shows their differences, on the marked call it unmarks."""
+    """Mark this call, to compare it with another one.
+
+    The same command on another call shows their differences; on the marked call it unmarks.
+    """
 
     name = "mark call, then diff with it"
     run = Act(DiffController, DiffController.mark_call)
@@ -122,7 +125,10 @@ class DiffMarked(Command):
 
 
 class DiffBefore(DiffMarked):
-    """Compare this call's context with the previous call's: blocks that entered, left or changed."""
+    """Compare this call's context with the previous call's.
+
+    Shown are blocks that entered, left or changed.
+    """
 
     name, keys, label, short_label = "diff with the call before", ("P",), "diff", "diff"
     run = Act(DiffController, DiffController.diff_before)

@@ -218,7 +218,10 @@ def _key(key: str, does: str) -> list[Span]:
 
 
 class Apply(Command):
-    """Apply the staged edits: the next request, forks and exports include them. Edits that wait keep waiting."""
+    """Apply the staged edits: the next request, forks and exports include them.
+
+    Edits that wait keep waiting.
+    """
 
     name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
     run = Act(EditLogController, EditLogController.apply)
@@ -233,8 +236,9 @@ class Discard(Apply):
 
 
 class When(Apply):
-    """Choose when staged edits are sent: now (by `a`), after the cache has expired, or at the next cache miss.
-    Each press selects the next of these.
+    """Choose when staged edits are sent; each press selects the next time.
+
+    The times are now (by `a`), after the cache has expired, or at the next cache miss.
     """
 
     name, keys, label = "when to apply", ("w",), "when"
@@ -242,7 +246,10 @@ class When(Apply):
 
 
 class Breaks(Apply):
-    """List what staged edits break: literals that later blocks quote or that a summary lost; `enter` keeps one."""
+    """List what staged edits break: literals that later blocks quote or that a summary lost.
+
+    `enter` keeps one.
+    """
 
     name, keys, label = "what it breaks", ("l",), "breaks"
     run = Act(EditLogController, EditLogController.breaks)

@@ -118,8 +118,9 @@ class ExportController(EditController):
 
 
 class ShowNext(Command):
-    """Show the next request as text, as it would be sent with applied and staged edits; `tab` there shows the
-    difference from the last one sent.
+    """Show the next request as text, as it would be sent with applied and staged edits.
+
+    `tab` there shows the difference from the last one sent.
     """
 
     name, keys, label, short_label = "next request as text", ("O",), "next request", "request"
@@ -129,8 +130,10 @@ class ShowNext(Command):
 
 
 class WriteContext(Command):
-    """Write this context with the applied edits: a request body, a session that its tool resumes, ctxtui's own
-    format, or the edits themselves; or copy the request as a curl command. The recording is not changed.
+    """Write this context with the applied edits to a file, or copy it as a curl command.
+
+    The file is a request body, a session that its tool resumes, ctxtui's own format, or the edits themselves. The
+    recording is not changed.
     """
 
     name, keys, label = "write context to a file", ("ctrl+e",), "export"

@@ -282,10 +282,11 @@ def _keys(*keys: tuple[str, str]) -> list[Span]:
 
 
 class TalkHere(Command):
-    """Start a chat from the call shown, with the context that the model had there. The recording is not changed; a
-    chat of ctxtui continues itself if its end is shown and no other process hosts it. With applied edits you are
-    asked where to continue: here, in the tool that recorded it, in Claude Code, in Codex (translated if they did not
-    record it; the command is copied and kept in the edit log), with curl, or from a file.
+    """Start a chat from the call shown, with the context that the model had there.
+
+    The recording is not changed; a chat of ctxtui continues itself if its end is shown and no other process hosts it.
+    With applied edits you are asked where to continue: here, in the tool that recorded it, in Claude Code, in Codex
+    (translated if they did not record it; the command is copied and kept in the edit log), with curl, or from a file.
     """
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
@@ -294,8 +295,10 @@ class TalkHere(Command):
 
 
 class Forks(Command):
-    """Show the tree of forks: the session this one came from, chats that continue its calls, and branches that went
-    back to an earlier call. Enter opens a session, or goes to the call where a branch begins.
+    """Show the tree of forks: the session this one came from, and chats that continue its calls.
+
+    Branches that went back to an earlier call are in it, too. Enter opens a session, or goes to the call where a
+    branch begins.
     """
 
     name, group = "forks", "lists"

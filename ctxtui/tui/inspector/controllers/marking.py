@@ -104,7 +104,7 @@ class MarkRange(BlocksCommand):
 
 
 class Widen(BlocksCommand):
-    """Widen the mark from the block to its message, its turn, all results of its tool, its category."""
+    """Widen the mark from the block to its message, its turn, its tool's results, its category."""
 
     name, on_marked = "widen the mark", False
     run = Act(MarkController, MarkController.widen)

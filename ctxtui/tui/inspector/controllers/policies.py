@@ -178,9 +178,10 @@ class PoliciesController(EditController):
 
 
 class AdviceList(Command):
-    """Show what would help here: proposals of findings and policies, with the tokens freed, cost and risk, the safe
-    ones first. Blocks quoted later are kept. Enter shows the blocks that would change, then stages the edits; `L` there
-    lists every policy with its settings.
+    """Show what would help here, the safe proposals first.
+
+    Proposals come from findings and policies, with the tokens freed, cost and risk. Blocks quoted later are kept.
+    Enter shows the blocks that would change, then stages the edits; `L` there lists every policy with its settings.
     """
 
     name, keys, label, group = "advice: what would help", ("exclamation_mark",), "advice", "editing the context"
@@ -193,8 +194,10 @@ class AdviceList(Command):
 
 
 class Policies(Command):
-    """List every policy with its settings and its effect on this context: edits, tokens freed, price at the
-    cheapest moment. Enter stages one; nothing is sent before you apply it.
+    """List every policy with its settings and its effect on this context.
+
+    The effect is edits, tokens freed, and the price at the cheapest moment. Enter stages one; nothing is sent before
+    you apply it.
     """
 
     name, group = "policies", "editing the context"
@@ -204,8 +207,10 @@ class Policies(Command):
 
 
 class OpenLab(Command):
-    """Open the lab: this session, call by call, under other policies, cache strategies and models, without any
-    model call: contexts, cost, and risk of each. Enter opens a variant as a session, `A` stages its edits.
+    """Open the lab: this session under other policies, cache strategies and models.
+
+    Each is computed call by call without any model call, with contexts, cost and risk. Enter opens a variant as a
+    session, `A` stages its edits.
     """
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"

@@ -37,8 +37,10 @@ class ReadingController(Controller):
 
 
 class ReadingMode(Command):
-    """Read the conversation on the whole screen: full texts, file changes as diffs, one line for each tool call
-    with its result. Enter folds a text or opens a line; the same key, or `esc`, shows all panes again.
+    """Read the conversation on the whole screen.
+
+    Texts are full, file changes are diffs, and each tool call is one line with its result. Enter folds a text or
+    opens a line; the same key, or `esc`, shows all panes again.
     """
 
     name, keys, label, short_label, group = "reading mode", ("semicolon",), "read", "read", "what is shown"

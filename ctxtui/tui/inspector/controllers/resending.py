@@ -153,8 +153,9 @@ class ResendController(EditController):
 
 
 class SendAgain(Command):
-    """Send the call shown again, under the context's edits if there are any, to its model or another one, and compare
-    the answers. You see the price first, and nothing is sent before you confirm.
+    """Send the call shown again, to its model or another one, and compare the answers.
+
+    The context's edits apply, if there are any. You see the price first, and nothing is sent before you confirm.
     """
 
     name, group = "send this call again", "calls"

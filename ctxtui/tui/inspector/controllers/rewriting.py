@@ -241,8 +241,9 @@ class EditInPlace(BlocksOrInsertsCommand):
 
 
 class Hoist(BlocksCommand):
-    """Move the part that is the same in many messages to the front, once. The part found is offered for editing; with
-    several marked blocks it is what they share.
+    """Move the part that is the same in many messages to the front, once.
+
+    The part found is offered for editing; with several marked blocks it is what they share.
     """
 
     name = "hoist the static part"
@@ -250,14 +251,17 @@ class Hoist(BlocksCommand):
 
 
 class Deduplicate(BlocksCommand):
-    """Replace a result by a reference if another result repeats it or a later read makes it outdated."""
+    """Replace a result by a reference to its copy, or to a later read that outdates it."""
 
     name = "deduplicate result"
     run = Act(RewritingController, RewritingController.deduplicate)
 
 
 class CompactJson(BlocksCommand):
-    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`. An empty line only removes blanks."""
+    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`.
+
+    An empty line only removes blanks.
+    """
 
     name = "compact JSON by rule"
     run = Act(RewritingController, RewritingController.compact)
@@ -265,7 +269,7 @@ class CompactJson(BlocksCommand):
 
 
 class Minimise(BlocksCommand):
-    """Cut the tool's description at 100 characters and remove the descriptions of its properties."""
+    """Cut the tool's description at 100 characters, and remove those of its properties."""
 
     name = "minimise tool definition"
     run = Act(RewritingController, RewritingController.minimise)
@@ -273,21 +277,30 @@ class Minimise(BlocksCommand):
 
 
 class MoveToFront(BlocksCommand):
-    """Move the user's text to the front, where it stays the same from call to call. Again: take it back."""
+    """Move the user's text to the front, where it stays the same from call to call.
+
+    Again: take it back.
+    """
 
     name = "move block to the front"
     run = Act(RewritingController, lambda it: it.move("start"))
 
 
 class MoveToEnd(BlocksCommand):
-    """Move the user's text to the end, after everything cached: for memory that changes. Again: take it back."""
+    """Move the user's text to the end, after everything cached: for memory that changes.
+
+    Again: take it back.
+    """
 
     name = "move block to the end"
     run = Act(RewritingController, lambda it: it.move("end"))
 
 
 class MoveToSystem(BlocksCommand):
-    """Move the user's text to the end of the system prompt: for memory that stays. Again: take it back."""
+    """Move the user's text to the end of the system prompt: for memory that stays.
+
+    Again: take it back.
+    """
 
     name = "move block to the system prompt"
     run = Act(RewritingController, lambda it: it.move("system"))

@@ -285,8 +285,9 @@ class SearchController(Controller):
 
 
 class Search(Command):
-    """Find a text in the blocks: each key shows the next hit. `enter` keeps the search, `esc` folds all blocks as
-    before, `^x` switches to a regular expression.
+    """Find a text in the blocks: each key shows the next hit.
+
+    `enter` keeps the search, `esc` folds all blocks as before, `^x` switches to a regular expression.
     """
 
     name, keys, label, short_label, group, has_priority = "search", ("slash",), "search", "find", "searching", True

@@ -173,8 +173,9 @@ class Pin(BlocksCommand):
 
 
 class Drop(BlocksOrInsertsCommand):
-    """Drop the block from the context, with any block that the provider would refuse without it. Again, or on an
-    inserted block: take it back.
+    """Drop the block from the context, with any that the provider would refuse without it.
+
+    Again, or on an inserted block: take it back.
     """
 
     name, keys, label = "drop block", ("d",), "drop"
@@ -190,8 +191,9 @@ class TruncateBlock(BlocksCommand):
 
 
 class Summarize(BlocksOrInsertsCommand):
-    """Replace the marked blocks by one summary built from the recording without a model; on a summary: set its
-    maximum tokens. `R` edits it.
+    """Replace the marked blocks by one summary, built from the recording without a model.
+
+    On a summary: set its maximum tokens. `R` edits it.
     """
 
     name, keys, label, short_label = "summarize marked blocks", ("s",), "summarize", "sum"
@@ -206,7 +208,10 @@ class Externalize(BlocksCommand):
 
 
 class Breakpoint(BlocksCommand):
-    """Set a cache breakpoint after this block: 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none."""
+    """Set a cache breakpoint after this block.
+
+    Each press takes the next of 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none.
+    """
 
     name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
@@ -228,8 +233,9 @@ class PutNote(BlocksCommand):
 
 
 class PutInCopied(BlocksCommand):
-    """Put the blocks copied with `y`, here or in another session, in after this block: calls and results stay
-    paired and get new ids. Thinking and encrypted content are not copied.
+    """Put the blocks copied with `y`, here or in another session, in after this block.
+
+    Calls and results stay paired and get new ids. Thinking and encrypted content are not copied.
     """
 
     name, keys, on_marked = "put in copied blocks", ("right_parenthesis",), False
@@ -239,7 +245,10 @@ class PutInCopied(BlocksCommand):
 
 
 class Foretell(Command):
-    """Show what the next call of this context will read, write and cost; again: what this call was charged."""
+    """Show what the next call of this context will read, write and cost.
+
+    Again: what this call was charged.
+    """
 
     name, keys, group = "next call or this call", ("K",), "calls"
     run = Act(StagingController, StagingController.toggle_next_call)

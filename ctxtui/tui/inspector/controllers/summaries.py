@@ -265,9 +265,10 @@ class SummariesController(EditController):
 
 
 class WriteSummary(BlocksOrInsertsCommand):
-    """Let a model write the summary of the marked blocks, or write this one again: the session's model, another
-    one, or the agent itself with its whole context. You confirm the model and the estimated price first; the result is
-    staged for you to apply.
+    """Let a model write the summary of the marked blocks, or write this one again.
+
+    The model is the session's, another one, or the agent itself with its whole context. You confirm the model and the
+    estimated price first; the result is staged for you to apply.
     """
 
     name, keys, label, short_label = "summary by a model", ("ctrl+s",), "model's summary", "model"

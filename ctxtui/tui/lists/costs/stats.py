@@ -47,8 +47,10 @@ _CHANGE_HINT: Final = "a day, client-version=, policy=, compressor=, tag="
 
 
 class NextGrouping(Command):
-    """Group rows by project, model, tool, source, client version, skill, day, week or windows of 5 hours; then show
-    quotas that providers reported, the worst misses, and changes found in sessions: Enter compares before and after.
+    """Group rows by the next of project, model, tool, source, client version, skill, and time.
+
+    Times are day, week or windows of 5 hours. Then come quotas that providers reported, the worst misses, and changes
+    found in sessions: Enter compares before and after.
     """
 
     name, keys, label, group = "next grouping", ("tab",), "group by", "lists"
@@ -70,10 +72,11 @@ class NextAge(Command):
 
 
 class CompareByChange(Command):
-    """Compare the calls before and after a change, each figure with its 95 % interval. A change is a day such as
-    2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that ran under it),
-    compressor=NAME (sessions that it shortened, against those shortened by others), or tag=NAME (sessions with that
-    tag).
+    """Compare the calls before and after a change, each figure with its 95 % interval.
+
+    A change is a day such as 2026-11-20, client-version=2.1.300 (from that version on), policy=NAME (sessions that
+    ran under it), compressor=NAME (sessions that it shortened, against those shortened by others), or tag=NAME
+    (sessions with that tag).
     """
 
     name, keys, label, group = "before and after a change", ("D",), "before/after", "lists"

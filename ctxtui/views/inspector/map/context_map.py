@@ -109,7 +109,7 @@ def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
 def lines(
     context_map: ContextMap, width: int, height: int, *, scaled: bool, colour: bool = True, letters: bool = False
 ) -> list[Spans]:
-    """The pane's body: `height` lines of raster, the track and, if `scaled`, the line of figures."""
+    """The pane's body: `height` lines of raster, the track and, if `scaled`, the figures."""
     side = Span(" ")
     body = raster.rows_of(context_map.shown, width, height, colour=colour, letters=letters)
     marks = [

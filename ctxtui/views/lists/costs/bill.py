@@ -1,4 +1,4 @@
-"""The bill on a screen and as text: sum, parts, rewrites, dearest blocks and tools, savings, call times."""
+"""The bill on a screen and as text: parts, rewrites, blocks, tools, savings, call times."""
 
 from __future__ import annotations
 
@@ -131,7 +131,10 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input in excess or short of our figures, from the longest text to the shortest; empty if there is none."""
+    """Input in excess or short of our figures, as texts from the longest to the shortest.
+
+    Empty if there is none.
+    """
     parts = []
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:
@@ -178,7 +181,7 @@ def _meaning(name: str, bill: Bill, room: int) -> str:
 
 
 def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
-    """Non-empty parts in USD, rounded so that they add up to the displayed total; and the number of decimals."""
+    """Non-empty parts in USD, rounded to add up to the displayed total, and the decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
     return dict(zip(shown, round_to_sum([bill.parts[name].usd for name in shown], decimals), strict=True)), decimals
@@ -420,7 +423,10 @@ MIN_SAVINGS: Final = 0.01
 
 
 def sentence(statement: Statement) -> str:
-    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites (7; 5 after pauses > 5 min) + ...``."""
+    """The bill in one sentence: ``$41.20 = 26.10 carry + 7.40 rewrites + ...``.
+
+    It also names the heaviest block, the share of subagents and the best fix, if there are any.
+    """
     parts = [format_sum(statement, often=True)]
     if statement.heaviest and statement.bill.usd is not None:
         parts.append(f"heaviest: {_named(statement.heaviest[0])} {_carried(statement.heaviest[0])}")

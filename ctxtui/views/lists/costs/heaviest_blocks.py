@@ -49,7 +49,7 @@ class HeavyBlock(Struct, frozen=True):
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Carried tokens of all blocks, for the rule, and their cacheability if it is the same for all."""
+    """Carried tokens of all blocks, for the rule, and their cacheability if all have the same."""
     carried = sum(row.weight.carry for row in rows)
     stable = _common_stability(rows)
     alike = f", cacheable: {stable}" if stable else ""
@@ -75,7 +75,10 @@ def explain_stale_tokens(rows: Sequence[HeavyBlock]) -> str:
 
 
 def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
-    """The common cacheability of all `rows` ("": unknown), None if they differ. A constant column is not shown."""
+    """The common cacheability of all `rows` ("": unknown), or None if they differ.
+
+    A constant column is not shown.
+    """
     stabilities = {row.weight.stability for row in rows}
     return next(iter(stabilities)) if len(stabilities) == 1 else None
 

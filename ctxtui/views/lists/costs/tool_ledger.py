@@ -1,4 +1,4 @@
-"""The tool ledger over all sessions: servers and tools, their tokens and cost, and a verdict for each."""
+"""The tool ledger over all sessions: servers and tools, tokens, cost, and verdicts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerR
 
 
 def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
-    """The table; `now` is Unix time, for ages. If `flat`, tools are not listed below their server."""
+    """The table of the tool ledger.
+
+    `now` is Unix time, for ages. If `flat`, tools are not listed below their server.
+    """
 
     def age(row: LedgerRow, room: int) -> Span:
         return Span(numbers.ago(now - row.last_used) if row.last_used else numbers.NONE, "dim")

@@ -68,7 +68,10 @@ def decode_request(raw: bytes) -> RequestRecord:
 
 
 class RecordedMarker(NamedTuple):
-    """A cache breakpoint: `path` from the body's top (``("messages", 1, "content", 0)``), and its value."""
+    """A cache breakpoint: its `path` from the body's top, and its value.
+
+    A path is, for example, ``("messages", 1, "content", 0)``; it is empty if it was recorded in another form.
+    """
 
     path: tuple[str | int, ...]
     value: Json
@@ -134,7 +137,10 @@ class ClaudeRequest(Struct, kw_only=True, eq=False):
 
 
 class ClaudeRequests:
-    """The requests of one file. `shared` is the store of the session's own file, for a subagent's."""
+    """The requests of one file.
+
+    `shared` is the store of the session's own file, for a subagent's.
+    """
 
     def __init__(self, tree: Tree, shared: RequestStore | None = None) -> None:
         self._tree = tree
@@ -247,7 +253,10 @@ class ClaudeRequests:
         return shape or (self._shared.shape(request.shape) if self._shared is not None else None)
 
     def rebuild(self, request: ClaudeRequest) -> tuple[Call | None, list[Skipped]]:
-        """Rebuild a request as a call without an answer; None and the reason if impossible, each reason once."""
+        """Rebuild a request as a call without an answer; None if impossible.
+
+        Also returns notes: the reason, each once, or the cache breakpoints whose position does not exist.
+        """
         shape = self.shape_of(request)
         if shape is None:
             return None, self._skip_once(request, f"shape {request.shape[:12]}", "its system prompt and tools are")
@@ -356,7 +365,10 @@ class ClaudeRequests:
         return markers, [Skipped(request.line, words)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
-        """Build the frame: the members of the body in the client's order, with slots for its sections."""
+        """Build the frame: the members of the body, with slots for its sections.
+
+        They are in the client's order.
+        """
         key = (bytes(request.record.params), request.shape)
         frame = self._frames.get(key)
         if frame is None:

@@ -1,9 +1,9 @@
-"""Parts from which the requests of a Claude Code file are rebuilt: shapes, blobs, and messages of its records.
+"""Parts from which the requests of a Claude Code file are rebuilt.
 
-A request names its messages by hash (facts §13.1). A message is a blob, or
-the content of the file's own records. Neighbouring records of one side are one message (the results of parallel calls,
-for example), and a prefix of them is an earlier state of it. Each message is hashed once, and only in files that have
-requests.
+They are shapes, blobs, and messages of its records. A request names its messages by hash (facts §13.1). A message is a
+blob, or the content of the file's own records. Neighbouring records of one side are one message (the results of
+parallel calls, for example), and a prefix of them is an earlier state of it. Each message is hashed once, and only in
+files that have requests.
 """
 
 from __future__ import annotations
@@ -208,7 +208,10 @@ class RequestStore:
         self._waiting.clear()
 
     def _hash_alternatives(self) -> None:
-        """Hash further candidates: each record by itself, and all records of one answer, wherever they are."""
+        """Hash further candidates for messages.
+
+        They are each record by itself, and all records of one answer so far, wherever they are.
+        """
         for run in self._untried:
             record_blocks = run.blocks[run.start : run.length]
             if run.start and _add_items(message_hash := MessageHash(run.role), record_blocks):

@@ -52,7 +52,10 @@ class WrittenExchange(Struct):
 
 
 class TranscriptCall(Struct):
-    """A call of the transcript: the ending of its context (without texts of the client) and its order."""
+    """A call of the transcript: the ending of its context, and its order.
+
+    The ending is without texts of the client.
+    """
 
     id: str
     ending: Ending
@@ -178,7 +181,10 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, each with its request if one matches, in order of writing."""
+        """List the answers that the index does not name, in order of writing.
+
+        Each has its request if one matches. Files of another session are left out.
+        """
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -248,7 +254,10 @@ class WrittenBodies:
         return self._groups.setdefault(ending.answer, _Group())
 
     def _match_group(self, ending: Ending) -> None:
-        """Match the requests after one answer to the calls after it: by the index first, then by best fit."""
+        """Match the requests after one answer to the calls after it.
+
+        The index decides first, then the best fit.
+        """
         group = self._group_of(ending)
         for call in group.calls:
             self._requests_by_position.pop(call, None)

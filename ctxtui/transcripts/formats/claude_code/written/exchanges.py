@@ -130,9 +130,13 @@ class WrittenCalls:
         return [*events, *self._threads.add_call(conversation, call)]
 
     def _thread_of(self, exchange: WrittenExchange, source: str) -> ClientThread:
-        """Return the thread of an exchange: by its query source, else by the answer that it continues.
+        """Return the thread of an exchange.
 
-        Else by its system prompt.
+        A query source other than an agent's names it: the main thread, or one of side calls. Requests of agents or
+        without a source are of the thread whose answer they continue; else one without a source is the main thread's if
+        the system prompts are equal (or the main one's is unknown), and any other begins a thread. Without a source, a
+        missing request is the main thread's, and one without tools a side call; a missing request of an agent has a
+        thread named by its source.
         """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
@@ -263,7 +267,10 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
 
 
 def _decode_answer(exchange: WrittenExchange) -> Response:
-    """Decode the answer of an exchange; an empty one if its file is missing, one with the error if it is invalid."""
+    """Decode the answer of an exchange; an empty one if its file is missing.
+
+    If it is invalid, it has the error and is not complete.
+    """
     if exchange.response is None:
         return Response()
     try:
@@ -281,7 +288,10 @@ _MAX_LISTED: Final = 3
 
 
 class WrittenExchanges:
-    """The exchanges in body files. `sessions` are the ids of the transcript's session (empty without a transcript)."""
+    """The exchanges in body files.
+
+    `sessions` are the ids of the transcript's session (empty without a transcript).
+    """
 
     def __init__(self, tree: Tree, sessions: Collection[str] = ()) -> None:
         self._tree = tree
@@ -312,7 +322,10 @@ class WrittenExchanges:
         self.bodies.add_response(name, value)
 
     def report_missing(self) -> Skipped | None:
-        """Report missing bodies and, with a transcript, requests without a recorded answer; None if there are none."""
+        """Report missing bodies and unanswered requests; None if there are none.
+
+        Requests without a recorded answer are reported only with a transcript, and unless they were sent again.
+        """
         missing = self.bodies.missing()
         unanswered = self.bodies.unanswered() if self._transcript_calls else []
         open_ = [name for name in unanswered if not self.bodies.was_sent_again(name)]

@@ -168,7 +168,10 @@ def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
 
 
 def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
-    """Yield the indexes of redacted thinking in `items`, each with its key in `collect_thinking`."""
+    """Yield the indexes of redacted thinking in `items`.
+
+    Each comes with its key in `collect_thinking`.
+    """
     begin = 0
     for n, item in enumerate([*items, None]):
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
