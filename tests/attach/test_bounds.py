@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import hashlib
 import json
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -51,6 +52,18 @@ def test_a_body_unpacks_up_to_its_bound(encoding: str) -> None:
     assert b"".join(pieces.feed(packed[n : n + 1]) for n in range(len(packed))) == NUL
     with pytest.raises(Malformed, match="unpacks to more"):
         make_unpacker(encoding, len(NUL) - 1).feed(packed)
+
+
+@pytest.mark.parametrize("encoding", BOMBS)
+def test_no_more_is_unpacked_than_the_bound(encoding: str) -> None:
+    packed, unpacker = BOMBS[encoding](NUL * 32), make_unpacker(encoding, len(NUL))
+    tracemalloc.start()
+    try:
+        with pytest.raises(Malformed, match="unpacks to more"):
+            unpacker.feed(packed)
+        assert tracemalloc.get_traced_memory()[1] < 8 * len(NUL)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "zstd"])

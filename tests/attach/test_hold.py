@@ -255,13 +255,14 @@ async def test_a_request_for_a_title_is_held_for_nothing_else(tmp_path: Path) ->
         assert (await answer(*(await begun(relay, request(tools=[], max_tokens=1))))) == OK
 
 
-def looping(times: int, *later: str) -> bytes:
-    """The same command so many times, then the commands `later`."""
-    messages: list[object] = [{"role": "user", "content": "test it"}]
+def looping(times: int, *later: str, said: str = "") -> bytes:
+    """The same command so many times, then the commands `later`; `said` is beside the last result."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "test it"}]
     for n, command in enumerate(["npm test"] * times + [*later]):
         use = {"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": command}}
         result = {"type": "tool_result", "tool_use_id": f"t{n}", "content": "FAIL"}
         messages += [{"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]
+    messages[-1]["content"] += [{"type": "text", "text": said}] if said else []
     return request(messages=messages)
 
 
@@ -278,14 +279,15 @@ async def test_a_loop_is_held_at_each_multiple(tmp_path: Path) -> None:
             assert (await answer(*line)) == OK
 
 
-async def test_a_loop_that_another_call_ended_is_not_held_again(tmp_path: Path) -> None:
+async def test_a_loop_that_another_call_or_the_user_ended_is_not_held_again(tmp_path: Path) -> None:
     async with held(tmp_path, HoldRules(repeats=3)) as (provider, relay, gate, _):
-        provider.replies = [[OK]] * 2
+        provider.replies = [[OK]] * 3
         line = await begun(relay, looping(3))
         await until(gate)
         gate.release("", RELEASE)
         assert (await answer(*line)) == OK
         assert (await answer(*(await begun(relay, looping(3, "git status"))))) == OK
+        assert (await answer(*(await begun(relay, looping(3, said="stop testing"))))) == OK
 
 
 def test_rules_are_spelled_as_they_are_described() -> None:

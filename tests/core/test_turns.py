@@ -91,6 +91,15 @@ def test_a_turn_has_the_number_that_the_next_call_gives_it() -> None:
     assert before == [turns.number_of(node) for node in starts] == [3, 4] and turns.count == 4
 
 
+def test_equal_messages_that_a_compaction_keeps_are_two_turns() -> None:
+    tree = Tree()
+    kept = [*asked("go on"), *answer("2"), *asked("go on"), *answer("3")]
+    first, folded = tree.extend(ROOT, [*asked("a"), *answer("1"), *kept]), tree.extend(ROOT, [*SUMMARY, *kept])
+    turns = turns_of(tree, [Call(str(n), "main", head, head) for n, head in enumerate([first, folded])])
+    starts = [node for node in tree.path(folded) if tree[node].opens_turn]
+    assert [turns.number_of(node) for node in starts] == [2, 3] and turns.count == 3
+
+
 class Watched(Tree):
     """Counts the nodes that are looked at."""
 

@@ -41,7 +41,7 @@ CASES = {
         '#include "a.h"\n#define X 3\nint f(int a);\nstatic int g(int b) …',
     ),
     "a.md": ("# One\ntext\n## Two\nmore\n", "# One\n## Two"),
-    "b.md": ("One\n=====\ntext\n\n----\n", "One"),
+    "b.md": ("One\n=====\ntext\n\n----\nTwo\n====\n====\n", "One\nTwo"),
     "a.rst": ("=====\nTitle\n=====\n\ntext\n\nPart\n~~~~\nmore\n", "Title\nPart"),
     "a.rb": ("class A\n  def run(a)\n    hidden\n  end\nend\n", "class A\n  def run(a)"),
     "a.toml": ('[a]\nb = 1\n\n  "long"\n', "[a]\nb = 1"),

@@ -183,7 +183,7 @@ def test_what_the_user_did_meanwhile_is_not_lost(sh: Sh, repository: Path) -> No
     assert git(repository, "log", "--format=%s") == "mine\nfirst" and git(repository, "status", "-s", "-uno") == ""
 
 
-def run_in_copy(repository: Path, tmp_path: Path, command: str, meanwhile: Callable[[], None]) -> str:
+def run_in_copy(repository: Path, tmp_path: Path, command: str, meanwhile: Callable[[], object]) -> str:
     """Run `command` on a copy of `repository` while the user does something, and import; returns why not."""
     scratch, work = tmp_path / "scratch", tmp_path / "work"
     scratch.mkdir()
@@ -205,7 +205,8 @@ def run_in_copy(repository: Path, tmp_path: Path, command: str, meanwhile: Calla
         ("a.txt", "git rm -q --cached a.txt", "a.txt"),
         ("new", "mkdir new; echo b > new/b; git add new/b", "new"),
         ("new/b", "echo b > new; git add new", "new"),
-        ("c", "echo theirs > b; git add b", ""),
+        ("c", "echo mine > b; git add b", ""),
+        ("b", "echo mine > b; git add b", ""),
     ],
 )
 def test_an_entry_that_the_user_staged_meanwhile_is_not_overwritten(
@@ -223,7 +224,18 @@ def test_an_entry_that_the_user_staged_meanwhile_is_not_overwritten(
     if clash:
         assert reason == f"not copied into the repository: the index entry of {clash} was changed meanwhile"
     else:
-        assert reason == "" and git(repository, "show", ":b") == "theirs"
+        assert reason == "" and git(repository, "show", ":b") == "mine"
+
+
+def test_a_head_that_the_user_moved_meanwhile_stays(repository: Path, tmp_path: Path) -> None:
+    reason = run_in_copy(
+        repository,
+        tmp_path,
+        "git checkout -q -b theirs; git commit -q --allow-empty -m theirs",
+        lambda: git(repository, "checkout", "-q", "-b", "mine"),
+    )
+    assert "HEAD was changed meanwhile" in reason
+    assert git(repository, "branch", "--format=%(HEAD)%(refname:short)") == "main\n*mine"
 
 
 def test_nothing_is_imported_while_the_user_holds_the_index(repository: Path, tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
 
 
 def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-    value = _parse(_read(env))
+    text = _read(env)
+    value = _parse(text)
     own_urls: dict[str, str | None] = {}
     for name, settings in _settings(value):
         if name in urls:
@@ -68,15 +69,20 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     if not own_urls:
         return Started(list(arguments), {})
     file = _file(env)
-    folder, end = link_folder(file.parent, file.name, _dump(value), _restorer(own_urls, urls))
+    folder, end = link_folder(file.parent, file.name, _dump(value), _restorer(text, own_urls, urls))
     return Started(list(arguments), {_VARIABLE: str(folder / file.name), **_BACKEND}, end)
 
 
-def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str]:
-    """A function that restores the user's own base URLs in settings that the program wrote."""
+def _restorer(own_text: str, own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str]:
+    """A function that restores the user's own base URLs in settings that the program wrote.
+
+    If these are damaged, it returns `own_text`, the settings before.
+    """
 
     def restore(changed: str) -> str:
         value = _parse(changed)
+        if value is None:
+            return own_text
         for name, settings in _settings(value):
             own = own_urls.get(name)
             if name in own_urls and settings.get(_URL) == urls[name]:
