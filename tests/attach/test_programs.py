@@ -257,8 +257,14 @@ def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
     Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).write_text('{"version": 1, "prov')
     led.end()
     assert json.loads(file.read_text()) == {"version": 1, "providers": own}
-    file.write_text("{")
-    assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})
+    for damaged in ("{", "[" * 100_000):
+        file.write_text(damaged)
+        assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})
+    file.write_text(r'{"providers": {"anthropic": {"settings": {"apiKey": "\ud800é"}}}}')
+    led = program.start_routed(urls, ["x"], env, "/")
+    copied = json.loads(Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).read_text())
+    assert copied["providers"]["anthropic"]["settings"]["apiKey"] == "\ud800é"
+    led.end()
 
 
 def test_the_next_run_removes_the_copy_of_a_killed_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

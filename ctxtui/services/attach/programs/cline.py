@@ -13,12 +13,6 @@ from ctxtui.services.attach.programs.settings_copy import link_folder
 _VARIABLE: Final = "CLINE_PROVIDER_SETTINGS_PATH"
 _BACKEND: Final = {"CLINE_SESSION_BACKEND_MODE": "local"}
 """Keeps the session in its own process: its background process would outlive the copy of the file."""
-_DEFAULT_URLS: Final = {
-    "anthropic": "https://api.anthropic.com/v1",
-    "openai-native": "https://api.openai.com/v1",
-    "gemini": "https://generativelanguage.googleapis.com/v1beta",
-}
-"""Base URLs of providers without one in the file."""
 _URL: Final = "baseUrl"
 
 
@@ -48,13 +42,13 @@ def _settings(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
 def _parse(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URL of each provider in its file."""
-    urls = {name: settings.get(_URL) or _DEFAULT_URLS.get(name, "") for name, settings in _settings(_parse(_read(env)))}
+    """The base URL of each provider that has one in its file."""
+    urls = {name: settings.get(_URL) for name, settings in _settings(_parse(_read(env)))}
     return {name: url for name, url in urls.items() if isinstance(url, str) and url.startswith(("http://", "https://"))}
 
 
@@ -84,18 +78,21 @@ def _restorer(own_text: str, own_urls: dict[str, str | None], urls: Urls) -> Cal
         if value is None:
             return own_text
         for name, settings in _settings(value):
-            own = own_urls.get(name)
-            if name in own_urls and settings.get(_URL) == urls[name]:
-                settings.update({_URL: own} if own is not None else {})
-                if own is None:
-                    del settings[_URL]
+            if name not in own_urls or settings.get(_URL) != urls[name]:
+                continue
+            own = own_urls[name]
+            if own is None:
+                del settings[_URL]
+            else:
+                settings[_URL] = own
         return _dump(value)
 
     return restore
 
 
 def _dump(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    # In ASCII, as a lone surrogate cannot be written.
+    return json.dumps(value, indent=2)
 
 
 OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)
