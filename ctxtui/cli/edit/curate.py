@@ -316,9 +316,10 @@ def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Vi
             one_line(literal.literal)[:60] for literal in tag.lost[:MAX_LITERALS]
         )
     for failed in tag.rejected:
-        yield f"held     {failed}"
+        yield f"rejected {failed}"
     if tag.without_target:
-        yield f"asleep   {tag.without_target:,} edits whose targets are not in this context"
+        edits = numbers.many(tag.without_target, "edit whose target is", "edits whose targets are")
+        yield f"asleep   {edits} not in this context"
     if tag.refused:
         yield f"refused  {tag.refused}"
     for violation in violations[:10]:

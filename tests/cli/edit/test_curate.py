@@ -87,6 +87,17 @@ def test_edits_from_a_file_and_a_profile(ctxtui: Run, request_file: Path, tmp_pa
     assert ctxtui("curate", request_file, "--policy", profile, "--json", "--dry-run").json["tokens"] == first["tokens"]
 
 
+def test_edits_without_effect_are_named(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
+    policy = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "--dry-run").json
+    first, second, *_ = policy["edits"]
+    pin = {**first, "id": "p1", "kind": "pin", "author": "user", "payload": {}}
+    elsewhere = {**second, "targets": [{"digest": "0" * 32, "occurrence": 0}]}
+    edits = tmp_path / "edits.jsonl"
+    edits.write_text("\n".join(json.dumps(edit) for edit in (pin, first, elsewhere)))
+    said = ctxtui("curate", request_file, "--edits", edits, "--dry-run").err
+    assert "rejected truncate: pinned\n" in said and "asleep   1 edit whose target is not in this context\n" in said
+
+
 def test_other_forms(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
     chat = ctxtui("curate", request_file, "--to", "openai-chat").json
     assert chat["messages"][0]["role"] == "system"
