@@ -16,10 +16,10 @@ DOCUMENT = (REPO / "docs" / "architecture.md").read_text()
 TREE = DOCUMENT.split("## Package layout", 1)[1].split("```")[1]
 LINE = re.compile(r"( *)(\w+) +(.+)")
 DOCUMENTS = [*sorted((REPO / "docs").glob("*.md")), REPO / "README.md", REPO / "CONTRIBUTING.md"]
-MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)`")
+MEANT = re.compile(r"`((?:[a-z_]+/)+[a-z_]+)(?:\.(\w+))?`")
 DOTTED = re.compile(r"`(ctxtui(?:\.[a-z_]+){2,})(?:\.[A-Z]\w+)?`")
 FILES = re.compile(r"`(ctxtui/[\w./]+)`")
-NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*)(?:\.\w+)?`")
+NAMED = re.compile(r"`([A-Z]\w*[a-z]\w*)(?:\.(\w+))?`")
 
 
 def told() -> dict[str, str]:
@@ -61,14 +61,21 @@ def test_the_layers_are_in_the_order_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
-def test_every_module_and_class_that_is_mentioned_is_there(name: str) -> None:
+def test_every_module_class_and_member_that_is_mentioned_is_there(name: str) -> None:
     text = (REPO / name).read_text()
-    for path in set(MEANT.findall(text)):
+    for path, member in set(MEANT.findall(text)):
+        if member and (REPO / f"{path}.{member}").exists():
+            continue
         places = [HOUSE / path, HOUSE / f"{path}.py", REPO / path, REPO / f"{path}.py"]
-        assert any(place.exists() for place in places), f"{name}: {path}"
+        place = next((place for place in places if place.exists()), None)
+        assert place is not None, f"{name}: {path}"
+        is_there = not member or re.search(rf"^(def |class |){member}\b", place.read_text(), re.M)
+        assert is_there, f"{name}: {path}.{member}"
     source = "".join(path.read_text(encoding="utf-8") for path in HOUSE.rglob("*.py"))
-    for word in set(NAMED.findall(text)):
+    for word, member in set(NAMED.findall(text)):
         assert re.search(rf"\b{word}\b", source), f"{name}: {word}"
+        body = re.search(rf"^class {word}\b.*?(?=^\S|\Z)", source, re.M | re.S) if member else None
+        assert not member or (body and re.search(rf"(def |self\.){member}\b", body[0])), f"{name}: {word}.{member}"
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)

@@ -106,8 +106,12 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
     status, raw = call(running, "/v1beta/models/gemini-2.5-flash:generateContent", system)
     assert status == 400 and b"CachedContent can not be used" in raw
     assert [one["name"] for one in json.loads(call(running, "/v1beta/cachedContents")[1])["cachedContents"]] == [name]
-    assert call(running, f"/v1beta/{name}", {"ttl": "600s"}, "PATCH")[0] == 200
-    assert call(running, f"/v1beta/{name}", ["no object"], "PATCH")[0] == 400
+    running.server.provider.clock.advance(100)  # type: ignore[attr-defined]
+    for wrong in (["no object"], {"ttl": "long"}, {"expireTime": "soon"}):
+        assert call(running, f"/v1beta/{name}", wrong, "PATCH")[0] == 400
+    assert json.loads(call(running, f"/v1beta/{name}")[1]) == made, "what is refused changes nothing"
+    status, raw = call(running, f"/v1beta/{name}", {"ttl": "600s"}, "PATCH")
+    assert status == 200 and json.loads(raw)["updateTime"] > made["updateTime"]
     running.server.provider.clock.advance(400)  # type: ignore[attr-defined]
     assert call(running, f"/v1beta/{name}")[0] == 200
     running.server.provider.clock.advance(400)  # type: ignore[attr-defined]

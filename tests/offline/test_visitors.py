@@ -178,6 +178,9 @@ def test_options_of_a_local_server_are_bounded(options: dict[str, Any]) -> None:
     body = {"model": "offline", "messages": [{"role": "user", "content": "say 50 words"}], "options": options}
     got = serve(desk, Provider(clock=SetClock()), json.dumps(body).replace("Infinity", "1e999").encode(), {})
     assert isinstance(got, Reply) and got.body["eval_count"] <= 300
+    few = json.dumps({**body, "options": {"num_predict": 3}}).encode()
+    cut = serve(desk, Provider(clock=SetClock()), few, {})
+    assert isinstance(cut, Reply) and (cut.body["eval_count"], cut.body["done_reason"]) == (3, "length")
 
 
 @pytest.mark.parametrize(

@@ -146,8 +146,10 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
     documents: list[Any] = [
         {"format": "pdf", "name": "d", "source": {"bytes": "JVBERg=="}},
         {"format": "txt", "name": "d", "source": {"text": "a b c"}},
+        {"name": "d", "source": {"content": [{"text": "a part"}]}, "citations": {"enabled": True}},
+        {"format": "csv", "name": "d", "source": {"later": 1}},
+        {"name": "d", "source": {"bytes": "JVBERg=="}},
         {"format": "pdf", "name": "d", "source": {"s3Location": {"uri": "s3://b/d.pdf"}}},
-        {"format": "txt", "name": "d", "source": {"content": [{"text": "a"}]}},
     ]
     schema = {"type": "object"}
     request = {
@@ -161,9 +163,14 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
     assert [part["source"] for part in parts] == [
         {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
         {"type": "text", "media_type": "text/plain", "data": "a b c"},
+        {"type": "content", "content": [{"type": "text", "text": "a part"}]},
+        {"media_type": "text/csv", "later": 1},
+        {"type": "base64", "media_type": "application/pdf", "data": "JVBERg=="},
         {"type": "url", "url": "s3://b/d.pdf", "uri": "s3://b/d.pdf"},
-        {"type": "content", "content": [{"type": "text", "text": "a"}]},
     ]
+    assert {part["title"] for part in parts} == {"d"} and parts[2]["citations"] == {"enabled": True}
     tree = Tree()
     tree.extend(ROOT, found.items)
-    assert [is_linked(tree, node) for node in range(len(tree) - 4, len(tree))] == [False, False, True, False]
+    assert [is_linked(tree, node) for node in range(len(tree) - len(parts), len(tree))] == [
+        False, False, False, True, False, True,
+    ]  # fmt: skip

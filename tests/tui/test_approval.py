@@ -197,7 +197,9 @@ async def test_the_wheel_scrolls_by_three_lines_and_the_rule_follows(tmp_path: P
         await asked_for_leave(screen, pilot)
         await pilot._post_mouse_events([events.MouseScrollDown], screen.approval, offset=(5, 5))
         await until(pilot, lambda: screen.approval.viewport.top > 0)
-        assert screen.approval.viewport.top == 3 and plain(list(screen.approval.notes())).startswith("4–")
+        assert screen.approval.viewport.top == 3
+        await until(pilot, lambda: f" {plain(list(screen.approval.notes())).strip()}" in shown(screen))
+        assert plain(list(screen.approval.notes())).startswith("4–")
 
 
 def lines(before: bytes | None, after: bytes, room: int = 60) -> list[str]:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from textual.app import App
 
 from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.tui.chat.servers import ServerLogScreen, ServersController
+from ctxtui.tui.chat.servers import ServerLogScreen, ServersController, describe_starting_servers
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.theme.theme import apply_theme
+from ctxtui.views.text.span import plain
 from tests.services.chatting import answer, provider, text, use
+from tests.services.mcp.test_servers import pool_of
 from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
+from tests.warm import warm_python
 
 SMALL = Path(__file__).parent.parent / "services" / "mcp" / "small_server.py"
 SMALL_TOOLS = ["add", "die", "flood", "hang", "picture"]
@@ -58,6 +64,30 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         await until(pilot, lambda: len(server.bodies) == 3 and not screen.state.is_running)
         names = [tool["name"] for tool in json.loads(server.bodies[-1])["tools"]]
         assert names and not any(name.startswith("mcp__") for name in names)
+
+
+async def test_every_starting_server_is_named_in_eighty_columns(tmp_path: Path) -> None:
+    names = "filesystem", "knowledge-graph", "time", "fetch"
+    python, *more = warm_python()
+    code = "import sys; print('loading', file=sys.stderr, flush=True); sys.stdin.read()"
+    pool = pool_of(tmp_path, *(parse_server(name, {"command": python, "args": [*more, "-c", code]}) for name in names))
+    host: Any = SimpleNamespace(tools=SimpleNamespace(servers=pool))
+    assert plain(describe_starting_servers(host)) == "starting the MCP servers", "before any is started"
+    starting = asyncio.create_task(pool.start())
+    try:
+        async with asyncio.timeout(30):
+            while not all(pool.connection(name).last_log_line for name in names):
+                await asyncio.sleep(0.01)
+        text = plain(describe_starting_servers(host))
+        assert text.startswith("starting MCP servers filesystem, knowledge-graph, time, fetch (")
+        assert len(text.partition(" s)")[0]) < 80
+        assert " s): its answer to `initialize`; filesystem: loading; " in text, "what all await is said once"
+        pool.connection("time").awaited = "its list of tools"
+        text = plain(describe_starting_servers(host))
+        assert "`initialize` (filesystem, knowledge-graph, fetch), its list of tools (time); " in text
+    finally:
+        await pool.close()
+        await starting
 
 
 class Written:

@@ -31,7 +31,9 @@ from ctxtui.services.config.paths import attached_dir, database
 @JSON_OPTION
 @click.pass_context
 def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **rule_options_given: Any) -> int:
-    """List the held requests of runs of `ctxtui exec`, or decide about one: by the start of its ID, or the only one.
+    """List the held requests of runs of `ctxtui exec`, or decide about one.
+
+    Name it by the start of its ID; without one it is the only held request.
 
     `release` sends it as the program made it, `apply` sends it with the applied edits (without those only staged),
     `refuse` answers the program with an error and sends nothing, `answer` gives the program TEXT as the model's answer

@@ -50,9 +50,10 @@ from ctxtui.views.text.safe_text import one_line
 @JSON_OPTION
 @click.pass_context
 def mcp(context: click.Context, folder: Path | None, since: float | None, by: str, every: bool, as_json: bool) -> None:
-    """Without a subcommand: print the tool ledger over all sessions. For each MCP server: the tokens, calls and money
-    its definitions took, how often its tools were called, and whether to keep, defer or drop it. Sessions are read
-    once and cached.
+    """Without a subcommand: print the tool ledger over all sessions.
+
+    For each MCP server: the tokens, calls and money its definitions took, how often its tools were called, and
+    whether to keep, defer or drop it. Sessions are read once and cached.
 
     Servers are set in your configuration ([mcp.NAME] with command and args, or url). A project's servers (in its
     ctxtui.toml or .mcp.json) start only after you allow them; a changed server must be allowed again.
@@ -91,7 +92,10 @@ def list_(context: click.Context, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): the servers.")
 @click.pass_context
 def allow(context: click.Context, names: tuple[str, ...], as_json: bool) -> None:
-    """Allow a project's servers to start as they are now. A changed server must be allowed again."""
+    """Allow a project's servers to start as they are now.
+
+    A changed server must be allowed again.
+    """
     configured, permissions = _load_servers(config_of(context))
     servers = [_find_server(configured, name) for name in names]
     for server in servers:

@@ -36,7 +36,9 @@ def proxy(
     otlp_content: bool,
     as_json: bool,
 ) -> int:
-    """Run a recording relay between programs and their providers, until ctrl+c or `ctxtui proxy off`.
+    """Run a recording relay between programs and their providers.
+
+    It runs until ctrl+c or `ctxtui proxy off`.
 
     Each provider has its own address here, /anthropic, /openai, /ollama ...: give it to a program as its base URL.
     Sessions are told apart by the clients' headers, else by the start of the conversation. Only programs of your user

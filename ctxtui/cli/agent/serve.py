@@ -68,8 +68,10 @@ _STAGING: Final = (
 @click.option("--json", is_flag=True, hidden=True, help="Nothing is printed: standard output is the protocol's.")
 @click.pass_context
 def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ...], json: bool) -> None:
-    """Serve MCP over standard input and output, so that an agent can ask for its context's composition, dead weight,
-    next call and pins, search all sessions, and recall externalized blocks.
+    """Serve MCP over standard input and output, for an agent to inspect its own context.
+
+    It can ask for the context's composition, dead weight, next call and pins, search all sessions, and recall
+    externalized blocks.
 
     Read-only, unless --allow permits more.
 
@@ -107,13 +109,18 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def composition(session: str = "last", call: int = 0) -> str:
-        """Show the contents of a context: tokens by category, the heaviest blocks, and the provider's report. `call` is
-        the number of a call, 0 for the newest."""
+        """Show the contents of a context: tokens by category, and the heaviest blocks.
+
+        It has the provider's report, too. `call` is the number of a call, 0 for the newest.
+        """
         return await _run_command("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def dead_weight(session: str = "last") -> str:
-        """List the blocks that cost most over the session: tokens times the calls that contained them."""
+        """List the blocks that cost most over the session.
+
+        That is their tokens times the calls that contained them.
+        """
         return await _run_command("show", "--heaviest", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -128,7 +135,7 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def ahead(session: str = "last", turns: int = 10) -> str:
-        """Forecast the next turns: when the context reaches its limits, what they cost, what would help."""
+        """Forecast the next turns: when the context reaches its limits, costs, what would help."""
         return await _run_command("preflight", "--turns", str(max(1, min(turns, 1000))), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -138,8 +145,10 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def blocks(session: str = "last") -> str:
-        """List the blocks of a context by name, heaviest first, with their tokens; then the edits that are staged or
-        applied, and their effect."""
+        """List the blocks of a context by name, heaviest first, with their tokens.
+
+        The edits that are staged or applied follow, with their effect.
+        """
         return await _run_command("edits", "stage", "--blocks", "--", session)
 
 
@@ -173,10 +182,12 @@ def _add_staging(app: MCPServer) -> None:
         truncate: list[str] | None = None,
         externalize: list[str] | None = None,
     ) -> str:
-        """Propose edits of a session's next request: blocks (by their names in the tool ``blocks``) to drop, to pin
-        through every compaction, to truncate to head and tail, or to externalize, which leaves one line in their place.
-        The user sees the proposal and its price, and may apply it; edits that the user reverted stay reverted. Returns
-        what is staged now, what it frees, breaks and costs, and what was not changed and why.
+        """Propose edits of a session's next request, which the user may apply.
+
+        Name blocks as the tool ``blocks`` does: to drop, to pin through every compaction, to truncate to head and
+        tail, or to externalize, which leaves one line in their place. The user sees the proposal and its price;
+        edits that the user reverted stay reverted. Returns what is staged now, what it frees, breaks and costs, and
+        what was not changed and why.
         """
         kinds = {"drop": drop, "pin": pin, "truncate": truncate, "externalize": externalize}
         edit_options = [f"--{kind}={name}" for kind, names in kinds.items() for name in names or ()]
@@ -200,9 +211,11 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
         max_tool_result_length: int = 2000,
         servers: list[str] | None = None,
     ) -> str:
-        """Let an agent do a task in this directory, with the tools that the user configured and the MCP servers named
-        in `servers` (none: all that the user allows). Tools that need permission are refused. Returns JSON with the
-        result and metadata."""
+        """Let an agent do a task in this directory, with the tools that the user configured.
+
+        It also has the tools of the MCP servers named in `servers` (none: all that the user allows). Tools that need
+        permission are refused. Returns JSON with the result and metadata.
+        """
         chosen = servers or allowed
         refused = [name for name in chosen if allowed and not any(fnmatchcase(name, pattern) for pattern in allowed)]
         if refused:

@@ -17,7 +17,7 @@ from ctxtui.cli.context import JSON_OPTION, config_of
 @JSON_OPTION
 @click.pass_context
 def statusline(context: click.Context, /, action: str | None, replace: bool, as_json: bool) -> int:
-    """Print a status line for Claude Code: context, price of the next call, cache lifetime, one warning.
+    """Print a status line for Claude Code: context, next price, cache lifetime, one warning.
 
     `install` changes only "statusLine" in Claude Code's settings.json and keeps a backup of the file. `remove`
     restores the previous status line, as does `ctxtui proxy off`. Without an action, reads Claude Code's JSON from

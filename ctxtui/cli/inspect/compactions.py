@@ -52,8 +52,10 @@ MAX_FACTS: Final = 12
 @JSON_OPTION
 @click.pass_context
 def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **options: bool) -> None:
-    """Show the effect of compactions: the context before and after, the facts that the summary kept, the files,
-    decisions and literals that it lost, those that came back later, and the cost of reading files again.
+    """Show the effect of compactions: the context before and after, and the facts kept.
+
+    It lists the files, decisions and literals that the summary lost, those that came back later, and the cost of
+    reading files again.
 
     With --ahead it prints what the next one must keep: files, decisions and frequent literals of the context now.
     --ahead --hook shows the change to .claude/settings.local.json in the session's directory by which Claude Code adds

@@ -68,8 +68,9 @@ class NamedContext(NamedTuple):
 @JSON_OPTION
 @click.pass_context
 def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> int:
-    """Compare two contexts: the first block that differs, word by word; blocks that entered, left and changed, in
-    tokens.
+    """Compare two contexts: the first block that differs, word by word, and other changes.
+
+    These are the blocks that entered, left and changed, in tokens.
 
     A and B are recordings with a call: PATH@12, ID#12, PATH@THREAD:12; the default is the last call of the main thread.
     B may be just @12: another call of A. Two sessions are compared by the contents of their blocks, in any dialect. The

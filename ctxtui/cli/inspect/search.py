@@ -57,7 +57,9 @@ _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 @JSON_OPTION
 @click.pass_context
 def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, **options: Any) -> int:
-    """Find a text in the blocks of every session: stored ones and those of clients on this machine, newest first.
+    """Find a text in the blocks of every session, newest first.
+
+    Sessions are the stored ones and those of clients on this machine.
 
     The search is case-sensitive if QUERY has capital letters. Sessions that are not in the full-text index yet (it is
     updated while the screen runs, or by `ctxtui db index`) are searched directly. Exits with 0 if something was found,

@@ -126,7 +126,9 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
 @JSON_OPTION
 @click.pass_context
 def backup(context: click.Context, to: Path | None, plain: bool, as_json: bool) -> None:
-    """Copy the database, also while it is in use; by default to the same folder, with the time in the name.
+    """Copy the database, also while it is in use.
+
+    By default the copy is in the same folder, with the time in its name.
 
     \b
     Example: ctxtui db backup --plain sessions.db && datasette sessions.db
@@ -157,8 +159,9 @@ def vacuum(context: click.Context, as_json: bool) -> None:
 @JSON_OPTION
 @click.pass_context
 def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, as_json: bool) -> int | None:
-    """Delete stored sessions whose last call is older than an age. Recordings outside the database are not touched.
-    Open chats are kept and listed, and the exit code is then 7.
+    """Delete stored sessions whose last call is older than an age.
+
+    Recordings outside the database are not touched. Open chats are kept and listed, and the exit code is then 7.
 
     On a terminal it asks first, in a script it does not. Run `db vacuum` afterwards to shrink the file.
 

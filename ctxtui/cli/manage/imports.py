@@ -29,7 +29,7 @@ from ctxtui.store.store import Store
 @JSON_OPTION
 @click.pass_context
 def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> int:
-    """Copy recordings into ctxtui's own database, so that they remain when the client deletes them.
+    """Copy recordings into ctxtui's own database, to keep them when the client deletes them.
 
     PATH is a file, a folder (every recording in it), a session's id, or - for standard input. Importing again changes
     nothing; a recording that has grown is updated. Unreadable files are listed, and the others are imported.

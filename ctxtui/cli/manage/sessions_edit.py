@@ -103,7 +103,9 @@ def archive(context: click.Context, name: str, undo: bool, as_json: bool) -> Non
 @JSON_OPTION
 @click.pass_context
 def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -> None:
-    """Mark a session as paid by a subscription: tokens are then shown first, and money is the list price.
+    """Mark a session as paid by a subscription.
+
+    Tokens are then shown first, and money is the list price.
 
     ID is a session's id or the start of one. A session that is not stored yet is imported first.
 
@@ -127,7 +129,9 @@ def subscription(context: click.Context, name: str, undo: bool, as_json: bool) -
 @JSON_OPTION
 @click.pass_context
 def delete(context: click.Context, name: str, yes: bool, as_json: bool) -> None:
-    """Delete a stored session with its tags and edits. The imported recording itself is not deleted.
+    """Delete a stored session with its tags and edits.
+
+    The imported recording itself is not deleted.
 
     On a terminal it asks first; with --json, or without a terminal, --yes is required.
 

@@ -160,7 +160,7 @@ class ServerConnection:
         """
         if self.state != ServerState.STARTING:
             return ""
-        return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._last_log_line()}"
+        return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._log_suffix()}"
 
     @property
     def seconds_since_start(self) -> float:
@@ -229,8 +229,8 @@ class ServerConnection:
             if error.error.code == _CLOSED:
                 self._client = None
                 self._end.set()
-                self._set_state(ServerState.FAILED, f"it ended{self._last_log_line()}")
-                raise ServerFailed(f"the MCP server {name} ended{self._last_log_line()}") from None
+                self._set_state(ServerState.FAILED, f"it ended{self._log_suffix()}")
+                raise ServerFailed(f"the MCP server {name} ended{self._log_suffix()}") from None
             raise ServerFailed(f"{name}: {error.error.message}") from None
         except (OSError, ValueError, RuntimeError) as error:
             raise ServerFailed(f"the MCP server {name}: {type(error).__name__}: {error}") from None
@@ -241,7 +241,7 @@ class ServerConnection:
         line = next((line for line in reversed(self.log_text().splitlines()) if line.strip()), "")
         return line.strip()[:300]
 
-    def _last_log_line(self) -> str:
+    def _log_suffix(self) -> str:
         line = self.last_log_line
         return f": {line}" if line else ""
 
@@ -268,9 +268,9 @@ class ServerConnection:
                 await self._end.wait()
         except TimeoutError:
             seconds = time.monotonic() - self._started
-            failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._last_log_line()}"
+            failure = f"{self.awaited} did not come in {seconds:.0f} seconds{self._log_suffix()}"
         except Exception as error:  # noqa: BLE001 - the boundary of a server: whatever breaks in it is its state
-            failure = self._sign_in_error or f"{_error_message(error)}{self._last_log_line()}"
+            failure = self._sign_in_error or f"{_error_message(error)}{self._log_suffix()}"
         finally:
             self._client = None
             if failure and self.state != ServerState.FAILED:

@@ -89,8 +89,11 @@ class _Session:
         companion = as_dict(value)
         if not self._main or _session_of(companion) != self._main.get("sessionId"):
             return [], None
+        events: Iterator[Event]
         if companion.keys() >= _COMPACTION:
-            events = self._read_messages(MAIN, self._main, companion)
+            again = self._read_messages(MAIN, self._main, companion)
+            # Calls read again replace the earlier ones; what happened would be listed twice.
+            events = (event for event in again if not isinstance(event, Happened))
         elif companion.keys() >= _DETAILS:
             title = as_str(get_path(companion, "metadata", "title"))
             events = iter([Described(cwd=as_str(companion.get("cwd")), title=title)])

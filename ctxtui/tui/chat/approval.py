@@ -89,10 +89,8 @@ class ApprovalPane(ScrolledRows):
             self.scroll_to_line(self.viewport.last_top)
 
     def scroll_to_line(self, top: int) -> bool:
-        """The same as for any list; the rule says which lines are in view."""
+        """The same as for any list; notes whether its end was read."""
         moved = super().scroll_to_line(top)
-        if moved:
-            self.refresh_rule()
         self._is_read_to_end = self.viewport.top > 0 and self.viewport.at_end
         return moved
 

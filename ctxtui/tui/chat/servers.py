@@ -260,15 +260,16 @@ def describe_starting_servers(host: Host) -> Spans:
     The names come first so that they fit on every width. Each server's last log line follows.
     """
     starting = host.tools.servers.starting if host.tools is not None else []
+    if not starting:
+        return [Span("starting the MCP servers", "dim")]
     names = ", ".join(connection.server.name for connection in starting)
     awaited: dict[str, list[str]] = {}
     for connection in starting:
         awaited.setdefault(connection.awaited, []).append(connection.server.name)
     parts = [f"{what} ({', '.join(of)})" for what, of in awaited.items()] if len(awaited) > 1 else list(awaited)
-    seconds = max((connection.seconds_since_start for connection in starting), default=0.0)
+    seconds = max(connection.seconds_since_start for connection in starting)
     lines = [f"{connection.server.name}: {line}" for connection in starting if (line := connection.last_log_line)]
     text = "; ".join([f"starting MCP servers {names} ({seconds:.0f} s): {', '.join(parts)}", *lines])
-    text = text if starting else "starting the MCP servers"
     return [Span(safe_text.one_line(text, 400), "dim")]
 
 

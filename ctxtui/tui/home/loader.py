@@ -131,7 +131,7 @@ Longer if listing is slow: see `LISTING_PAUSE_FACTOR`.
 LISTING_PAUSE_FACTOR = 400.0
 """Pause after a listing, as a multiple of its processor time: many thousand files are listed more rarely.
 
-After a pause of this length a changed folder, after two of them the time alone makes the next listing.
+After one pause, a changed folder causes the next listing; after two pauses, nothing else is needed for it.
 """
 
 

@@ -121,7 +121,8 @@ class ShowToolLedger(Command):
 class ShowStats(Command):
     """Show tokens and cost of all sessions by project, model, tool, week and more.
 
-    Also by client version, skill or window of 5 hours, with cache hits, misses and calls over the usable window.
+    Other groups are client version, skill and window of 5 hours. Cache hits, misses and calls over the usable window
+    are shown, too.
     """
 
     name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"

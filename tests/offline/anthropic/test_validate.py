@@ -522,6 +522,7 @@ def test_strip_models_look_at_the_current_turn_only() -> None:
         (b'{"a":"\\ud83d\\ude00",\n "b":"\\uD800\\u0041"}', r"no low surrogate in string: line 2 column 7 "),
         (b'{"a": "\\\\ud83d\\ude00"}', "no high surrogate in string: line 1 column 15 "),
         (b'{"a": "\\ud800", "a": 1}', "no low surrogate"),
+        (b'{"a": "\\uDC00"}', "no high surrogate"),
         (b'{"a": NaN}', "NaN is not a JSON value"),
         (b'{"a": 1', "Expecting"),
         (b"[1]", "not an object"),

@@ -6,7 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from ctxtui.core.tree import Tree
 from ctxtui.services.recordings.open import load
+from ctxtui.transcripts.formats.cline import ClineReader, kin, usage
 from ctxtui.transcripts.registry import describe_file
 from tests.transcripts.reading import as_bytes, calls, law_2, read, shown, survives_cuts, survives_values
 
@@ -33,6 +37,9 @@ def said(id_: str, *parts: Any, provider: str = "anthropic", used: tuple[int, ..
 
 def text(words: str) -> Any:
     return {"type": "text", "text": words}
+
+
+DISPLAYED = said("e1", text("Cannot connect")) | {"metadata": {"displayOnly": True, "displayRole": "error"}}
 
 
 def use(id_: str) -> Any:
@@ -73,6 +80,43 @@ def test_writes_of_openai_live_as_long_as_openai_says() -> None:
     assert call.usage and (call.usage.write_5m, call.usage.write_30m) == (0, 60)
 
 
+@pytest.mark.parametrize(
+    ("report", "expected"),
+    [
+        ({"inputTokens": 10, "cacheReadTokens": 8, "cacheWriteTokens": 4, "outputTokens": 0}, (0, 8, 4, 0)),
+        ({"outputTokens": 3}, (0, 0, 0, 3)),
+        ({"cacheReadTokens": 8}, None),
+        (None, None),
+    ],
+)
+def test_usage_is_never_negative_and_none_without_tokens(report: Any, expected: tuple[int, ...] | None) -> None:
+    used = usage(report, "gemini")
+    assert (used and (used.fresh, used.cache_read, used.write_5m, used.output)) == expected
+
+
+def test_parts_are_as_they_are_sent_and_unknown_kinds_are_kept() -> None:
+    command = '<user_command slug="review" mode="act">look at it</user_command>'
+    image = {"type": "image", "data": "iVBORw0K", "mediaType": "image/png"}
+    unknown = {"type": "audio", "data": "x"}
+    file = {"type": "file", "path": "a.txt", "content": "one"}
+    thought = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
+    failed = result("t1", "no such file", is_error=True)
+    sent = (
+        {"role": "user", "content": "plain"},
+        {"role": "user", "content": [text(command), file, image, unknown]},
+        said("m1", thought, use("t1"), provider="anthropic"),
+        failed,
+        said("m2", text("a"), provider="gemini"),
+    )
+    found = read(as_bytes(session(*sent)), NAME)
+    last = calls(found)[-1]
+    plain, review, attached, picture, kept, signed, _, answer = bodies(found, last)
+    assert last.provider == "google" and (plain["text"], review["text"]) == ("plain", "look at it")
+    assert attached["text"] == '<file_content path="a.txt">\none\n</file_content>'
+    assert picture["source"]["data"] == "iVBORw0K" and (kept, signed) == (unknown, thought)
+    assert answer["is_error"] is True and found.threads["main"].tip == last.response_head
+
+
 def test_thinking_is_an_answers_own_where_the_provider_gets_none_back() -> None:
     thought = {"type": "thinking", "thinking": "hm"}
     for provider, kept in (("anthropic", 0), ("openai-native", 0), ("deepseek", 1)):
@@ -85,9 +129,10 @@ def test_thinking_is_an_answers_own_where_the_provider_gets_none_back() -> None:
 
 def test_results_are_as_they_are_sent() -> None:
     picture = {"type": "image", "data": "iVBORw0K", "mediaType": "image/png"}
+    big = picture | {"data": "iVBORw0K" * 2000}
     seen = [{"query": "p", "result": [text("Successfully read image"), picture], "success": True}]
     long = "x" * 5000 + "y" * 5000
-    contents: list[Any] = ["plain", seen, [text("part"), picture], [{"result": long}], long]
+    contents: list[Any] = ["plain", seen, [text("part"), big], [{"result": long}], long]
     messages: list[Any] = [asked("Hi"), said("m1", *(use(f"t{n}") for n in range(5)))]
     messages += [result(f"t{n}", content) for n, content in enumerate(contents)]
     found = read(as_bytes(session(*messages, said("m2", text("b")))), NAME)
@@ -97,17 +142,18 @@ def test_results_are_as_they_are_sent() -> None:
     block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K"}}
     said_of = '[{"query":"p","result":["Successfully read image"],"success":true}]'
     assert (plain, image) == ("plain", [text(said_of), block])
-    assert parts == [text("part"), block]
+    assert parts[0] == text("part") and parts[1]["source"]["data"] == big["data"], "a picture is never cut"
     assert len(cut) <= 8000 and "\n\n...[truncated 2032 chars]...\n\n" in cut and cut[-1] == "y"
     assert json.loads(nested) == [{"result": cut}]
 
 
 def test_what_is_only_displayed_is_not_sent() -> None:
-    shown_only = said("e1", text("Cannot connect")) | {"metadata": {"displayOnly": True, "displayRole": "error"}}
-    found = read(as_bytes(session(asked("Hi"), shown_only, asked("Again"), said("m1", text("a")))), NAME)
+    status = DISPLAYED | {"metadata": {"displayOnly": True}}
+    found = read(as_bytes(session(asked("Hi"), DISPLAYED, asked("Again"), said("m1", text("a")), status)), NAME)
     (call,) = calls(found)
     assert [part["text"] for part in bodies(found, call)] == ["Hi", "Again"]
-    assert [(one.kind, one.text) for one in found.happenings] == [("api error", "Cannot connect")]
+    noted = [(one.kind, one.text) for one in found.happenings]
+    assert noted == [("api error", "Cannot connect"), ("note", "Cannot connect")]
 
 
 def test_the_system_prompt_is_the_last_modes() -> None:
@@ -127,24 +173,27 @@ def test_the_system_prompt_is_the_last_modes() -> None:
 
 def folder_with(tmp_path: Path, **beside: Any) -> Any:
     """A session's folder, with other files beside the messages, as it is opened."""
-    main = session(
-        asked("1"), said("m1", text("a")), asked("2"), said("m2", text("b")), asked("3"), said("m3", text("c"))
-    )
+    questions = asked("1"), said("m1", text("a")), asked("2"), said("m2", text("b"))
+    main = session(*questions, DISPLAYED, asked("3"), said("m3", text("c")))
     for name, value in {NAME: main, **beside}.items():
         (tmp_path / name).write_bytes(as_bytes(value))
     return load(tmp_path / NAME).session
 
 
-def test_after_a_compaction_the_context_is_the_compacted_one(tmp_path: Path) -> None:
+@pytest.mark.parametrize("last", ["id:m2", "id:gone"])
+def test_after_a_compaction_the_context_is_the_compacted_one(tmp_path: Path, last: str) -> None:
     summary = {"role": "user", "content": [text("Context summary: 1, 2")], "metadata": {"kind": "compaction_summary"}}
-    compaction = {"conversation_id": ID, "source_message_count": 4, "source_last_message_key": "id:m2"}
+    compaction = {"conversation_id": ID, "source_message_count": 4, "source_last_message_key": last}
     beside = {f"{ID}.compaction.json": {**compaction, "messages": [summary, said("m2", text("b"))]}}
     found = folder_with(tmp_path, **beside)
     first, second, third = calls(found)
     assert (first.epoch.number, second.epoch.number, third.epoch.number) == (1, 1, 2)
     assert [part["text"] for part in bodies(found, second)] == ["1", "a", "2"]
     assert [part["text"] for part in bodies(found, third)] == ["Context summary: 1, 2", "b", "3"]
+    marks = [item.place.mark for item in found.tree.items(third.raw_head) if item.place.mark]
+    assert marks == ["summary", "summary"], "its header and its text"
     assert len(found.calls) == 3 and third.epoch.start == "compaction"
+    assert len(found.happenings) == 1, "an error before it is not reported again"
 
 
 def test_files_beside_a_session(tmp_path: Path) -> None:
@@ -159,10 +208,22 @@ def test_files_beside_a_session(tmp_path: Path) -> None:
     )
     assert (found.about.cwd, found.about.title) == ("/shop", "Own title")
     assert {name: thread.parent for name, thread in found.threads.items()} == {"main": "", "agent_7": "main"}
+    assert found.threads["agent_7"].label == "agent_7"
     assert [call.id for call in calls(found, "agent_7")] == ["s1"] and len(found.calls) == 4
     assert describe_file(as_bytes(details)) == "a Cline session without any message of a model"
     (alone,) = load(tmp_path / "agent_7.messages.json").session.calls
     assert alone == "s1"
+
+
+def test_a_file_of_another_session_is_no_part_of_this_one() -> None:
+    main, other = as_bytes(session()), as_bytes(session(sessionId="2_b", origin={"parentThreadId": "2_b"}))
+    assert not kin(main, other) and not kin(other, main)
+    reader = ClineReader(Tree())
+    reader.feed(main)
+    assert reader.settle()
+    part = reader.part("agent_8.messages.json")
+    part.feed(other)
+    assert part.settle() == []
 
 
 def test_laws() -> None:

@@ -359,7 +359,7 @@ async def test_tags_archive_and_import() -> None:
 
 
 async def test_an_empty_answer_removes_tags_and_says_that_a_title_is_missing() -> None:
-    app = HomeApp(Shelf([glimpse("tagged", stored="id1", tags=("x", "y"))]))
+    app = HomeApp(Shelf([glimpse("tagged", stored="id1", tags=("x", "y")), glimpse("plain", stored="id2", mtime=1.0)]))
     async with app.run_test(size=(120, 40)) as pilot:
         await all_read(pilot, app)
         await do(pilot, "Tag")
@@ -369,6 +369,10 @@ async def test_an_empty_answer_removes_tags_and_says_that_a_title_is_missing() -
         await do(pilot, "Rename")
         await pilot.press("ctrl+u", "enter")
         await until(pilot, app, "no title: nothing is changed")
+        await pilot.press("down")
+        await do(pilot, "Tag")
+        await pilot.press("enter")
+        await until(pilot, app, "no tags: nothing is changed")
         assert len(app.keeper.asked) == 1
 
 
