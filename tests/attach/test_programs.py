@@ -252,13 +252,13 @@ def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
     led.end()
     own["anthropic"]["settings"]["apiKey"] = "new"
     assert not copy.exists() and json.loads(file.read_text()) == {"version": 1, "providers": own}
-    # A file that it left damaged does not replace the user's.
-    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["x"], env, "/")
-    Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).write_text('{"version": 1, "prov')
-    led.end()
-    assert json.loads(file.read_text()) == {"version": 1, "providers": own}
-    for damaged in ("{", "[" * 100_000):
-        file.write_text(damaged)
+    for damaged in (b'{"version": 1, "prov', b"\xff"):
+        led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["x"], env, "/")
+        Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).write_bytes(damaged)
+        led.end()
+        assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    for unreadable in ("{", "[" * 100_000):
+        file.write_text(unreadable)
         assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})
     file.write_text(r'{"providers": {"anthropic": {"settings": {"apiKey": "\ud800é"}}}}')
     led = program.start_routed(urls, ["x"], env, "/")

@@ -259,7 +259,7 @@ def _last_removed(applied: Applied) -> int:
 
 
 class _ChangeSummary(NamedTuple):
-    """Summary of changes: last removed position, did a repair add text, are tools changed."""
+    """Summary of changes: last removed position, any text added by repairs, any changed tools."""
 
     changes: Mapping[int, BlockChange]
     removed: int

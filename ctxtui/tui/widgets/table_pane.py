@@ -112,7 +112,7 @@ class TablePane(Pane, Generic[Row]):
     def row_height(self, index: int, width: int) -> int:
         """Return 1, or more for the first row of a group.
 
-        The group's heading is above it, after a blank line.
+        The group's heading is above it, after a blank line unless it is the first group.
         """
         return 1 + len(self._heading(index))
 

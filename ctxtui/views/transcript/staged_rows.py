@@ -221,7 +221,7 @@ def draw(
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
     """The gutter of a block under edits: blank if removed, written if after the prefix's end.
 
-    That end is `broken`. An empty gutter stays empty.
+    `broken`: the block is after that end. An empty gutter stays empty.
     """
     if fate is not None and fate.out:
         return Span(" ")

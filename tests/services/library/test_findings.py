@@ -5,6 +5,7 @@ later call of the recording.
 from __future__ import annotations
 
 from collections import Counter as Counted
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,8 @@ from ctxtui.analysis.money import edited_calls
 from ctxtui.analysis.request_counts import count_request
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
-from ctxtui.core.edit import make
+from ctxtui.core.edit import REVERT, Edit, Target, make
+from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.apply import apply
@@ -39,11 +41,13 @@ from tests.corpus import corpus_params
 from tests.sampling import few
 
 
-def found(session: Session, number: int = 0, horizon: int = 20) -> tuple[Findings, Account, Counter]:
+def found(
+    session: Session, number: int = 0, horizon: int = 20, edits: Sequence[Edit] = ()
+) -> tuple[Findings, Account, Counter]:
     counter = Counter()
     wanted = Settings(horizon=horizon)
     made = make_account(session, counter, wanted)
-    return price_findings(made, counter, choose_call(session, "", number), wanted), made, counter
+    return price_findings(made, counter, choose_call(session, "", number), wanted, edits), made, counter
 
 
 def unlike_promise(session: Session, number: int) -> list[tuple[str, int, int, int]]:
@@ -373,3 +377,23 @@ def test_a_loop_is_told_and_its_middle_goes() -> None:
     after = apply(context, loop.edits, rules_for(context.dialect, made.book.card(session.thread_calls()[-1].model)))
     left = [p for p, item in enumerate(context.items) if item.block.kind == "tool_use" and p not in after.changes]
     assert len(left) == 3 + 2 and not after.refused
+
+
+def test_a_finding_edits_no_block_that_the_user_or_another_edit_decided_about() -> None:
+    session = risky()
+
+    def targets(*log: Edit) -> set[Target]:
+        loop = next(one.finding for one in found(session, edits=log)[0].priced if one.finding.kind == "loops")
+        return {target for edit in loop.edits for target in edit.targets}
+
+    context = Context.of_call(session.tree, session.thread_calls()[-1])
+    results = [position for position, item in enumerate(context.items) if item.block.kind == "tool_result"]
+    pinned, changed, reverted = map(context.target, results[5:8])
+    (call,) = context.partners[results[5]]
+    log = (
+        make(PIN, [pinned]),
+        make(TRUNCATE, [changed], {"head": 9, "tail": 0}, author="window"),
+        make(DROP, [reverted], author="window", id="a"),
+        Edit("b", REVERT, reverts="a"),
+    )
+    assert targets() - targets(*log) == {pinned, context.target(call), changed, reverted} and targets(*log) < targets()

@@ -27,7 +27,8 @@ def test_every_key_has_a_line_and_the_signs_come_first(room: int) -> None:
     assert page.splitlines()[0].strip().startswith("signs on the screens")
     shared = {name for command in EVERY for name in command.help_partners}
     named = [command for command in EVERY if command.keys and command.__name__ not in shared]
-    assert all((command.help_row[1] or command.name)[:30] in page for command in named)
+    lines = [(command.help_row[1] or command.name)[:30] for command in named]
+    assert all(line in page for line in lines) and len(set(lines)) == len(lines)
     keyless = [command for command in EVERY if not command.keys]
     assert f"{len(keyless)} more by name" in page and keyless[0].name not in page
     assert all(command.name[:30] in text(command.name.split(":")[0], room) for command in keyless[:5])

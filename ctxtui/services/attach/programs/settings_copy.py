@@ -84,10 +84,10 @@ def link_folder(folder: Path, name: str, text: str, restore: Callable[[str], str
 
     def end() -> None:
         with suppress(OSError):
-            changed = copy.read_text(encoding="utf-8")
+            changed = copy.read_text(encoding="utf-8", errors="surrogateescape")
             copy.unlink()
             if changed != text:
-                (folder / name).write_text(restore(changed), encoding="utf-8")
+                (folder / name).write_text(restore(changed), encoding="utf-8", errors="surrogateescape")
             for entry in copy.parent.iterdir():
                 if not entry.is_symlink():
                     _move(entry, folder / entry.name)

@@ -281,9 +281,10 @@ class OnlyEdits(Command):
     needs = frozenset({STAGED})
 
 
-class EditLog(Undo):
+class EditLog(Command):
     """List every edit with author and time; single edits can be taken back."""
 
-    name, keys, label = "edit log", ("E",), "edit log"
+    name, keys, label, group = "edit log", ("E",), "edit log", "editing the context"
     synonyms = ("history", "changes")
     run = Act(EditLogController, EditLogController.edit_log)
+    needs = frozenset({UNDOABLE})
