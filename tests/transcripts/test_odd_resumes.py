@@ -33,11 +33,17 @@ def claude_code() -> bytes:
     return script.dump()
 
 
+def opencode_export() -> bytes:
+    session = json.loads(opencode.shop(1).dump())
+    session["info"]["metadata"] = {"note": "one"}
+    return json.dumps(session).encode()
+
+
 SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "claude-code": ("claude-code", claude_code),
     "claude-code with requests": ("claude-code", lambda: claude_code_requests.parallel().dump()),
     "codex": ("codex", lambda: codex_current.parent().dump()),
-    "opencode": ("opencode", lambda: opencode.shop(1).dump()),
+    "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
 }
 
