@@ -110,6 +110,13 @@ def arguments(about: str) -> argparse.ArgumentParser:
     return parser
 
 
+def positive(text: str) -> int:
+    """An argument that is a number above 0. Raises `argparse.ArgumentTypeError`."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text} is not a number above 0")
+    return int(text)
+
+
 def is_offline(given: argparse.Namespace) -> bool:
     """Whether nobody is asked but the offline provider."""
     return bool(given.provider == "offline" and not given.base_url)
@@ -187,7 +194,7 @@ def _placed(one: Figure, files: Mapping[str, str], folder: Path) -> Figure:
     session = one.session if is_file else files.get(one.session, next(iter(files.values()), ""))
     session = re.sub(r"\bHERE\b", lambda _: near(folder), session)
     session = near(Path(session)) if Path(session).is_absolute() else session
-    command = re.sub(r"\bID\b", lambda _: session, one.command or "ctxtui show ID")
+    command = re.sub(r"\bID\b", lambda _: session, one.command)
     command = re.sub(r"\bHERE\b", lambda _: near(folder), command)
     return replace(one, command=command, session=session)
 

@@ -11,7 +11,10 @@ Given = dict[str, Any]
 
 
 def serve(name: str, tools: Sequence[Given], call: Callable[[str, Given], str]) -> None:
-    """Answer a message a line until the client leaves. `call` does a tool; what it raises is the call's error."""
+    """Answer a message a line until the client leaves.
+
+    `call` does a tool; a `ValueError`, `KeyError` or `OSError` of it becomes the error of that call.
+    """
     for line in sys.stdin:
         message = json.loads(line)
         if "id" not in message or "method" not in message:

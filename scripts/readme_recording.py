@@ -37,7 +37,7 @@ W, H = 8, 17
 """Pixels of a cell."""
 PAD, CAPTION = 10, 44
 FONT = "ui-monospace,'JetBrains Mono','Cascadia Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace"
-UNDER_WAY = ("counting", "reading")
+UNDER_WAY = ("counting", "reading", "searching")
 PATIENCE = 90.0
 """Seconds within which a step's screen must be there."""
 
@@ -58,13 +58,14 @@ FILLS = "What fills the context?"
 MISSED = "Why did the cache miss, and what did that cost?"
 CHANGED = "What did call 11 read that call 10 did not?"
 WHAT_IF = "What if the large results were gone?"
+# A call's advice is shown a second after its blocks: its frames wait for it.
 STEPS = (
     Step(DOING, "ctxtui", (), "$3.48", 1.8),
-    Step(DOING, "⏎  opens a session", ("enter",), "this call", 1.8),
-    Step(FILLS, "↑  every block, with tokens and cache state", ("up", "up"), "this call", 1.6),
+    Step(DOING, "⏎  opens a session", ("enter",), "externalize large −161.8k", 1.8),
+    Step(FILLS, "↑  every block, with tokens and cache state", ("up", "up"), "externalize large −161.8k", 1.6),
     Step(FILLS, "⏎  opens one", ("enter",), "more lines", 1.8),
     Step(MISSED, "c  every miss, dearest first", ("enter", "c"), "lost", 3.2),
-    Step(CHANGED, "g 11 ⏎  goes to a call", ("escape", "g", "1", "1", "enter"), "call 11", 1.4),
+    Step(CHANGED, "g 11 ⏎  goes to a call", ("escape", "g", "1", "1", "enter"), "externalize large −127.5k", 1.4),
     Step(CHANGED, "P  what entered, left, changed", ("P",), "entered", 2.6),
     Step(WHAT_IF, "W  the heaviest blocks", ("escape", "W"), "carry", 1.6),
     Step(WHAT_IF, "⏎ d  drops one: the price, before it is paid", ("enter", "d"), "pays back", 3.0),

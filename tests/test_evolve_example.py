@@ -6,12 +6,14 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from ctxtui.api import Usage
 from ctxtui.services.sandbox.confinement import find_confinement
-from examples.evolve import caching, packing, repl, script, texts
+from examples.evolve import caching, figures, packing, repl, script, texts
 from examples.evolve.trials import Evolution, Generation, Trial, UnknownTrial
 from tests.cli.conftest import Run, ctxtui, home
 from tests.test_examples import Quick, ours, quick
@@ -79,6 +81,22 @@ def test_the_system_prompt_is_filled_and_its_end_changes() -> None:
     assert "At most 15 children" in state and "generation 3 of at most 10" in state and 130 < len(state) < 300
     assert "{max_" not in texts.static(10, 15) and "advance_generation()" in texts.static(10, 15, 30)
     assert 6_000 < len(texts.static(10, 15)) < 8_000
+
+
+def test_a_provider_that_caches_nothing_has_no_ratio_of_reads() -> None:
+    search: Any = SimpleNamespace(feedbacks=["a"], evolution=Evolution())
+    one = figures.Searched(
+        session="",
+        search=search,
+        root=[Usage(fresh=10)],
+        children=[],
+        usd=0,
+        root_usd=0,
+        misses=0,
+        state_misses=0,
+        sent=[],
+    )
+    assert figures.searched("old", one, None)["read for each token that is written, old"] == "nothing written"
 
 
 def test_tokens_become_programs_again() -> None:

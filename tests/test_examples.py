@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,6 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.offline.script import parse_script
-from examples.bridge.figures import SCHEMAS
 from examples.bridge.rounds import rounds
 from examples.bridge.server import Files
 from examples.musume import game, screens
@@ -108,7 +108,26 @@ def test_nothing_in_them_knows_the_inside_of_ctxtui() -> None:
         assert len((EXAMPLES / name / "README.md").read_text().splitlines()) <= 40, "one screen"
 
 
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("bridge", "--rounds"),
+        ("evolve", "--generations"),
+        ("evolve", "--children"),
+        ("musume", "--turns"),
+        ("pedroceli", "--entities"),
+    ],
+)
+def test_no_example_runs_over_nothing(name: str, option: str, quick: Quick, capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        quick(name, option, "0")
+    assert f"argument {option}: 0 is not a number above 0" in capfd.readouterr().err
+
+
 # The bridge
+
+SCHEMAS = {"filesystem": (14, 11_671), "memory": (9, 7_859), "fetch": (1, 1_640), "github": (26, 29_230)}
+"""Tools of each server and bytes of their definitions, as the authors measured them: JSON indented by two."""
 
 
 @pytest.mark.parametrize("name", list(SCHEMAS))
@@ -207,12 +226,17 @@ def test_the_toolchain_tells_of_the_repository_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_job_in_a_small_window(quick: Quick, tmp_path: Path) -> None:
+def test_a_job_in_a_small_window(quick: Quick, ctxtui: Run, tmp_path: Path) -> None:
     # As `make seeds` works in a folder that the repository round it leaves out.
     (tmp_path / ".git").mkdir()
     (tmp_path / ".gitignore").write_text("/work-pedroceli/\n")
     found = quick("pedroceli", "--windows", "16384", "--entities", "4")
-    assert ours(found, "16k: repository").startswith("26 files, ")
+    plain = tmp_path / "the same repository"
+    shutil.copytree(tmp_path / "work-pedroceli" / "bot-16k", plain, ignore=shutil.ignore_patterns("ctxtui.toml"))
+    counted = ctxtui("budget", plain, "--model", "offline", "--json").json["repository"]
+    assert ours(found, "16k: repository") == f"{counted['files']} files, {counted['loadable_tokens']:,}", (
+        "no path of this machine is counted"
+    )
     assert ours(found, "16k: how it ended") == "done, 11 rounds"
     assert ours(found, "16k: usable, 75 %") == "12,288"
     assert ours(found, "16k: their worked example") == "10,296 too many"

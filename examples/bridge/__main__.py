@@ -20,6 +20,7 @@ from examples.kit import (
     is_offline,
     model_options,
     offline,
+    positive,
     printed,
     side_by_side,
     started,
@@ -44,10 +45,10 @@ _REAL = {
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--rounds", type=int, default=100, help="most rounds of a run (100)")
+    parser.add_argument("--rounds", type=positive, default=100, help="most rounds of a run (100)")
     parser.add_argument("--under", nargs="+", choices=("plain", *POLICIES), default=USUAL, help="which runs are made")
     parser.add_argument("--servers", nargs="+", choices=SERVERS, default=SERVERS, help="whose tools are offered")
-    parser.add_argument("--window", type=int, default=131_072, help="the offline provider's window (131072)")
+    parser.add_argument("--window", type=positive, default=131_072, help="the offline provider's window (131072)")
     parser.add_argument("--edges", action=argparse.BooleanOptionalAction, default=True, help="the edge cases, too")
     parser.add_argument("--real-servers", action="store_true", help="the real ones where there are, by npx and uvx")
     given = parser.parse_args()
@@ -101,12 +102,12 @@ def run(given: argparse.Namespace, folder: Path, name: str, edge: Edge | None = 
 
 def _project(given: argparse.Namespace, servers: Sequence[str]) -> str:
     """The project's ``ctxtui.toml``: its servers, and no tools but theirs."""
-    # However busy the machine is: a server that breaks off is known at once, one that starts slowly is waited for.
     lines = ['tools = "mcp__*"']
     for name in servers:
         command, args = _REAL.get(name) if given.real_servers and name in _REAL else (sys.executable, None)  # type: ignore[misc]
         args = args or [str(HERE / "server.py"), name, "."]
         lines += ["", f"[mcp.{name}]", f"command = {json.dumps(command)}", f"args = {json.dumps(args)}"]
+        # A server that breaks off is noticed at once; one that starts slowly, on a busy machine, is waited for.
         lines += ["timeout = 900"]
     return "\n".join(lines) + "\n"
 

@@ -13,8 +13,6 @@ from examples.kit import Figure, Ours, asked, claims
 HERE = Path(__file__).resolve().parent
 SAMPLE = str(HERE.parents[1] / "sessions/3-lm-studio-bridge.jsonl")
 """The loop as the authors printed it: one server's tools a thread."""
-SCHEMAS = {"filesystem": (14, 11_671), "memory": (9, 7_859), "fetch": (1, 1_640), "github": (26, 29_230)}
-"""Tools of each server and bytes of their definitions, as the authors measured them: JSON indented by two."""
 METADATA = "rounds_used", "max_rounds", "final_message_count", "context_sliding_applied", "estimated_total_tokens"
 SMALL = 32_768
 ROUNDS = (5, 10, 50, 100)
@@ -47,8 +45,8 @@ def figures(
         ours |= growing(plain)
     for name, prompts in growth.items():
         metadata, label = runs[name]["metadata"], name.replace("_", " ")
-        less = f", {100 - 100 * prompts[-1] / plain[-1]:.0f} % less" if len(plain) == len(prompts) else ""
         if name != "plain":
+            less = f", {100 - 100 * prompts[-1] / plain[-1]:.0f} % less" if len(plain) == len(prompts) else ""
             ours[f"last prompt, {label}"] = f"{prompts[-1]:,}{less}"
         ours[f"rounds_used, {name}"] = f"{metadata['rounds_used']} calls"
         ours[f"metadata, {label}"] = " ".join(str(metadata[key]) for key in METADATA)
@@ -81,7 +79,7 @@ def growing(plain: Sequence[int]) -> dict[str, Ours]:
 
 
 def strategy(one: Run, plain: Sequence[int], growth: Mapping[str, Sequence[int]]) -> dict[str, Ours]:
-    """A strategy's prompts at four rounds; where it was run as well, what that came to."""
+    """A strategy's prompts at four rounds; of the hybrid also where the run under it ended."""
     claim, prompts = f"rounds 5, 10, 50, 100: {STRATEGIES[one['policy']]}", one["contexts"]
     at = [n for n in ROUNDS if n <= len(prompts)]
     shown = " ".join(f"{prompts[n - 1]:,}" for n in at)

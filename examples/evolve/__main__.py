@@ -18,6 +18,7 @@ from examples.kit import (
     arguments,
     is_offline,
     offline,
+    positive,
     printed,
     side_by_side,
     started,
@@ -47,8 +48,8 @@ KEEP = 2
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--generations", type=int, default=10, help="generations of a search (10)")
-    parser.add_argument("--children", type=int, default=15, help="children of a generation (15)")
+    parser.add_argument("--generations", type=positive, default=10, help="generations of a search (10)")
+    parser.add_argument("--children", type=positive, default=15, help="children of a generation (15)")
     parser.add_argument("--warn-tokens", type=int, default=150_000, help="their level of a warning (150000)")
     parser.add_argument("--critical-tokens", type=int, default=250_000, help="what risks a refusal (250000)")
     parser.add_argument("--under", nargs="+", choices=FLOWS, default=list(FLOWS), help="which searches are made")
@@ -99,7 +100,7 @@ async def searched(
     url: str,
     sent: list[Sent],
 ) -> tuple[str, Search]:
-    """Search; the session's id and the search. `sent` gets the root's requests."""
+    """Make a search; its session's id, and the search. `sent` gets the root's requests."""
     policies: list[str | tuple[str, dict[str, Any]]] = []
     if name == "pruned":
         policies.append(("generation_window", {"n": KEEP}))

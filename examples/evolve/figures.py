@@ -142,7 +142,7 @@ def searched(name: str, one: Searched, old: Searched | None) -> dict[str, Ours]:
     """What came of a search; savings are beside the search `old`."""
     inputs = [call.input for call in one.root]
     first, last = inputs[0], inputs[-1]
-    read = sum(call.cache_read for call in one.root)
+    cache_read = sum(call.cache_read for call in one.root)
     steps = (last - first) / max(1, one.generations - 1)
     root_less = f", {100 - 100 * one.root_usd / old.root_usd:.0f} % less" if old and old is not one else ""
     less = f", {100 - 100 * one.usd / old.usd:.0f} % less" if old and old is not one else ""
@@ -150,7 +150,7 @@ def searched(name: str, one: Searched, old: Searched | None) -> dict[str, Ours]:
     why = f"${one.usd - one.root_usd:.2f} of it are the children's, which no cure of the root touches"
     ours: dict[str, Ours] = {
         f"root's context, {name}": f"{_k(first)} to {_k(last)}, peak {_k(max(inputs))}, {_k(steps)} a generation",
-        f"root's input that is read from the cache, {name}": f"{100 * read / sum(inputs):.0f} %",
+        f"root's input that is read from the cache, {name}": f"{100 * cache_read / sum(inputs):.0f} %",
         f"the root's calls cost, {name}": f"${one.root_usd:.2f}{root_less}",
         f"root and children cost, {name}": (cost, why) if name == "new" else cost,
         f"root calls of all generations, {name}": f"{len(inputs)}",
@@ -158,12 +158,14 @@ def searched(name: str, one: Searched, old: Searched | None) -> dict[str, Ours]:
     if name in ("old", "new") and one.search.feedbacks:
         calls = [*one.root, *one.children]
         written = sum(call.cache_write for call in calls)
-        ratio = sum(call.cache_read for call in calls) / written if written else 0.0
+        ratio = (
+            f"{sum(call.cache_read for call in calls) / written:.1f} with children" if written else "nothing written"
+        )
         sizes = [len(text) for text in one.search.feedbacks]
         ours |= {
             f"misses that the state in the system prompt causes, {name}": f"{one.state_misses} of {one.misses} "
             f"misses in {len(inputs)} calls",
-            f"read for each token that is written, {name}": f"{ratio:.1f} with children",
+            f"read for each token that is written, {name}": ratio,
             f"a generation's feedback, {name}": f"{min(sizes):,} to {max(sizes):,} characters",
         }
     if name == "pruned" and (summaries := [*summaries_in(one.sent[-1])]):

@@ -14,6 +14,7 @@ from examples.kit import (
     arguments,
     is_offline,
     offline,
+    positive,
     printed,
     started,
     tell,
@@ -54,7 +55,7 @@ LONG = ("plain", "layout")
 def main() -> int:
     """Run what the command line asks for."""
     parser = arguments(str(__doc__))
-    parser.add_argument("--turns", type=int, default=20, help="turns of each run (20)")
+    parser.add_argument("--turns", type=positive, default=20, help="turns of each run (20)")
     parser.add_argument("--long", type=int, default=100, help=f"turns of {' and '.join(LONG)} (100)")
     parser.add_argument("--under", nargs="+", choices=MANNERS, default=list(MANNERS), help="which runs are made")
     parser.add_argument("--budget", type=int, default=BUDGET, help=f"tokens of all memory files ({BUDGET:,})")

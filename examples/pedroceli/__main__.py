@@ -21,6 +21,7 @@ from examples.kit import (
     is_offline,
     model_options,
     offline,
+    positive,
     printed,
     started,
     tell,
@@ -41,7 +42,7 @@ def main() -> int:
     parser.add_argument(
         "--windows", nargs="+", type=int, choices=WINDOWS, default=WINDOWS, help="tokens of each job's window"
     )
-    parser.add_argument("--entities", type=int, default=10, help="size of the repository: five files each (10)")
+    parser.add_argument("--entities", type=positive, default=10, help="size of the repository: five files each (10)")
     given = parser.parse_args()
     return started(lambda: play(given), "pedroceli")
 
@@ -66,6 +67,8 @@ def job(given: argparse.Namespace, folder: Path, window: int) -> Job:
     root, log = folder / f"bot-{window // 1024}k", folder / f"job-{window // 1024}k"
     files = repository.write(root, given.entities)
     (root / "ctxtui.toml").write_text(_project(root, window, given.model), encoding="utf-8")
+    # It has paths of this machine, which would be tokens of the repository.
+    (root / ".gitignore").write_text("ctxtui.toml\n", encoding="utf-8")
     allow_servers(["go"], root)
     tell(f"a job in {window:,} tokens, {files} files")
     options = ["--files", "auto", "--policy", str(HERE / "keep_rounds.toml"), "--allow", "*", "--log-dir", str(log)]
