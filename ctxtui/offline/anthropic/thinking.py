@@ -126,8 +126,8 @@ def _referenced_tools(block: Json) -> Iterator[str]:
         yield from _referenced_tools(item)
 
 
-_MARK: Final = b"ctxtui offline\0"
-"""First bytes of our signatures."""
+_MARK: Final = b"ctxtui offline 2\0"
+"""First bytes of our signatures; those before version 2 counted the order of members, and pass as foreign ones."""
 _KEY: Final = b"no secret: this only keeps a test honest"
 """Key of the seal; it is public, as it only has to detect changes in tests."""
 _MIN_FOREIGN_BYTES: Final = 24
