@@ -20,7 +20,7 @@ from ctxtui.cli.context import (
     config_of,
     open_recording,
 )
-from ctxtui.cli.edit.share import emit
+from ctxtui.cli.edit.share import emit, emit_beside
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -125,6 +125,8 @@ def _write_one(
     if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)
+    if isinstance(written, WrittenContext):
+        emit_beside(written, output, replace=replace)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(written.data), "lost": list(written.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})
