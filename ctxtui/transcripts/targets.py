@@ -30,6 +30,13 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             beside=False,
         ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
+        ResumeTarget(
+            "goose",
+            "goose",
+            lazy_import("goose.resume", "resume"),
+            "goose session import {file} && goose session --resume --name {id}",
+            beside=False,
+        ),
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }

@@ -13,7 +13,7 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, codex_current, continue_cli, opencode, pi
+from tests.cases import claude_code_requests, codex_current, continue_cli, goose, opencode, pi
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -45,9 +45,10 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "codex": ("codex", lambda: codex_current.parent().dump()),
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
+    "goose": ("goose", lambda: goose.dump(goose.shop(1))),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
 }
-ONE_VALUE = ("opencode", "continue-cli")
+ONE_VALUE = ("opencode", "goose", "continue-cli")
 """Targets whose sessions are one JSON."""
 
 

@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import copy_session
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, continue_cli, opencode, pi
+from tests.cases import client_homes, continue_cli, goose, opencode, pi
 from tests.services.lookalike import claude_code, codex
 
 
@@ -58,12 +58,19 @@ def continue_more(data: bytes) -> bytes:
     return json.dumps(session).encode()
 
 
+def goose_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["conversation"] += goose.turn(9)
+    return json.dumps(session).encode()
+
+
 CASES = {
     "claude-code": ("a.jsonl", lambda: claude_code(2), claude_code_more),
     "codex": ("rollout.jsonl", lambda: codex(3), codex_more),
     "pi": ("pi.jsonl", lambda: pi.shop().dump(), pi_more),
     "opencode": ("export.json", lambda: opencode.shop().dump(), opencode_more),
     "aider": (".aider.chat.history.md", client_homes.aider, aider_more),
+    "goose": ("export.json", lambda: goose.dump(goose.shop()), goose_more),
     "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
 }
 
