@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import copy_session
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, opencode, pi
+from tests.cases import client_homes, continue_cli, opencode, pi
 from tests.services.lookalike import claude_code, codex
 
 
@@ -52,12 +52,19 @@ def aider_more(data: bytes) -> bytes:
     return data + b"\n# aider chat started at 2027-01-01 10:00:00\n\n#### more\n\nMore.\n"
 
 
+def continue_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["history"] += [continue_cli.user("more"), continue_cli.answer("More.", 70)]
+    return json.dumps(session).encode()
+
+
 CASES = {
     "claude-code": ("a.jsonl", lambda: claude_code(2), claude_code_more),
     "codex": ("rollout.jsonl", lambda: codex(3), codex_more),
     "pi": ("pi.jsonl", lambda: pi.shop().dump(), pi_more),
     "opencode": ("export.json", lambda: opencode.shop().dump(), opencode_more),
     "aider": (".aider.chat.history.md", client_homes.aider, aider_more),
+    "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
 }
 
 
