@@ -63,7 +63,7 @@ ENDS_AFTER_ANSWER = (
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object per line; --applied those that you applied on the "
     "screen.\n\n"
-    "--to claude-code, codex, opencode, pi or aider writes a new session for that client, to be resumed after an "
+    "--to with a client's name (claude-code, codex ...) writes a new session for that client, to be resumed after an "
     "answer; for claude-code and codex, recordings of any client are translated. The command to resume it is "
     "printed.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"

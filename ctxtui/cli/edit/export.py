@@ -47,8 +47,7 @@ EVERY: Final = "all"
 @click.command(
     "export",
     help="Write one call's context as a request body, the whole session in ctxtui's own format, or a new session for "
-    "its client to resume after the call's answer (claude-code and codex: translated from any client; opencode, pi, "
-    "aider).\n\n"
+    "its client to resume after the call's answer (claude-code and codex: translated from any client).\n\n"
     f"NAME is {NAME_HELP}. Content that the target format cannot hold is listed on standard error. Files written with "
     "-o have mode 0600.\n\n"
     "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and similar tools: of a file, "
