@@ -145,7 +145,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "a Cline session without any message of a model",
         has_kin=True,
     ),
-    _make_format("continue cli", "continue_cli", bare="a Continue session without any message"),
+    _make_format("continue cli", "continue_cli.session", bare="a Continue session without any message"),
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
     _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),
     _make_format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),

@@ -13,7 +13,7 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, codex_current, opencode, pi, qwen_code
+from tests.cases import claude_code_requests, codex_current, continue_cli, opencode, pi, qwen_code
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -56,7 +56,10 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "pi": ("pi", lambda: pi.shop(1).dump()),
     "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
+    "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
 }
+ONE_VALUE = ("opencode", "continue-cli")
+"""Targets whose sessions are one JSON."""
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -92,7 +95,7 @@ def write(target: str, data: bytes) -> None:
 def test_an_odd_value_anywhere_is_no_fault(name: str, first: int) -> None:
     target, make = SESSIONS[name]
     data = make()
-    lines = [data.strip()] if target == "opencode" else data.splitlines()  # OpenCode's export is one JSON
+    lines = [data.strip()] if target in ONE_VALUE else data.splitlines()
     write(target, b"\n".join(lines) + b"\n")
     faults = []
     for number, line in enumerate(lines):

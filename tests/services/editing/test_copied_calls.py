@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import copy_session
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, opencode, pi, qwen_code
+from tests.cases import client_homes, continue_cli, opencode, pi, qwen_code
 from tests.services.lookalike import claude_code, codex
 
 
@@ -58,6 +58,12 @@ def qwen_code_more(data: bytes) -> bytes:
     return data + json.dumps(record | {"uuid": "more", "parentUuid": lines(data)[-1]["uuid"]}).encode() + b"\n"
 
 
+def continue_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["history"] += [continue_cli.user("more"), continue_cli.answer("More.", 70)]
+    return json.dumps(session).encode()
+
+
 CASES = {
     "claude-code": ("a.jsonl", lambda: claude_code(2), claude_code_more),
     "codex": ("rollout.jsonl", lambda: codex(3), codex_more),
@@ -65,6 +71,7 @@ CASES = {
     "opencode": ("export.json", lambda: opencode.shop().dump(), opencode_more),
     "qwen-code": ("chat.jsonl", lambda: qwen_code.shop().dump(), qwen_code_more),
     "aider": (".aider.chat.history.md", client_homes.aider, aider_more),
+    "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
 }
 
 
