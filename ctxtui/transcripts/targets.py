@@ -30,6 +30,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             beside=False,
         ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
+        ResumeTarget("qwen-code", "qwen code", lazy_import("qwen_code.resume", "resume"), "qwen --resume {id}"),
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }
