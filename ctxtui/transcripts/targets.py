@@ -37,6 +37,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "goose session import {file} && goose session --resume --name {id}",
             beside=False,
         ),
+        ResumeTarget("qwen-code", "qwen code", lazy_import("qwen_code.resume", "resume"), "qwen --resume {id}"),
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }
