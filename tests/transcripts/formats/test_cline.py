@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.tree import Tree
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.formats.cline import ClineReader, kin, usage
+from ctxtui.transcripts.formats.cline.session import ClineReader, kin, usage
 from ctxtui.transcripts.registry import describe_file
 from tests.transcripts.reading import as_bytes, calls, law_2, read, shown, survives_cuts, survives_values
 
