@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any, Final, NamedTuple
 
 from msgspec import Struct, field
@@ -321,6 +321,31 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
         elif item.block.kind.endswith(("_result", "_output")) and (place := results.get(_answered_call_id(item.block))):
             positions[index] = place
     return positions
+
+
+def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
+    """Return the number of `entries` up to the last block of `path`; all of them if the block is in none.
+
+    For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"), so the place is the one before which
+    most blocks of the path match, in a row: the first place if the whole path matches, else the last.
+    """
+    held = [
+        (n, digest, entry.answers.get(part))
+        for n, entry in enumerate(entries)
+        for part, digest in enumerate(entry.digests)
+    ]
+    wanted = [(item.block.digest, _answered_call_id(item.block)) for _, item in recorded_items(enumerate(path))]
+
+    def count_matches(last: int) -> int:
+        pairs = zip((held[n] for n in range(last, -1, -1)), reversed(wanted), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0][1] == pair[1][0] or pair[0][2] == pair[1][1], pairs))
+
+    best, end = 0, len(entries)
+    for last, (number, _, _) in enumerate(held):
+        count = count_matches(last)
+        if count > best or 0 < count == best < len(wanted):
+            best, end = count, number + 1
+    return end
 
 
 def _answered_call_id(block: Block) -> str:

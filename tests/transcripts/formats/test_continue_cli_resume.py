@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxtui.transcripts.formats.continue_cli.resume import resume
-from ctxtui.transcripts.kit.resume import ResumedFile, SentBlock
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.cases.continue_cli import answer, dump, session, shop, user
 from tests.transcripts.driving import read
-from tests.transcripts.resuming import changed, note, order, path_of, shown, some, whole, without
+from tests.transcripts.resuming import NOW, changed, ids, note, order, path_of, shown, some, whole, without
 
 
 def made(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
@@ -108,6 +108,24 @@ def test_it_ends_after_the_last_answer() -> None:
     end = max(n for n, one in enumerate(whole(data)) if one.item.place.role == "assistant") + 1
     file = made(data, end=end)
     assert b"and now?" not in file.data and "after the last answer" in file.lost[0]
+
+
+def test_a_rewind_ends_where_its_call_does_also_where_texts_repeat() -> None:
+    turns = [[user("go on"), answer("ok", 100 * n)] for n in range(1, 4)]
+    data = dump(session(*(item for turn in turns for item in turn), user("go on")))
+    path = path_of(read(data).session)
+    answers = [n for n, item in enumerate(path) if item.place.role == "assistant" and item.block.kind == "text"]
+    for number, at in enumerate(answers, 1):
+        asked = path[: at + 3]
+        rewind = ResumeOrder(
+            source=data,
+            path=asked,
+            sent=[SentBlock(item, n) for n, item in enumerate(asked[: at + 1])],
+            ids=ids(),
+            now=NOW,
+            end=at + 1,
+        )
+        assert request(resume(rewind)) == [("user", "go on"), ("assistant", "ok")] * number
 
 
 def test_what_a_summary_replaced_does_not_come_back() -> None:

@@ -30,6 +30,8 @@ from ctxtui.transcripts.kit.resume import (
     ResumeOrder,
     apply_edits,
     count_losses,
+    find_blocks,
+    find_end,
     first_change,
     is_answer,
 )
@@ -43,7 +45,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     session = as_dict(value)
     recorded = as_dicts(session.get("history"))
     items = [HistoryItem.from_value(item, is_last=item is recorded[-1]) for item in recorded]
-    edits = apply_edits(order, items, cut=True)
+    positions = find_blocks(order.path, items[: find_end(order.path, items)])
+    edits = apply_edits(order, items, positions, cut=True)
     # A summary replaces what is before it.
     start = max((n for n, item in enumerate(items[: (edits.last or 0) + 1]) if SUMMARY in item.value), default=0)
     first = first_change(items)

@@ -32,6 +32,8 @@ from ctxtui.transcripts.kit.resume import (
     ResumeOrder,
     apply_edits,
     count_losses,
+    find_blocks,
+    find_end,
     first_change,
     is_answer,
 )
@@ -49,7 +51,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
     info, recorded = _read_source(order.source, order.session)
     messages = [ImportMessage.from_message(message) for message in recorded]
-    edits = apply_edits(order, messages, cut=True)
+    positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
+    edits = apply_edits(order, messages, positions, cut=True)
     positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
     ends, last = max(positions_inside, default=(-1, 0))
     lost = [
