@@ -35,6 +35,8 @@ from ctxtui.transcripts.kit.resume import (
     ResumeOrder,
     apply_edits,
     count_losses,
+    find_blocks,
+    find_end,
     first_change,
     format_time,
     is_answer,
@@ -55,7 +57,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     id_ = f"{round(order.now * 1000)}_{next(order.ids).replace('-', '')[:5]}"
     details = canonical.dumps(_make_details(order, id_)) + b"\n"
     entries = [_make_entry(message) for message in _recorded_context(session, order)]
-    edits = apply_edits(order, entries, cut=True)
+    edits = apply_edits(order, entries, _find_blocks(order, entries), cut=True)
     lost = [f"line {tail.line}: {tail.reason}"] if tail is not None else []
     lost += edits.lost + [_CUT for entry in entries for block in entry.changes.values() if block and _is_cut(block)]
     _update_usage(entries, order)
@@ -73,17 +75,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class ClineEntry(ResumeEntry):
-    """A message, the 0-based parts that later requests hold, and its new usage (None: unchanged, {}: none)."""
+    """A message, the 0-based parts of its content that requests hold, and its new usage (None: unchanged, {}: none)."""
 
     value: dict[str, Any]
     sent: list[int] = field(default_factory=list)
     metrics: dict[str, Any] | None = None
-
-    def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based `part` with `block` (None: remove it)."""
-        self.changes[part] = block
-        self.removed = all(n in self.changes and self.changes[n] is None for n in self.sent)
-        return True
 
     @property
     def is_model_answer(self) -> bool:
@@ -94,10 +90,10 @@ class ClineEntry(ResumeEntry):
         """Return the message with its changes."""
         message = dict(self.value)
         if self.changes:
-            parts = enumerate(content_parts(self.value))
-            changed = ((self.changes.get(n, part), part) for n, part in parts)
+            changes = {self.sent[n]: block for n, block in self.changes.items()}
+            parts = [(changes.get(n, part), part) for n, part in enumerate(content_parts(self.value))]
             message["content"] = [
-                _to_cline_part(new, part) if isinstance(new, Block) else new for new, part in changed if new is not None
+                _to_cline_part(new, part) if isinstance(new, Block) else new for new, part in parts if new is not None
             ]
         if self.metrics is not None:
             message |= {"metrics": self.metrics}
@@ -141,14 +137,27 @@ def _make_details(order: ResumeOrder, id_: str) -> dict[str, Any]:
 def _make_entry(message: dict[str, Any]) -> ClineEntry:
     # What is only displayed is never sent.
     is_shown = as_dict(message.get("metadata")).get("displayOnly") is True
-    parts = [] if is_shown else convert_parts(message)
+    parts = [] if is_shown else list(enumerate(convert_parts(message)))
+    sent = [(n, part) for n, part in parts if is_sent_again(message, part)]
+    results = {n: as_str(part.get("tool_use_id")) for n, (_, part) in enumerate(sent) if part.get("type") == RESULT}
     return ClineEntry(
         value=message,
-        digests=[blocks.from_part(part).digest for part in parts],
-        answers={n: as_str(part.get("tool_use_id")) for n, part in enumerate(parts) if part.get("type") == RESULT},
-        sent=[n for n, part in enumerate(parts) if is_sent_again(message, part)],
-        is_prompt=message.get("role") != "assistant" and any(part.get("type") != RESULT for part in parts),
+        digests=[blocks.from_part(part).digest for _, part in sent],
+        answers=results,
+        sent=[n for n, _ in sent],
+        is_prompt=message.get("role") != "assistant" and len(results) < len(sent),
     )
+
+
+def _find_blocks(order: ResumeOrder, entries: Sequence[ClineEntry]) -> dict[int, tuple[int, int]]:
+    """Find the blocks of the path.
+
+    The system prompt, and thinking of the last answer that no request holds, are in no entry.
+    """
+    held = {digest for entry in entries for digest in entry.digests}
+    path = [item for item in order.path if item.place.section == "messages"]
+    path = [item for item in path if item.block.kind != "thinking" or item.block.digest in held]
+    return find_blocks(order.path, entries[: find_end(path, entries)])
 
 
 def _make_messages(
