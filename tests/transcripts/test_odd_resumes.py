@@ -14,7 +14,7 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, cline, codex_current, continue_cli, opencode, pi
+from tests.cases import claude_code_requests, cline, codex_current, continue_cli, opencode, pi, qwen_code
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -40,12 +40,23 @@ def opencode_export() -> bytes:
     return json.dumps(session).encode()
 
 
+def qwen_code_compaction() -> bytes:
+    script = qwen_code.Script()
+    script.compaction({"role": "user", "parts": [qwen_code.text("So far")]}, "and on")
+    script.answer(qwen_code.call("c1"))
+    script.result("c1", "one", parts=[{"inlineData": {"mimeType": "image/png", "data": "aGk="}}])
+    script.answer(qwen_code.text("Done."))
+    return script.dump()
+
+
 SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "claude-code": ("claude-code", claude_code),
     "claude-code with requests": ("claude-code", lambda: claude_code_requests.parallel().dump()),
     "codex": ("codex", lambda: codex_current.parent().dump()),
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
+    "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
+    "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
     "cline": ("cline", lambda: cline.dump(cline.shop(1))),
 }

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby, takewhile
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
@@ -182,6 +182,16 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
+class LinkedEntry(ResumeEntry):
+    """A record that names its parent: its bytes and its value."""
+
+    raw: bytes
+    value: dict[str, Any]
+
+
+_Linked = TypeVar("_Linked", bound=LinkedEntry)
+
+
 class ResumeEdits(NamedTuple):
     """Result of `apply_edits`.
 
@@ -255,6 +265,70 @@ def first_change(entries: Sequence[ResumeEntry]) -> int:
     """
     changed = [n - bool(entry.before) for n, entry in enumerate(entries) if entry.is_changed or entry.before]
     return min(changed, default=len(entries))
+
+
+def outdated_reports(
+    entries: Sequence[ResumeEntry], answers: Sequence[int], order: ResumeOrder
+) -> Iterator[tuple[int, int | None]]:
+    """Yield the answers whose usage describes the old context: those after the first change.
+
+    `answers` are their 0-based numbers in `entries`, without removed ones. With the number comes the new input tokens
+    of the last answer, None for others and if they are unknown. An answer that is itself the first change keeps its
+    report if they are unknown.
+    """
+    first = first_change(entries)
+    for n in answers:
+        size = order.input_tokens if n == answers[-1] else None
+        if n > first or (n == first and size is not None):
+            yield n, size
+
+
+def link_entries(
+    entries: Sequence[_Linked],
+    inserted: Mapping[int, Sequence[Body]],
+    appended: Sequence[Body],
+    *,
+    id_key: str,
+    parent_key: str,
+) -> Iterator[tuple[_Linked | Body, Any]]:
+    """Yield the entries that stay and the new records, in the file's order, each with the id of its parent.
+
+    For a tool that walks from the last entry up: `id_key` and `parent_key` are the members with an entry's id and its
+    parent's; an entry without `parent_key` is in no chain. `inserted` has the records before an entry, by its 0-based
+    number.
+    """
+    parents: dict[str, Any] = {}
+    tip: Any = None
+    for number, entry in enumerate(entries):
+        id_, parent = entry.value.get(id_key), entry.value.get(parent_key)
+        parent = parents.get(parent, parent) if isinstance(parent, str) else parent
+        for record in inserted.get(number, ()):
+            yield record, parent
+            parent = record[id_key]
+        if entry.removed:
+            parents[str(id_)] = parent
+        else:
+            tip = id_ if parent_key in entry.value else tip
+            yield entry, parent
+    for record in appended:
+        yield record, tip
+        tip = record[id_key]
+
+
+def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, parent_key: str) -> set[int]:
+    """Return the numbers of the entries from `last` up to the root; another branch may have the same blocks.
+
+    A parent that is not in the file is taken to be the entry before.
+    """
+    numbers = {str(entry.value.get(id_key)): n for n, entry in enumerate(entries[: last + 1])}
+    chain: set[int] = set()
+    number: int | None = last if entries else None
+    while number is not None and number not in chain:
+        chain.add(number)
+        parent = entries[number].value.get(parent_key, "")
+        before = number - 1 if number else None
+        number = None if parent is None else numbers.get(str(parent), before)
+    return chain
 
 
 class ResumePlan(Struct):
