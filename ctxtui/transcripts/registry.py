@@ -140,7 +140,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
     _make_format(
         "cline",
-        "cline",
+        "cline.session",
         ("*.compaction.json", "*.messages.json", "[0-9]*.json"),
         "a Cline session without any message of a model",
         has_kin=True,

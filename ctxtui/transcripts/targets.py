@@ -29,6 +29,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "aider --restore-chat-history --chat-history-file {file}",
             beside=False,
         ),
+        ResumeTarget(
+            "cline",
+            "cline",
+            lazy_import("cline.resume", "resume"),
+            "cline --id {id}",
+            own_folder=True,
+            reads=("{id}.json", "{id}.compaction.json"),
+        ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
         ResumeTarget(
             "goose",
