@@ -194,6 +194,16 @@ def tables_in(head: bytes) -> frozenset[str]:
     return frozenset(map(as_str, as_list(as_dict(first).get(TABLES_KEY))))
 
 
+def parse_rows(data: bytes) -> Tables:
+    """Parse the lines of a database."""
+    tables: Tables = {}
+    for line in data.splitlines():
+        record = as_dict(canonical.loads(line))
+        if isinstance(row := record.get("row"), dict):
+            tables.setdefault(as_str(record.get("table")), []).append(row)
+    return tables
+
+
 def decode_column(value: Json) -> Json:
     """Decode a column that holds JSON as text; other text is returned as is."""
     if not isinstance(value, str):

@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import copy_session, write_beside
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, cline, continue_cli, opencode, pi, qwen_code
+from tests.cases import client_homes, cline, continue_cli, goose, opencode, pi, qwen_code
 from tests.services.lookalike import claude_code, codex
 
 
@@ -64,6 +64,12 @@ def continue_more(data: bytes) -> bytes:
     return json.dumps(session).encode()
 
 
+def goose_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["conversation"] += goose.turn(9)
+    return json.dumps(session).encode()
+
+
 def cline_more(data: bytes) -> bytes:
     session = json.loads(data)
     session["messages"] += [cline.asked("more"), cline.said("more", cline.text("More."))]
@@ -77,6 +83,7 @@ CASES = {
     "opencode": ("export.json", lambda: opencode.shop().dump(), opencode_more),
     "qwen-code": ("chat.jsonl", lambda: qwen_code.shop().dump(), qwen_code_more),
     "aider": (".aider.chat.history.md", client_homes.aider, aider_more),
+    "goose": ("export.json", lambda: goose.dump(goose.shop()), goose_more),
     "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
     "cline": (f"{cline.ID}.messages.json", lambda: cline.dump(cline.shop()), cline_more),
 }

@@ -25,7 +25,7 @@ from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import as_number, get_path
 from ctxtui.transcripts.kit.messages import make_parts
-from ctxtui.transcripts.kit.readers import Tables, decode_column
+from ctxtui.transcripts.kit.readers import decode_column, parse_rows
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -271,11 +271,7 @@ def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[Open
         export = assemble(export)
     if isinstance(export, dict) and "messages" in export:
         return as_dict(export.get("info")), messages_in(export)
-    tables: Tables = {}
-    for line in source.splitlines():
-        record = as_dict(canonical.loads(line))
-        if isinstance(record.get("row"), dict):
-            tables.setdefault(as_str(record.get("table")), []).append(as_dict(record["row"]))
+    tables = parse_rows(source)
     messages = messages_of(tables)
     if session not in messages:
         raise CtxtuiError("the session's messages are not in the recording", place=session)
