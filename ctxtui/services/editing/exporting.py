@@ -330,7 +330,9 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
     "" if it is no session.
     """
-    return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
+    return (
+        TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
+    )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
