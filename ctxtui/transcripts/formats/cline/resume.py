@@ -17,6 +17,7 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.cline.session import (
     COPIED,
     ESTIMATED_BY,
@@ -26,7 +27,7 @@ from ctxtui.transcripts.formats.cline.session import (
     convert_parts,
     is_sent_again,
 )
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.readers import parse_json
 from ctxtui.transcripts.kit.resume import (

@@ -14,12 +14,13 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.messages import RESULT, make_message
 from ctxtui.transcripts.kit.readers import WholeReader, parse_json
 from ctxtui.transcripts.reader import Reader

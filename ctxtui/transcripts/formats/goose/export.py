@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import Event
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.goose.database import read_tables
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import Tables, json_reader
 
 MESSAGE_COLUMNS: Final = {

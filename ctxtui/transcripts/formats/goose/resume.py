@@ -16,6 +16,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.goose.database import (
     COPY_PREFIX,
     ESTIMATED,
@@ -25,7 +26,7 @@ from ctxtui.transcripts.formats.goose.database import (
     sort_messages,
 )
 from ctxtui.transcripts.formats.goose.export import JSON_COLUMNS, MESSAGE_COLUMNS, to_tables
-from ctxtui.transcripts.kit.fields import as_dict, as_str, as_time
+from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.readers import Row, decode_column, parse_json, parse_rows, tables_in
 from ctxtui.transcripts.kit.resume import (
