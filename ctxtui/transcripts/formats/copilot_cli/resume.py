@@ -16,6 +16,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.copilot_cli.session import (
     CALLS,
     COPIED,
@@ -26,7 +27,7 @@ from ctxtui.transcripts.formats.copilot_cli.session import (
     input_text,
     summary_text,
 )
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     UNHELD,

@@ -10,7 +10,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.core.block import Item
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_str
@@ -173,7 +174,7 @@ class _CopilotHandler:
         yield from events
         text = input_text(data)
         if kind == "system.message":
-            thread.set_system(make_message("system", text))
+            thread.set_system([Item(blocks.text(text), Place("system"))])
             return
         thread.add(make_message("user", text, mark="meta" if kind == "system.notification" else ""))
         if kind == "user.message" and not self._about.title:
