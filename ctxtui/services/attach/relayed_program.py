@@ -181,7 +181,7 @@ class RelayedProgram:
     - `named_upstreams`: upstreams that the user named.
     - `folder`: receives the recordings; `database`: has the edits.
     - `hold`: decides which requests are held.
-    - `keep_warm_usd`: the limit for requests that keep caches warm; 0: none are sent.
+    - `keep_warm_usd`: limits the requests that keep caches warm, by forecast (see `KeepWarm`); 0: none are sent.
     - `clock`: gives Unix seconds.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
     - `say`: prints a message: the program could not be started.
