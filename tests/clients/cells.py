@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, Item
 from ctxtui.core.call import Call, Fidelity
@@ -158,7 +160,8 @@ def resumed(play: Play) -> None:
     assert asked, "the client asked nothing"
     first = asked[0]
     assert first.accepted, (first.status, first.answer)
-    sent, history = _history(play, first.messages), _history(play, play.context)
+    context = _joined(play.context) if play.client.joins else play.context
+    sent, history = _history(play, first.messages), _history(play, context)
     assert OUT not in json.dumps(first.request), f"{OUT} was curated away and is sent"
     lacking = Counter(history) - Counter(sent)
     assert not lacking, f"curated history that is not sent: {_short(lacking)}"
@@ -183,6 +186,20 @@ def _history(play: Play, messages: Iterable[Json]) -> list[str]:
     """What person, model and tools said, without what a client adds anew to each session."""
     told = [m for m in messages if not (isinstance(m, dict) and m.get("role") in _OWN)]
     return [own for text in _plain(said(told)) if (own := play.client.spoken(text).strip())]
+
+
+def _joined(messages: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Consecutive answers as one, their texts without anything between."""
+    told: list[dict[str, Any]] = []
+    for role, group in groupby(messages, lambda message: message["role"]):
+        answers = list(group)
+        if role == "assistant":
+            parts = [part for answer in answers for part in answer["content"]]
+            text = "".join(part["text"] for part in parts if part["type"] == "text")
+            others = [part for part in parts if part["type"] != "text"]
+            answers = [{"role": role, "content": [{"type": "text", "text": text}, *others]}]
+        told += answers
+    return told
 
 
 def accepted(play: Play) -> None:

@@ -52,6 +52,8 @@ class Client:
     a glob below the lab's folder for what it writes. `resume` are the commands that take a curated file and go on with
     the prompt `last`, which takes so many `rounds` of requests; `curate_to` names its format.
 
+    One that `joins` sends consecutive answers (an edit may have removed what was between them) as one.
+
     An `exact` one records whole requests, one with `sums` no call's tokens but the last one's and a session's sum,
     without what was cached. `spent` is what a recording says of USD, `meter` what the client itself says of the tokens
     in a curated session that it was given. `aside` tells requests that the client itself records nowhere, `unrecorded`
@@ -73,6 +75,7 @@ class Client:
     talks: bool = False
     curate_to: str = ""
     resume: Callable[[Lab, Path, str], Sequence[Command]] | None = None
+    joins: bool = False
     exact: bool = False
     sums: bool = False
     spent: Callable[[Path], float] | None = None

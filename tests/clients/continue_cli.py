@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
+import shutil
+from pathlib import Path
+
+from tests.clients.client import Client, Command
 from tests.clients.lab import Lab
 
 _CONFIG = """\
@@ -17,11 +20,15 @@ models:
     apiBase: {url}/v1/
     roles: [chat]
 """
-_NOT_WRITTEN = "ctxtui does not write its files"
 
 
 def _asked(lab: Lab, *args: str) -> Command:
     return [lab.client.program("cn"), "-p", "--auto", *args]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    shutil.copy(curated, lab.recorded()[0].with_name(curated.name))
+    return [_asked(lab, "--fork", curated.stem, prompt)]
 
 
 CONTINUE_CLI = Client(
@@ -31,5 +38,6 @@ CONTINUE_CLI = Client(
     ask=lambda lab, prompt: _asked(lab, prompt),
     again=lambda lab, prompt: _asked(lab, "--resume", prompt),
     recordings="home/.continue/sessions/*-*.json",
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    curate_to="continue-cli",
+    resume=_resume,
 )

@@ -206,7 +206,11 @@ class Play:
         assert before
         args = ["--after", "--edits", str(self.edits), "--to", self.client.curate_to, "-o", str(into)]
         self.lab.ctxtui("curate", str(recording), *args)
-        (written,) = [path for path in into.rglob("*") if path.is_file()]
+        files = [path for path in into.rglob("*") if path.is_file()]
+        # Beside the recording itself, a session may have other files.
+        (written,) = (
+            files if len(files) == 1 else [one for one in files if one.match(Path(self.client.recordings).name)]
+        )
         return written
 
     @once

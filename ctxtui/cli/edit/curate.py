@@ -17,7 +17,7 @@ import click
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.guard import Guard
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.share import emit
+from ctxtui.cli.edit.share import emit, emit_beside
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
 from ctxtui.cli.progress import counting
@@ -63,7 +63,7 @@ ENDS_AFTER_ANSWER = (
     f"PATH is {NAME_HELP}. --policy takes a policy's name (`ctxtui help policies` lists them) or a TOML file with "
     "[[policy]] tables; --edits a file of edits, one JSON object per line; --applied those that you applied on the "
     "screen.\n\n"
-    "--to claude-code, codex, opencode, pi or aider writes a new session for that client, to be resumed after an "
+    "--to with the name of the client that made the recording writes a new session for it, to be resumed after an "
     "answer; for claude-code and codex, recordings of any client are translated. The command to resume it is "
     "printed.\n\n\b\n"
     "Example: ctxtui curate session.jsonl --policy budget --set target=60000 > request.json\n"
@@ -171,7 +171,7 @@ def curate(
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
     elif out.data and not _goes_to_terminal(output):
-        write_request(out.data, output)
+        write_request(out, output)
     on_screen = _goes_to_terminal(output) and not flags["as_json"]
     for line in price_lines(curation, out.lost, out.violations):
         if on_screen:
@@ -277,12 +277,13 @@ def prepare_output(
     return (replace(out, data=b"") if dry else out), output
 
 
-def write_request(data: bytes, output: Path | None) -> None:
-    """Print `data`, or write it to a new file of mode 0600."""
+def write_request(written: WrittenContext, output: Path | None) -> None:
+    """Print what was written, or write it to a new file of mode 0600, with the session's further files beside it."""
     output = None if output == Path("-") else output
-    emit(data, output)
+    emit(written.data, output)
+    emit_beside(written, output)
     if output is not None:
-        note(f"{len(data):,} bytes written to {output}")
+        note(f"{len(written.data):,} bytes written to {output}")
 
 
 _INDENT = 9

@@ -20,7 +20,7 @@ from ctxtui.cli.context import (
     config_of,
     open_recording,
 )
-from ctxtui.cli.edit.share import emit
+from ctxtui.cli.edit.share import emit, emit_beside
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
@@ -47,8 +47,7 @@ EVERY: Final = "all"
 @click.command(
     "export",
     help="Write one call's context as a request body, the whole session in ctxtui's own format, or a new session for "
-    "its client to resume after the call's answer (claude-code and codex: translated from any client; opencode, pi, "
-    "aider).\n\n"
+    "its client to resume after the call's answer (for claude-code and codex translated from any client).\n\n"
     f"NAME is {NAME_HELP}. Content that the target format cannot hold is listed on standard error. Files written with "
     "-o have mode 0600.\n\n"
     "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and similar tools: of a file, "
@@ -125,6 +124,8 @@ def _write_one(
     if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)
+    if isinstance(written, WrittenContext):
+        emit_beside(written, output, replace=replace)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(written.data), "lost": list(written.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})

@@ -23,9 +23,9 @@ from ctxtui.services.editing.pins import (
     Hook,
     add_hook,
     as_text,
-    hook_command,
     install,
     pinned_blocks,
+    pins_command,
     read_settings,
 )
 from ctxtui.services.members import members
@@ -35,26 +35,27 @@ from ctxtui.views.text import safe_text
 @click.command(
     "pins",
     help="Print the pinned blocks of a session; with --hook, let Claude Code read them again after a compaction.\n\n"
-    f"NAME is {NAME_HELP}. Press `p` in the inspector to pin a block. --hook shows the change to "
+    f"NAME is {NAME_HELP} (default: last). Press `p` in the inspector to pin a block. --hook shows the change to "
     ".claude/settings.local.json in the session's directory, and asks before writing it.\n\n\b\n"
     "Example: ctxtui edits pins last --hook\n"
     "Example: ctxtui edits pins last --json",
 )
-@click.argument("name", metavar="NAME", type=SessionName())
+@click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
 @click.option("--hook", is_flag=True, help="Install the SessionStart hook (matcher: compact) that prints them.")
 @click.option("--yes", is_flag=True, help="With --hook: do not ask.")
+@click.option(
+    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
+)
 @JSON_OPTION
 @click.pass_context
-def pins(context: click.Context, name: str, hook: bool, yes: bool, as_json: bool) -> None:
+def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: bool, as_json: bool) -> None:
     settings = config_of(context).settings
-    loaded = open_recording(name, settings)
+    loaded = open_recording(hook_transcript() if hook_input else name, settings)
     overlays = SessionEdits(loaded, settings)
     edits = [edit for thread in loaded.session.threads for edit in overlays.of_thread(thread).in_force]
     blocks = pinned_blocks(loaded.session, edits)
     if hook:
-        install_hook(
-            Path(loaded.session.about.cwd or "."), hook_command(loaded.session.about.id or name), PINS_HOOK, yes
-        )
+        install_hook(Path(loaded.session.about.cwd or "."), pins_command(), PINS_HOOK, yes)
         note(f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'} pinned now")
     elif as_json:
         fields = [members(block, "digest tool=name text") for block in blocks]
@@ -94,7 +95,7 @@ def hook_transcript() -> str:
     """
     try:
         return str(json.loads(sys.stdin.read())["transcript_path"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise Malformed("no JSON of a hook on standard input", place="--hook-input") from None
 
 

@@ -115,6 +115,6 @@ def _write_repaired(diagnosis: Diagnosis, loaded: Loaded, form: str | None, outp
         loaded, (diagnosis.chosen.thread, diagnosis.chosen.number), [], list(diagnosis.mended.edits), settings, True
     )
     out, place = prepare_output(curation, loaded, form or resumed_by(curation, loaded.path), output, False)
-    write_request(out.data, place)
+    write_request(out, place)
     for line in out.lost:
         note(f"not carried over: {line}")

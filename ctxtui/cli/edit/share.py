@@ -26,7 +26,8 @@ from ctxtui.curation.masking import Masker, summarize_report
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
-from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.editing.edited_context import WrittenContext
+from ctxtui.services.editing.exporting import write_beside, write_private
 from ctxtui.services.library.sharing import share_call
 from ctxtui.views.pages.share_page import page
 
@@ -58,6 +59,14 @@ def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
         return
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
+
+
+def emit_beside(written: WrittenContext, output: Path | None, *, replace: bool = False) -> None:
+    """Write the session's further files beside `output`; on standard output (None) only name them."""
+    if output is not None:
+        write_beside(output, written, replace=replace)
+    elif written.beside:
+        note(f"the session also needs {', '.join(written.beside)}: -o FOLDER writes all of it")
 
 
 @click.command(

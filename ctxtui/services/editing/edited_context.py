@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -27,7 +27,14 @@ from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
-from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, SentBlock, TranslatedOrder
+from ctxtui.transcripts.kit.resume import (
+    UNANSWERED,
+    ResumedFile,
+    ResumeOrder,
+    ResumeTarget,
+    SentBlock,
+    TranslatedOrder,
+)
 from ctxtui.transcripts.targets import TARGETS, find_target, load_translation
 from ctxtui.wire.translate.encode import build_body
 from ctxtui.wire.translate.turns import Losses
@@ -92,6 +99,7 @@ class WrittenContext:
     - `name`: the required file name ("": any).
     - `id`: the session's id ("": none).
     - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
+    - `beside`: further files of the session, by name, for the folder of the file.
     """
 
     data: bytes
@@ -100,6 +108,7 @@ class WrittenContext:
     name: str = ""
     id: str = ""
     folder: str = ""
+    beside: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
@@ -114,7 +123,7 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=edited.session.about.id)
         copy = copy_to_resume(edited, source, form)
-        return WrittenContext(copy.data, copy.lost, (), copy.name, copy.id, copy.folder)
+        return WrittenContext(copy.data, copy.lost, (), copy.name, copy.id, copy.folder, copy.beside)
     if form == OWN:
         return WrittenContext(write_own_format(edited))
     out = build_request_body(edited, form)
@@ -257,6 +266,7 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
             end=end,
             input_tokens=size,
             answer_tokens=answer_tokens,
+            beside=_read_beside(source, target, edited.session.about.id),
         )
     )
 
@@ -278,6 +288,12 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
         return None, 0
     answer_tokens = sum(edited.count(item.item.block) for item in items[start:] if item.item.block.kind != HEADER)
     return max(1, edited.size - answer_tokens), answer_tokens
+
+
+def _read_beside(source: Path, target: ResumeTarget, session: str) -> dict[str, bytes]:
+    """Read the files beside the recording `source` that the writer of `target` needs, by name."""
+    paths = (source.with_name(name.format(id=session)) for name in target.reads if session)
+    return {path.name: read_content(path) for path in paths if path.is_file()}
 
 
 def _new_ids() -> Iterator[str]:

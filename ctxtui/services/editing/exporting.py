@@ -117,8 +117,8 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
-            _create_folder(sessions)
         path = sessions / written.name
+        _create_folder(path.parent)
     if written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
@@ -127,6 +127,15 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
             except OSError as error:
                 raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(new)) from error
     return path
+
+
+def write_beside(path: Path, written: WrittenContext, *, replace: bool = False) -> None:
+    """Write the further files of the session that was written to `path`.
+
+    Raises the errors of `write_private`.
+    """
+    for name, data in written.beside.items():
+        write_private(path.with_name(name), data, replace=replace)
 
 
 def _create_folder(folder: Path) -> None:
@@ -241,14 +250,15 @@ def default_path(edited: EditedContext, form: str, source: Path | None, env: Map
 
     A name after the recording's, in the working directory, with two exceptions.
 
-    - If the tool resumes only files in the recording's folder: that folder.
+    - If the tool resumes only files in the recording's folder: that folder, or the one above it if each session has
+      its own.
     - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
       created.
     """
     if env is not None and is_translation(edited, form, source):
         return _find_client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
-        return str(source.parent)
+        return str(source.absolute().parent.parent if TARGETS[form].own_folder else source.parent)
     stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
     ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
@@ -298,7 +308,8 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
         _create_folder(Path(place).expanduser())
     path = prepare_path(Path(place).expanduser(), result, source)
     write_private(path, result.data)
-    is_misnamed = bool(result.name) and path.name != result.name and TARGETS[form].beside
+    write_beside(path, result)
+    is_misnamed = bool(result.name) and not path.match(result.name) and TARGETS[form].beside
     command = "" if is_misnamed else command_for(form, result, path)
     return Saved(path, len(result.data), command, left_out(result), result.name if is_misnamed else "")
 
@@ -321,7 +332,9 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
     "" if it is no session.
     """
-    return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
+    return (
+        TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
+    )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:

@@ -1,7 +1,7 @@
-"""Pinned blocks that survive a client's compaction.
+"""Pinned blocks as text, and Claude Code's hooks that run ctxtui commands.
 
-Their text, and the hook that returns them to the model. Claude Code runs `SessionStart` hooks with the matcher
-``compact`` after a compaction; the hook's output is added to the model's context.
+One hook returns the pinned blocks: Claude Code runs `SessionStart` hooks with the matcher ``compact`` after a
+compaction and adds their output to the model's context.
 """
 
 from __future__ import annotations
@@ -24,9 +24,6 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.views.text import safe_text
 
-_OWN_HOOK: Final = re.compile(r" -m ctxtui (?:edits )?pins ")
-"""Matches the command of a hook installed by this or an earlier version of ctxtui."""
-
 SETTINGS = Path(".claude") / "settings.local.json"
 """Claude Code's file of a user's own settings for a project."""
 
@@ -34,7 +31,7 @@ SETTINGS = Path(".claude") / "settings.local.json"
 class Hook(Struct, frozen=True):
     """A hook of Claude Code.
 
-    The event, its matcher ("": none), and a pattern of the commands that ctxtui wrote.
+    The event, its matcher ("": none), and a pattern of the commands that this or an earlier version of ctxtui wrote.
     """
 
     event: str
@@ -42,7 +39,7 @@ class Hook(Struct, frozen=True):
     own: re.Pattern[str]
 
 
-PINS_HOOK: Final = Hook("SessionStart", "compact", _OWN_HOOK)
+PINS_HOOK: Final = Hook("SessionStart", "compact", re.compile(r" -m ctxtui (?:edits )?pins "))
 """Returns the pinned blocks after a compaction."""
 AHEAD_HOOK: Final = Hook("PreCompact", "", re.compile(r" -m ctxtui compactions "))
 """Adds its output to the instructions for the summary."""
@@ -54,17 +51,16 @@ COLD_HOOK: Final = Hook("UserPromptSubmit", "", re.compile(r" -m ctxtui cache ")
 class PinnedBlock(Struct, frozen=True):
     """A pinned block.
 
-    `name` is the tool's ("": none), `text` its content or a call's arguments. `role` is not set.
+    `name` is the called tool's ("": no call), `text` the block's content or a call's arguments.
     """
 
-    role: str
     name: str
     text: str
     digest: str
 
 
 def pinned_blocks(session: Session, edits: Iterable[Edit]) -> list[PinnedBlock]:
-    """The blocks pinned by `edits` (those in force), in the order of pinning, each once."""
+    """The blocks with text that `edits` (those in force) pin, in the order of pinning, each once."""
     pins: dict[str, PinnedBlock] = {}
     for edit in edits:
         for target in edit.targets if edit.kind == PIN else ():
@@ -72,7 +68,7 @@ def pinned_blocks(session: Session, edits: Iterable[Edit]) -> list[PinnedBlock]:
             if block is not None:
                 reading = read(block)
                 pins.setdefault(
-                    target.digest, PinnedBlock("", reading.name, reading.text or reading.arguments, target.digest)
+                    target.digest, PinnedBlock(reading.name, reading.text or reading.arguments, target.digest)
                 )
     return [pin for pin in pins.values() if pin.text.strip()]
 
@@ -90,21 +86,21 @@ def as_text(pins: Iterable[PinnedBlock]) -> str:
     return head + "\n\n".join(parts) + "\n" if parts else ""
 
 
-def hook_command(session: str) -> str:
-    """The hook's shell command.
+def pins_command() -> str:
+    """The shell command of `PINS_HOOK`, which learns the session from its input.
 
     Claude Code runs it in the project's folder, from which nothing must be imported (``-P``).
     """
-    return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins {shlex.quote(session)}"
+    return f"{shlex.quote(sys.executable)} -P -m ctxtui edits pins --hook-input"
 
 
 def ahead_command() -> str:
-    """The command of the hook before a compaction, which learns the session from its input."""
+    """The command of `AHEAD_HOOK`, which learns the session from its input."""
     return f"{shlex.quote(sys.executable)} -P -m ctxtui compactions --ahead --hook-input"
 
 
 def cold_command() -> str:
-    """The command of the hook before a message is sent.
+    """The command of `COLD_HOOK`, which learns the session from its input.
 
     It never exits with code 2, which would make Claude Code refuse the message.
     """
@@ -112,22 +108,34 @@ def cold_command() -> str:
 
 
 def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict[str, Any]:
-    """Return `settings` with a hook, once, and nothing else changed.
+    """Return `settings` with a hook in place of earlier ones of its `kind`, and nothing else changed.
 
-    Raises `Malformed` if the hooks are malformed.
+    Raises `Malformed` if the hooks of this event are malformed.
     """
     hooks = settings.get("hooks", {})
     entries = hooks.get(kind.event, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list):
-        raise Malformed("hooks have an unknown format", place=f"$.hooks.{kind.event}")
+        raise _malformed_hooks(kind.event)
+    kept_entries = []
+    for number, entry in enumerate(entries):
+        commands = entry.get("hooks", []) if isinstance(entry, dict) else None
+        if not isinstance(commands, list):
+            raise _malformed_hooks(f"{kind.event}[{number}]")
+        kept_commands = [command for command in commands if not _is_own_command(command, kind)]
+        if len(kept_commands) == len(commands):
+            kept_entries.append(entry)
+        elif kept_commands:
+            kept_entries.append({**entry, "hooks": kept_commands})
     hook = {**({"matcher": kind.matcher} if kind.matcher else {}), "hooks": [{"type": "command", "command": run}]}
-    others = [entry for entry in entries if not _is_own_entry(entry, kind)]
-    return {**settings, "hooks": {**hooks, kind.event: [*others, hook]}}
+    return {**settings, "hooks": {**hooks, kind.event: [*kept_entries, hook]}}
 
 
-def _is_own_entry(entry: Any, kind: Hook) -> bool:
-    hooks = entry.get("hooks") if isinstance(entry, dict) else None
-    return any(isinstance(hook, dict) and kind.own.search(str(hook.get("command"))) for hook in hooks or ())
+def _malformed_hooks(place: str) -> Malformed:
+    return Malformed("hooks have an unknown format", place=f"$.hooks.{place}", way_out=f"fix {SETTINGS}")
+
+
+def _is_own_command(command: Any, kind: Hook) -> bool:
+    return isinstance(command, dict) and kind.own.search(str(command.get("command"))) is not None
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
@@ -140,7 +148,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
         return {}
     try:
         settings = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CtxtuiError(f"cannot be read: {error}", place=str(path)) from error
     if not isinstance(settings, dict):
         raise Malformed("not a JSON object", place=str(path))
@@ -154,5 +162,7 @@ def install(folder: Path, settings: dict[str, Any]) -> Path:
     """
     path = folder / SETTINGS
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_private(path, json.dumps(settings, indent=2, ensure_ascii=False).encode() + b"\n", replace=True)
+    text = json.dumps(settings, indent=2, ensure_ascii=False)
+    # A lone surrogate becomes the JSON escape that it was.
+    write_private(path, text.encode("utf-8", "backslashreplace") + b"\n", replace=True)
     return path

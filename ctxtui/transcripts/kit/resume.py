@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby
-from typing import Any, Final, NamedTuple
+from itertools import groupby, takewhile
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
@@ -51,6 +51,8 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     - `input_tokens`: input of the last answer's request with the new context; None: not known.
     - `answer_tokens`: tokens of that answer and everything after it.
     - `ids`: yields random UUIDs; `now`: Unix seconds.
+    - `beside`: the files beside the source that the target reads (`ResumeTarget.reads`), by name; missing ones are not
+      in it.
     """
 
     source: bytes
@@ -63,12 +65,14 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     end: int | None = None
     input_tokens: int | None = None
     answer_tokens: int = 0
+    beside: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
 
-    `name` is the required file name ("": any), `folder` the required folder below the tool's ``sessions`` ("": any).
+    `name` is the required file name ("": any), with the session's own folder before it if it has one. `folder` is the
+    required folder below the tool's ``sessions`` ("": any). `beside` has further files of the session, by name.
     """
 
     data: bytes
@@ -76,6 +80,7 @@ class ResumedFile(Struct, frozen=True):
     id: str = ""
     name: str = ""
     folder: str = ""
+    beside: Mapping[str, bytes] = field(default_factory=dict)
 
 
 class ResumeTarget(Struct, frozen=True):
@@ -85,6 +90,8 @@ class ResumeTarget(Struct, frozen=True):
     - `write`: makes the file.
     - `command`: the user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path.
     - `beside`: the tool finds the file only in the folder of its recordings.
+    - `own_folder`: each session has a folder of its own there.
+    - `reads`: names of files beside a recording that the writer needs, with ``{id}`` for the session's id.
     - `key`: the key with which a user continues there with a context of another tool; "": no translation.
     """
 
@@ -93,6 +100,8 @@ class ResumeTarget(Struct, frozen=True):
     write: Callable[[ResumeOrder], ResumedFile]
     command: str
     beside: bool = True
+    own_folder: bool = False
+    reads: tuple[str, ...] = ()
     key: str = ""
 
 
@@ -173,6 +182,16 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
+class LinkedEntry(ResumeEntry):
+    """A record that names its parent: its bytes and its value."""
+
+    raw: bytes
+    value: dict[str, Any]
+
+
+_Linked = TypeVar("_Linked", bound=LinkedEntry)
+
+
 class ResumeEdits(NamedTuple):
     """Result of `apply_edits`.
 
@@ -248,6 +267,70 @@ def first_change(entries: Sequence[ResumeEntry]) -> int:
     return min(changed, default=len(entries))
 
 
+def outdated_reports(
+    entries: Sequence[ResumeEntry], answers: Sequence[int], order: ResumeOrder
+) -> Iterator[tuple[int, int | None]]:
+    """Yield the answers whose usage describes the old context: those after the first change.
+
+    `answers` are their 0-based numbers in `entries`, without removed ones. With the number comes the new input tokens
+    of the last answer, None for others and if they are unknown. An answer that is itself the first change keeps its
+    report if they are unknown.
+    """
+    first = first_change(entries)
+    for n in answers:
+        size = order.input_tokens if n == answers[-1] else None
+        if n > first or (n == first and size is not None):
+            yield n, size
+
+
+def link_entries(
+    entries: Sequence[_Linked],
+    inserted: Mapping[int, Sequence[Body]],
+    appended: Sequence[Body],
+    *,
+    id_key: str,
+    parent_key: str,
+) -> Iterator[tuple[_Linked | Body, Any]]:
+    """Yield the entries that stay and the new records, in the file's order, each with the id of its parent.
+
+    For a tool that walks from the last entry up: `id_key` and `parent_key` are the members with an entry's id and its
+    parent's; an entry without `parent_key` is in no chain. `inserted` has the records before an entry, by its 0-based
+    number.
+    """
+    parents: dict[str, Any] = {}
+    tip: Any = None
+    for number, entry in enumerate(entries):
+        id_, parent = entry.value.get(id_key), entry.value.get(parent_key)
+        parent = parents.get(parent, parent) if isinstance(parent, str) else parent
+        for record in inserted.get(number, ()):
+            yield record, parent
+            parent = record[id_key]
+        if entry.removed:
+            parents[str(id_)] = parent
+        else:
+            tip = id_ if parent_key in entry.value else tip
+            yield entry, parent
+    for record in appended:
+        yield record, tip
+        tip = record[id_key]
+
+
+def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, parent_key: str) -> set[int]:
+    """Return the numbers of the entries from `last` up to the root; another branch may have the same blocks.
+
+    A parent that is not in the file is taken to be the entry before.
+    """
+    numbers = {str(entry.value.get(id_key)): n for n, entry in enumerate(entries[: last + 1])}
+    chain: set[int] = set()
+    number: int | None = last if entries else None
+    while number is not None and number not in chain:
+        chain.add(number)
+        parent = entries[number].value.get(parent_key, "")
+        before = number - 1 if number else None
+        number = None if parent is None else numbers.get(str(parent), before)
+    return chain
+
+
 class ResumePlan(Struct):
     """New content for each index of the raw path.
 
@@ -312,6 +395,31 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
         elif item.block.kind.endswith(("_result", "_output")) and (place := results.get(_answered_call_id(item.block))):
             positions[index] = place
     return positions
+
+
+def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
+    """Return the number of `entries` up to the last block of `path`; all of them if the block is in none.
+
+    For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"), so the place is the one before which
+    most blocks of the path match, in a row: the first place if the whole path matches, else the last.
+    """
+    held = [
+        (n, digest, entry.answers.get(part))
+        for n, entry in enumerate(entries)
+        for part, digest in enumerate(entry.digests)
+    ]
+    wanted = [(item.block.digest, _answered_call_id(item.block)) for _, item in recorded_items(enumerate(path))]
+
+    def count_matches(last: int) -> int:
+        pairs = zip((held[n] for n in range(last, -1, -1)), reversed(wanted), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0][1] == pair[1][0] or pair[0][2] == pair[1][1], pairs))
+
+    best, end = 0, len(entries)
+    for last, (number, _, _) in enumerate(held):
+        count = count_matches(last)
+        if count > best or 0 < count == best < len(wanted):
+            best, end = count, number + 1
+    return end
 
 
 def _answered_call_id(block: Block) -> str:

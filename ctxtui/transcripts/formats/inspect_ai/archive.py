@@ -11,8 +11,8 @@ from io import BytesIO
 from typing import Final, Protocol
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.fields import as_dict
 from ctxtui.transcripts.kit.readers import parse_json
 
 MAX_MEMBER_BYTES: Final = 500_000_000

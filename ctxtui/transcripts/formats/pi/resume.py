@@ -13,24 +13,27 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, convert_part
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.kit.resume import (
+    LinkedEntry,
     ResumedFile,
-    ResumeEntry,
     ResumeOrder,
+    active_chain,
     add_member,
     apply_edits,
     count_losses,
-    first_change,
     format_time,
     fresh_ids,
     is_answer,
+    link_entries,
+    outdated_reports,
     read_source,
     replace_members,
 )
 
 _COSTS: Final = ("input", "output", "cacheRead", "cacheWrite", "total")
+_LINKS: Final = {"id_key": "id", "parent_key": "parentId"}
 _ID_DIGITS: Final = 8
 """Hex digits of an entry's id."""
 _SUMMARIES: Final = ("compaction", "branch_summary", "branchSummary", "compactionSummary")
@@ -43,6 +46,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """Write a session file, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
+    for number in set(range(len(entries))) - active_chain(entries, len(entries) - 1, **_LINKS):
+        entries[number].digests, entries[number].answers = [], {}
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
     lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
@@ -58,11 +63,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
     return ResumedFile(b"".join(_iter_lines(entries, before, appended, id_)), count_losses(lost), id_, name)
 
 
-class PiEntry(ResumeEntry):
-    """One entry: its bytes and value, and its new usage (None: unchanged)."""
+class PiEntry(LinkedEntry):
+    """One entry, and its new usage (None: unchanged)."""
 
-    raw: bytes
-    value: dict[str, Any]
     usage: dict[str, Any] | None = None
 
     @property
@@ -86,7 +89,7 @@ class PiEntry(ResumeEntry):
             self.changes[part] = block
             return True
         # A damaged entry may have another role than its id suggests.
-        return part < len(self.digests) and ResumeEntry.change(self, part, block)
+        return part < len(self.digests) and LinkedEntry.change(self, part, block)
 
     def line(self, **members: Any) -> bytes:
         """Write its line, with `members` and its changes."""
@@ -156,16 +159,11 @@ def _make_entry(
 
 
 def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
-    """Set usage reports after the first change to zero.
-
-    The last answer, if it is at the first change or after it, gets the computed size, if known.
-    """
-    first = first_change(entries)
+    """Set outdated usage reports to zero, but the last answer's to the computed size, if known."""
     answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
-    for n in answers:
+    for n, size in outdated_reports(entries, answers, order):
         entry, reported = entries[n], as_dict(entries[n].message.get("usage"))
-        size = order.input_tokens if n == answers[-1] else None
-        if reported and (n > first or (n == first and size is not None)):
+        if reported:
             output = order.answer_tokens if entry.changes else as_count(reported.get("output"))
             entry.usage = _make_usage(0, 0) if size is None else {**_make_usage(size, output), ESTIMATED_BY: "ctxtui"}
 
@@ -174,26 +172,15 @@ def _iter_lines(
     entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], appended: list[dict[str, Any]], id_: str
 ) -> Iterator[bytes]:
     """Yield the lines of the session under its new id `id_`, with inserted ones."""
-    previous: dict[str, Any] = {}
-    tip: Any = None
-    for number, entry in enumerate(entries):
-        entry_id = entry.value.get("id")
-        if not number and entry.value.get("type") == "session":
+    is_tree = any("parentId" in entry.value for entry in entries)
+    for entry, parent in link_entries(entries, before, appended, **_LINKS):
+        if isinstance(entry, dict):
+            yield canonical.dumps({**entry, "parentId": parent} if is_tree else _without_id(entry)) + b"\n"
+        elif entry is entries[0] and entry.value.get("type") == "session":
             yield entry.line(id=id_)
-            continue
-        parent = previous.get(as_str(entry.value.get("parentId")), entry.value.get("parentId"))
-        for inserted in before[number]:
-            yield canonical.dumps({**inserted, "parentId": parent} if entry_id else _without_id(inserted)) + b"\n"
-            parent = inserted["id"]
-        if entry.removed:
-            previous[as_str(entry_id)] = parent
-            continue
-        tip = entry_id or tip
-        more = {"parentId": parent} if "parentId" in entry.value and parent != entry.value["parentId"] else {}
-        yield entry.line(**more, **_update_kept_start(entries, before, entry))
-    for inserted in appended:
-        yield canonical.dumps({**inserted, "parentId": tip} if tip else _without_id(inserted)) + b"\n"
-        tip = inserted["id"] if tip else None
+        else:
+            more = {"parentId": parent} if "parentId" in entry.value and parent != entry.value["parentId"] else {}
+            yield entry.line(**more, **_update_kept_start(entries, before, entry))
 
 
 def _update_kept_start(

@@ -18,7 +18,7 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.opencode.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
-from tests.cases.opencode import SESSION, Script, shop
+from tests.cases.opencode import SESSION, Script, shop, text
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
 
@@ -137,6 +137,22 @@ def test_it_ends_behind_the_last_answer(written: Written) -> None:
     made = ordered(data, end=end)
     assert b"and now?" not in made.data and "after the last answer" in made.lost[0]
     assert faults(made, data) == []
+
+
+def test_a_rewind_ends_where_its_call_does_also_where_texts_repeat() -> None:
+    script = Script()
+    for _ in range(3):
+        script.user("go on")
+        script.answer(text("ok"))
+    script.user("go on")
+    path = path_of(read(script.dump()).session)
+    answers = [at for at, item in enumerate(path) if words(item) == "ok"]
+    for number, at in enumerate(answers, 1):
+        asked, sent = path[: at + 3], [SentBlock(item, n) for n, item in enumerate(path[: at + 1])]
+        order = ResumeOrder(
+            source=script.dump(), path=asked, sent=sent, ids=ids(), now=NOW, session=SESSION, end=at + 1
+        )
+        assert shown(path_of(read(resume(order).data).session)) == ["user go on", "assistant ok"] * number
 
 
 def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:

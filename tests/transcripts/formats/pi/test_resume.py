@@ -17,7 +17,7 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.pi.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
-from tests.cases.pi import Record, shop, text
+from tests.cases.pi import Record, Script, shop, text
 from tests.corpus import corpus_params
 from tests.transcripts.driving import read
 from tests.transcripts.resumable import unmarked
@@ -142,6 +142,19 @@ def test_what_a_compaction_kept_is_still_kept(gone: str) -> None:
     empty = ["user "] if gone == "Summary" else []
     assert shown(path_of(read(made.data).session)) == empty + shown([one.item for one in sent])
     assert len(made.lost) == len(empty)
+
+
+def test_the_same_words_in_a_branch_that_was_left_stay() -> None:
+    script = Script()
+    script.user("go on")
+    first = script.answer(text("one"))
+    script.user("go on")
+    script.answer(text("left"))
+    script.tip = first
+    script.user("stop")
+    script.answer(text("two"))
+    made = without(script.dump(), "go on")
+    assert shown(path_of(read(made.data).session)) == ["assistant one", "user stop", "assistant two"]
 
 
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))

@@ -7,14 +7,16 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.core.call import WINDOW, Call, EpochStart
+from ctxtui.core.block import Item
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, WINDOW, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit import file_head
+from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_time, get_path
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -22,6 +24,12 @@ from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
+COPIED: Final = "copiedBy"
+"""Member of an answer's record: the program that copied it from another session."""
+ESTIMATED_BY: Final = "estimated_by"
+"""Member of a usage: the program that estimated it, in place of a provider's report."""
+RESPONSE_TEXTS: Final = ("output", "error")
+"""Members of a tool's response, of which the client sends the first that is a text."""
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
 
 
@@ -67,10 +75,10 @@ class _QwenHandler:
         match value.get("type"):
             case "assistant":
                 yield dialogue.add_call(
-                    make_message("model", *google.convert_parts(content.get("parts"))), _make_call(value, source)
+                    make_message("model", *convert_parts(content.get("parts"))), _make_call(value, source)
                 )
             case "user" | "tool_result":
-                dialogue.add(make_message("user", *google.convert_parts(content.get("parts"))))
+                dialogue.add(make_message("user", *convert_parts(content.get("parts"))))
             case "system":
                 yield from self._handle_system(dialogue, value)
         self._ends[as_str(value.get("uuid"))] = dialogue.head
@@ -86,25 +94,59 @@ class _QwenHandler:
             case "custom_title":
                 self._about = replace(self._about, title=as_str(payload.get("customTitle")))
             case "chat_compression":
-                history = google.contents_items(payload.get("compressedHistory"))
+                history = [item for content in as_list(payload.get("compressedHistory")) for item in _convert(content)]
                 dialogue.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
                 words = as_str(event.get("error_message")) or as_str(event.get("error"))
                 yield Happened("api error", words, at=happened, thread=dialogue.thread)
 
 
+def _convert(content: Json) -> list[Item]:
+    if isinstance(content, str):
+        return make_message("user", content)
+    fields = as_dict(content)
+    return make_message(as_str(fields.get("role")) or "user", *convert_parts(fields.get("parts")))
+
+
+def convert_parts(content: Json) -> list[Json]:
+    """Convert parts to Anthropic's spelling."""
+    return google.convert_parts([_with_plain_response(part) for part in parts_of(content)])
+
+
+def parts_of(content: Json) -> list[Json]:
+    """List the parts of `content`, which may be one part or a string."""
+    return [content] if isinstance(content, str | dict) else as_list(content)
+
+
+def _with_plain_response(part: Json) -> Json:
+    """Replace a tool's response by what the client sends of it: its text, then its media."""
+    answer = as_dict(as_dict(part).get("functionResponse"))
+    response, media = as_dict(answer.get("response")), as_list(answer.get("parts"))
+    text = next((response[key] for key in RESPONSE_TEXTS if isinstance(response.get(key), str)), None)
+    if text is None:
+        return part
+    sent = [messages.text(text), *google.convert_parts(media)] if media else text
+    return {**part, "functionResponse": {**answer, "response": sent}}
+
+
 def _make_call(value: dict[str, Json], source: RawRecord) -> Call:
     window = as_count(value.get("contextWindowSize"))
     # A branched session holds copies of its parent's records.
     id_ = as_str(get_path(value, "forkedFrom", "messageUuid")) or as_str(value.get("uuid"))
+    used, report = usage(value.get("usageMetadata")), as_dict(value.get("usageMetadata"))
+    extra: dict[str, Json] = {WINDOW: window} if window else {}
+    if used is not None and ESTIMATED_BY in report:
+        extra[ESTIMATED_INPUT], used = used.input, None
+    if copied_by := as_str(value.get(COPIED)):
+        extra[COPIED_BY] = copied_by
     return Call(
         id_,
         "",
         model=as_str(value.get("model")),
         ended=as_time(value.get("timestamp")),
-        usage=usage(value.get("usageMetadata")),
+        usage=used,
         line=source.line,
-        extra={WINDOW: window} if window else {},
+        extra=extra,
     )
 
 

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from ctxtui.core import canonical
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import COPIED_BY, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import json_reader
 
 NAME: Final = "continue cli"
+COPIED: Final = "copiedBy"
+"""Member of an answer's item, written by ctxtui for the client to resume: the call was copied from another session."""
+SUMMARY: Final = "conversationSummary"
+CONTENT: Final = "content"
+CALLS: Final = "toolCalls"
+RESULTS: Final = "toolCallStates"
+_CANCELLED: Final = "Tool cancelled"
+"""Sent by the client as the result of a call without an output."""
 _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
     (("prompt_tokens",), ("promptTokens",)),
     (("completion_tokens",), ("completionTokens",)),
@@ -40,33 +51,33 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     session, ids = as_dict(value), Ids()
     dialogue, thoughts = Dialogue(tree, ids=ids), list[Json]()
     reports: list[Json] = []
-    for item in as_dicts(session.get("history")):
+    history = as_dicts(session.get("history"))
+    for item in history:
         message = as_dict(item.get("message"))
-        role = as_str(message.get("role"))
-        if summary := as_str(item.get("conversationSummary")):
-            head = tree.extend(ROOT, make_message("assistant", messages.text(summary)))
-            dialogue.restart(EpochStart.COMPACTION, head=head)
+        role, parts = as_str(message.get("role")), list(item_parts(item, is_last=item is history[-1]))
+        said = [part.value for part in parts if part.member != RESULTS]
+        if as_str(item.get(SUMMARY)):
+            dialogue.restart(EpochStart.COMPACTION, head=tree.extend(ROOT, make_message("assistant", *said)))
         elif role == "thinking":
-            thoughts.append(messages.thinking(as_str(message.get("content")), message.get("signature")))
+            thoughts += said
         elif role == "assistant":
-            reports.append(message.get("usage"))
+            copied_by = as_str(item.get(COPIED))
+            # The session's sums have only its own calls.
+            reports += [] if copied_by else [message.get("usage")]
             call = Call("", "", model=as_str(get_path(message, "usage", "model")), usage=usage(message.get("usage")))
-            yield dialogue.add_call(
-                make_message("assistant", *thoughts, *_message_parts(message.get("content")), *_tool_calls(message)),
-                call,
-            )
-            results = [_tool_result(state) for state in as_dicts(item.get("toolCallStates"))]
+            call = replace(call, extra={COPIED_BY: copied_by}) if copied_by else call
+            yield dialogue.add_call(make_message("assistant", *thoughts, *said), call)
+            results = [part.value for part in parts if part.member == RESULTS]
             dialogue.add(make_message("user", *results) if results else [])
             thoughts = []
         else:
-            context = [
-                messages.text(context_item.get("content")) for context_item in as_dicts(item.get("contextItems"))
-            ]
-            dialogue.add(make_message(role or "user", *context, *_message_parts(message.get("content"))))
+            dialogue.add(make_message(role or "user", *said))
     yield dialogue.tip_event()
     unreported = _unreported_usage(session.get("usage"), reports)
     if unreported is not None:
-        yield from emit_sum(tree, ids, Call("", "", usage=unreported), dialogue.unreported)
+        yield from emit_sum(
+            tree, ids, Call("", "", usage=unreported), [call for call in dialogue.unreported if not call.is_copy]
+        )
     title = as_str(session.get("title"))
     cwd = as_str(session.get("workspaceDirectory")).removeprefix("file://")
     yield Described(
@@ -77,24 +88,49 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     )
 
 
-def _message_parts(content: Json) -> list[Json]:
+class ItemPart(NamedTuple):
+    """One part of an item of the history, as a `value` in the spelling of blocks.
+
+    It is at the 0-based `position` in the item's `member`; `CONTENT` and `CALLS` are members of its message.
+    """
+
+    member: str
+    position: int
+    value: Json
+
+
+def item_parts(item: dict[str, Json], *, is_last: bool) -> Iterator[ItemPart]:
+    """Yield the parts of an item that a model reads, in their order; an answer's results come last.
+
+    A call of the history's last item may still run.
+    """
+    message = as_dict(item.get("message"))
+    role, content = as_str(message.get("role")), message.get(CONTENT)
+    if summary := as_str(item.get(SUMMARY)):
+        yield ItemPart(SUMMARY, 0, messages.text(summary))
+        return
+    if role == "thinking":
+        yield ItemPart(CONTENT, 0, messages.thinking(as_str(content), message.get("signature")))
+        return
+    for n, attached in _numbered(item.get("contextItems") if role != "assistant" else None):
+        yield ItemPart("contextItems", n, messages.text(attached.get("content")))
     if isinstance(content, str):
-        return [messages.text(content)] if content else []
-    return [
-        {"type": "image_url", "image_url": part["imageUrl"]} if "imageUrl" in part else part
-        for part in as_dicts(content)
-    ]
+        yield from [ItemPart(CONTENT, 0, messages.text(content))] if content else []
+    for n, part in _numbered(content):
+        value: Json = {"type": "image_url", "image_url": part["imageUrl"]} if "imageUrl" in part else part
+        yield ItemPart(CONTENT, n, value)
+    if role == "assistant":
+        for n, call in _numbered(message.get(CALLS)):
+            function = as_dict(call.get("function"))
+            arguments = _parse_arguments(as_str(function.get("arguments")))
+            yield ItemPart(CALLS, n, messages.tool_use(call.get("id"), function.get("name"), arguments))
+        for n, state in _numbered(item.get(RESULTS)):
+            yield ItemPart(RESULTS, n, _tool_result(state, "" if is_last else _CANCELLED))
 
 
-def _tool_calls(message: dict[str, Json]) -> list[Json]:
-    return [
-        messages.tool_use(
-            call.get("id"),
-            get_path(call, "function", "name"),
-            _parse_arguments(as_str(get_path(call, "function", "arguments"))),
-        )
-        for call in as_dicts(message.get("toolCalls"))
-    ]
+def _numbered(value: Json) -> list[tuple[int, dict[str, Json]]]:
+    """The objects in a list, with their 0-based positions."""
+    return [(n, part) for n, part in enumerate(as_list(value)) if isinstance(part, dict)]
 
 
 def _parse_arguments(arguments: str) -> Json:
@@ -104,8 +140,9 @@ def _parse_arguments(arguments: str) -> Json:
         return arguments
 
 
-def _tool_result(state: dict[str, Json]) -> Json:
-    words = "\n".join(as_str(output.get("content")) for output in as_dicts(state.get("output")))
+def _tool_result(state: dict[str, Json], without_output: str) -> Json:
+    outputs = as_dicts(state.get("output"))
+    words = "\n".join(as_str(output.get("content")) for output in outputs) if outputs else without_output
     return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
 
 

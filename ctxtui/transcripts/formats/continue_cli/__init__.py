@@ -1,0 +1,1 @@
+"""Continue's sessions, one JSON each; also written, for its CLI to resume."""

@@ -1,0 +1,150 @@
+"""Write a Continue session that the client resumes, with an edited context.
+
+``cn --fork ID`` begins a session with the history of ``ID.json`` in its folder. The client counts tokens itself, and
+takes its cost from the session's ``usage``. Unchanged items are copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ctxtui.core import block as blocks
+from ctxtui.core import block_content, canonical
+from ctxtui.core.block import Block, Item
+from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.transcripts.formats.continue_cli.session import (
+    CALLS,
+    CONTENT,
+    COPIED,
+    RESULTS,
+    SUMMARY,
+    ItemPart,
+    item_parts,
+)
+from ctxtui.transcripts.kit.fields import as_dicts
+from ctxtui.transcripts.kit.readers import parse_json
+from ctxtui.transcripts.kit.resume import (
+    ResumedFile,
+    ResumeEntry,
+    ResumeOrder,
+    apply_edits,
+    count_losses,
+    find_blocks,
+    find_end,
+    first_change,
+    is_answer,
+)
+
+_OUTPUT: Final = {"name": "Tool Result", "description": "Tool execution result"}
+
+
+def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a session file, so that the client that resumes it has the requested context."""
+    value, damage = parse_json(order.source)
+    session = as_dict(value)
+    recorded = as_dicts(session.get("history"))
+    items = [HistoryItem.from_value(item, is_last=item is recorded[-1]) for item in recorded]
+    positions = find_blocks(order.path, items[: find_end(order.path, items)])
+    edits = apply_edits(order, items, positions, cut=True)
+    # A summary replaces what is before it.
+    start = max((n for n, item in enumerate(items[: (edits.last or 0) + 1]) if SUMMARY in item.value), default=0)
+    first = first_change(items)
+    history: list[Any] = []
+    for number, item in enumerate(items[start:], start):
+        history += map(_make_item, item.before)
+        history += [] if item.removed else [item.write(has_report=number <= first)]
+    history += map(_make_item, edits.appended)
+    id_ = next(order.ids)
+    # The sums are of the session's own calls: the copy has made none.
+    members = {key: member for key, member in session.items() if key != "usage"}
+    data = canonical.dumps({**members, "sessionId": id_, "history": history})
+    lost = [f"line {damage.line}: {damage.reason}"] if damage is not None else []
+    return ResumedFile(data + b"\n", count_losses([*lost, *edits.lost]), id_, f"{id_}.json")
+
+
+class HistoryItem(ResumeEntry):
+    """An item of the history, as recorded, and the parts of it that are blocks."""
+
+    value: dict[str, Any]
+    parts: list[ItemPart]
+
+    @classmethod
+    def from_value(cls, value: dict[str, Any], *, is_last: bool) -> HistoryItem:
+        """Make an unchanged item."""
+        parts = list(item_parts(value, is_last=is_last))
+        results = {n: as_str(as_dict(part.value).get("tool_use_id")) for n, part in enumerate(parts)}
+        return cls(
+            value=value,
+            parts=parts,
+            digests=[blocks.from_part(part.value).digest for part in parts],
+            answers={n: call_id for n, call_id in results.items() if call_id},
+            is_prompt=as_dict(value.get("message")).get("role") == "user",
+        )
+
+    def write(self, *, has_report: bool) -> dict[str, Any]:
+        """Apply the changes; an answer is marked as a copy, and has its usage only with `has_report`."""
+        item, message = dict(self.value), dict(as_dict(self.value.get("message")))
+        for member in dict.fromkeys(self.parts[n].member for n in self.changes):
+            new = {self.parts[n].position: block for n, block in self.changes.items() if self.parts[n].member == member}
+            holder = message if member in (CONTENT, CALLS) else item
+            holder[member] = _change_member(member, holder.get(member), new)
+        if "editorState" in item and self.changes:
+            item["editorState"] = message.get(CONTENT)
+        if SUMMARY in item:
+            message[CONTENT] = item[SUMMARY]
+        if message.get("role") == "assistant":
+            item[COPIED] = MAKER
+            report = as_dict(message.get("usage"))
+            if report and not has_report:
+                message["usage"] = {"model": report.get("model")}
+        return {**item, "message": message}
+
+
+def _change_member(member: str, value: Any, new: dict[int, Block | None]) -> Any:
+    """Replace the parts of a member at the keys of `new`; None removes one."""
+    if not isinstance(value, list):
+        block = new[0]
+        return block_content.read(block).text if block is not None else ""
+    changed = []
+    for n, part in enumerate(value):
+        block = new.get(n)
+        if block is not None:
+            changed.append(_change_part(member, as_dict(part), block))
+        elif n not in new:
+            changed.append(part)
+    return changed
+
+
+def _change_part(member: str, part: dict[str, Any], block: Block) -> dict[str, Any]:
+    text, value = block_content.read(block).text, as_dict(block.value())
+    if member == CONTENT:
+        return _make_content(block)
+    if member == RESULTS:
+        output = next(
+            iter(as_dicts(part.get("output"))), {"name": "Tool Result", "description": "Tool execution result"}
+        )
+        return {**part, "output": [{**output, "content": text}]}
+    if member == CALLS:
+        function = {"name": value.get("name"), "arguments": canonical.dump_text(value.get("input"))}
+        return {**part, "function": {**as_dict(part.get("function")), **function}}
+    return {**part, "content": text}
+
+
+def _make_content(block: Block) -> dict[str, Any]:
+    value = as_dict(block.value())
+    if value.get("type") == "image_url":
+        return {"type": "imageUrl", "imageUrl": value.get("image_url")}
+    return {"type": "text", "text": block_content.read(block).text}
+
+
+def _make_item(group: Sequence[Item]) -> dict[str, Any]:
+    """Make an item of the history from inserted items."""
+    content = [_make_content(item.block) for item in group]
+    is_text = len(content) == 1 and "text" in content[0]
+    message = {
+        "role": "assistant" if is_answer(group[0]) else "user",
+        CONTENT: content[0]["text"] if is_text else content,
+    }
+    return {"message": message, "contextItems": [], **({COPIED: MAKER} if is_answer(group[0]) else {})}

@@ -1,0 +1,1 @@
+"""Qwen Code's chats; also written, for Qwen Code to resume."""

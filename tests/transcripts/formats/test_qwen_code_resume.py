@@ -1,0 +1,236 @@
+"""Chats that Qwen Code can resume, held against a walk like the client's and against ctxtui's reader."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ctxtui.core import block, block_content
+from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.session import Session
+from ctxtui.transcripts.formats.qwen_code.resume import resume
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
+from tests.cases.qwen_code import Record, Script, call, shop, text
+from tests.transcripts.driving import read
+
+FIRST = "00000001-0000-4000-8000-000000000001"
+
+
+def ids() -> Iterator[str]:
+    return (f"{n:08x}-0000-4000-8000-{n:012x}" for n in count(1))
+
+
+def path_of(session: Session) -> list[Item]:
+    return list(session.tree.items(session.threads["main"].tip))
+
+
+def words(item: Item) -> str:
+    return block_content.read(item.block).text
+
+
+def ordered(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
+    path = path_of(read(data).session)
+    kept = sent if sent is not None else [SentBlock(item, at) for at, item in enumerate(path)]
+    made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=1e9, **more))
+    assert {one["sessionId"] for one in records(made)} == {made.id}
+    return made
+
+
+def without(data: bytes, *gone: str, **more: Any) -> ResumedFile:
+    path = path_of(read(data).session)
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if not any(one in words(item) for one in gone)]
+    return ordered(data, kept, **more)
+
+
+def with_result(data: bytes, content: Any) -> ResumedFile:
+    """With `content` in place of the first result's."""
+    path = path_of(read(data).session)
+    at = next(at for at, item in enumerate(path) if item.block.kind == "tool_result")
+    value = {**path[at].block.value(), "content": content}
+    new = Item(block.from_part(value), path[at].place)
+    return ordered(data, [SentBlock(new if n == at else item, n) for n, item in enumerate(path)])
+
+
+def shown(items: list[Item]) -> list[str]:
+    return [f"{item.place.role} {words(item)}" for _, item in recorded_items(enumerate(items))]
+
+
+def records(made: ResumedFile) -> list[Record]:
+    return [json.loads(line) for line in made.data.splitlines()]
+
+
+def history(made: ResumedFile) -> list[Record]:
+    """The contents that the client resumes with: from the last record up, a compaction's instead of those before it."""
+    found = {one["uuid"]: one for one in records(made)}
+    assert len(found) == len(records(made)), "a uuid stands twice"
+    chain: list[Record] = []
+    at: str | None = records(made)[-1]["uuid"]
+    while at is not None:
+        chain.insert(0, found[at])
+        at = found[at]["parentUuid"]
+    told: list[Record] = []
+    for one in chain:
+        if one.get("subtype") == "chat_compression":
+            told = list(one["systemPayload"]["compressedHistory"])
+        elif "message" in one:
+            told.append(one["message"])
+    return told
+
+
+def texts(made: ResumedFile) -> list[str]:
+    return [part["text"] for one in history(made) for part in one["parts"] if "text" in part]
+
+
+def test_as_it_is_only_the_session_is_another() -> None:
+    data = shop().dump()
+    made = ordered(data)
+    renamed = made.data.replace(FIRST.encode(), b"0ld").replace(b',"copiedBy":"ctxtui"', b"")
+    assert [json.loads(line) for line in renamed.splitlines()] == [json.loads(line) for line in data.splitlines()]
+    assert made.id == FIRST and made.name == f"{FIRST}.jsonl" and made.lost == ()
+
+
+def test_what_is_dropped_is_in_no_message_and_title_and_telemetry_stay() -> None:
+    made = without(shop().dump(), "question 2", "aside 2", "answer 2")
+    assert texts(made) == [
+        "question 1",
+        "hm 1",
+        "aside 1",
+        "answer 1",
+        "hm 2",
+        "question 3",
+        "hm 3",
+        "aside 3",
+        "answer 3",
+    ]
+    session = read(made.data).session
+    assert session.about.title == "The shop"
+    assert [one["subtype"] for one in records(made) if "subtype" in one] == ["ui_telemetry"] * 3 + ["custom_title"]
+
+
+def test_the_last_answers_size_is_an_estimate() -> None:
+    made = without(shop().dump(), "question 2", input_tokens=2345, answer_tokens=17)
+    calls = list(read(made.data).session.calls.values())
+    assert [one.usage.input if one.usage else None for one in calls] == [900, 1000, None, None, None, None]
+    assert calls[-1].estimated_input == 2345
+    last = next(one for one in reversed(records(made)) if one["type"] == "assistant")
+    assert last["usageMetadata"]["totalTokenCount"] == 2345 + 40
+
+
+def test_of_a_result_the_client_sends_the_text() -> None:
+    made = with_result(shop(1).dump(), "output 1 ...")
+    (result,) = [one for one in records(made) if one["type"] == "tool_result"]
+    answer = {"id": "c1", "name": "ls", "response": {"output": "output 1 ..."}}
+    assert result["message"]["parts"] == [{"functionResponse": answer}]
+    assert result["toolCallResult"]["resultDisplay"] == "output 1 ..." and b"output 1 output 1" not in made.data
+    assert "user output 1 ..." in shown(path_of(read(made.data).session))
+
+
+def test_a_failed_result_with_a_picture() -> None:
+    script = Script()
+    script.user("look")
+    script.answer(call("c1"))
+    picture = {"inlineData": {"mimeType": "image/png", "data": "aGk="}}
+    script.result("c1", "cannot read on", key="error", parts=[picture])
+    script.answer(text("seen"))
+    made = ordered(script.dump())
+    path = path_of(read(made.data).session)
+    (result,) = [item.block.value() for item in path if item.block.kind == "tool_result"]
+    assert [part["type"] for part in result["content"]] == ["text", "image"]
+    shorter = with_result(script.dump(), [{"type": "text", "text": "cannot"}, result["content"][1]])
+    (answer,) = [
+        part["functionResponse"] for one in history(shorter) for part in one["parts"] if "functionResponse" in part
+    ]
+    assert answer["response"] == {"error": "cannot"} and answer["parts"] == [picture]
+    gone = with_result(script.dump(), "cannot")
+    assert b"inlineData" not in gone.data
+
+
+@pytest.mark.parametrize("gone", ["So far", "Yes.", "question 2"])
+def test_edits_of_a_compactions_history(gone: str) -> None:
+    script = shop(1)
+    kept = [{"role": "user", "parts": [text("So far"), text("and on")]}, {"role": "model", "parts": [text("Yes.")]}]
+    script.compaction(*kept, "a bare text")
+    script.user("question 2")
+    script.answer(text("answer 2"))
+    made = without(script.dump(), gone)
+    expected = ["So far", "and on", "Yes.", "a bare text", "question 2", "answer 2"]
+    told = [part["text"] for one in history(made) if isinstance(one, dict) for part in one["parts"]]
+    assert told == [one for one in expected if one not in (gone, "a bare text")]
+    assert shown(path_of(read(made.data).session))[-1] == "model answer 2"
+
+
+def test_an_emptied_compaction_still_replaces_what_was_before() -> None:
+    script = shop(1)
+    script.compaction({"role": "user", "parts": [text("So far")]})
+    script.user("question 2")
+    script.answer(text("answer 2"))
+    assert texts(without(script.dump(), "So far")) == ["question 2", "answer 2"]
+
+
+def test_it_ends_after_the_answer_and_keeps_the_title() -> None:
+    script = shop()
+    script.user("and now?")
+    data = script.dump()
+    path = path_of(read(data).session)
+    end = max(at for at, item in enumerate(path) if item.place.role == "model") + 1
+    made = ordered(data, end=end)
+    assert b"and now?" not in made.data and "after the last answer" in made.lost[0]
+    assert read(made.data).session.about.title == "The shop"
+
+
+def test_the_same_words_in_a_branch_that_was_left_stay() -> None:
+    script = Script()
+    script.user("go on")
+    first = script.answer(text("one"))
+    script.user("go on")
+    script.answer(text("left"))
+    script.tip = first
+    script.user("stop")
+    script.answer(text("two"))
+    made = without(script.dump(), "go on")
+    assert texts(made) == ["one", "stop", "two"]
+
+
+def test_what_says_where_the_session_comes_from_is_not_the_copys() -> None:
+    script = Script()
+    script.put("system", subtype="session_source", systemPayload={"sourceType": "side_task"})
+    script.user("question")
+    script.answer(text("answer"))
+    made = ordered(script.dump())
+    assert texts(made) == ["question", "answer"] and b"side_task" not in made.data
+    assert records(made)[-1]["usageMetadata"]["promptTokenCount"] == 900
+
+
+def test_an_agents_records_are_not_the_sessions() -> None:
+    script = shop(1)
+    tip = script.tip
+    script.tip = None
+    own = script.put("user", message={"role": "user", "parts": [text("question 1")]}, agentId="explore-1")
+    script.tip = tip
+    found = records(without(script.dump(), "question 1"))
+    assert [one["uuid"] for one in found if b"question 1" in json.dumps(one).encode()] == [own]
+
+
+@given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))
+@settings(deadline=None, max_examples=60)
+def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], notes: set[int]) -> None:
+    data = shop(5).dump()
+    path = path_of(read(data).session)
+    sent: list[SentBlock] = []
+    turns = 0
+    for at, item in enumerate(path):
+        asked = item.block.kind == "text" and item.place.role == "user"
+        turns += asked
+        if asked and turns in notes:
+            sent.append(SentBlock(Item(block.text(f"note {at}"), Place("messages", "user"))))
+        if at not in drop or item.block.kind in (HEADER, "tool_use", "tool_result"):
+            sent.append(SentBlock(item, at))
+    made = ordered(data, sent, input_tokens=777)
+    assert shown(path_of(read(made.data).session)) == shown([one.item for one in sent])
+    assert texts(made) == [words(item) for item, _ in sent if item.block.kind in ("text", "thinking")]
