@@ -42,7 +42,7 @@ from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.attach.held_requests import _keep_warm_status, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
-from ctxtui.services.attach.keep_warm import FAILED, NO_ANSWER, OTHER_API, POLL_S, CLIENT_SIGNS, STAGED, KeepWarm
+from ctxtui.services.attach.keep_warm import CLIENT_SIGNS, FAILED, NO_ANSWER, OTHER_API, POLL_S, STAGED, KeepWarm
 from ctxtui.services.attach.preparation.preparer import Preparer
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth, WarmthQuery
 from ctxtui.services.attach.registry import program_of

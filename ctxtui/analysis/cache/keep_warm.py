@@ -70,7 +70,8 @@ class RefreshTotals(Struct, frozen=True):
 class KeepWarmStatus(Struct, frozen=True, kw_only=True):
     """The refreshes of a run so far, and whether a session is kept warm now.
 
-    - `cap_usd`: the limit of the run, compared before a refresh with its forecast; `usd`, `count`: cost and number of its refreshes.
+    - `cap_usd`: the limit of the run, with which a refresh is compared by its forecast.
+    - `usd`, `count`: cost and number of its refreshes.
     - `why`: the reason why the session is not kept warm; "": it is.
     """
 
