@@ -1,7 +1,7 @@
 """Writes a Copilot CLI session that the client resumes, with an edited context.
 
 The client reads the records of ``ID/events.jsonl`` in the file's order, and counts the context itself (tried with
-1.0.102). Its usage is that of the usage records in the file, if no `session.shutdown` has sums.
+1.0.102). Its usage is that of the usage records in the file, if no ``session.shutdown`` has sums.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
     inserted = {n: _make_records(entries, n, entry.before, new_ids, order) for n, entry in enumerate(entries)}
     appended = _make_records(entries, len(entries) - 1, edits.appended, new_ids, order)
     lines = [
-        record.line(parent, id_) if isinstance(record, Event) else canonical.dumps({**record, "parentId": parent})
+        record.line(parent, id_)
+        if isinstance(record, CopilotEvent)
+        else canonical.dumps({**record, "parentId": parent})
         for record, parent in link_entries(entries, inserted, appended, id_key="id", parent_key="parentId")
     ]
     new_blocks = [block for entry in entries for block in entry.new_blocks]
@@ -77,7 +79,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     )
 
 
-class Event(LinkedEntry):
+class CopilotEvent(LinkedEntry):
     """A record of an event."""
 
     @property
@@ -150,9 +152,9 @@ class Event(LinkedEntry):
         return {**kept, TEXT: "\n\n".join(texts), CALLS: calls}
 
 
-def _make_source_entry(raw: bytes, value: dict[str, Any]) -> Event:
+def _make_source_entry(raw: bytes, value: dict[str, Any]) -> CopilotEvent:
     # A title belongs to the session, not to its end.
-    entry = Event(raw=raw, value=value, ends_with_session=value.get("type") != "session.title_changed")
+    entry = CopilotEvent(raw=raw, value=value, ends_with_session=value.get("type") != "session.title_changed")
     data = entry.data
     # A subagent's messages are in no request of the session.
     match entry.kind if not data.get("parentToolCallId") else "":
@@ -169,7 +171,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> Event:
     return entry
 
 
-def _remove_dependents(entries: Sequence[Event]) -> None:
+def _remove_dependents(entries: Sequence[CopilotEvent]) -> None:
     """Remove the records that belong to removed ones, and usage that is no longer true.
 
     - Those of a dropped call: its start, its permission, its subagent.
@@ -196,7 +198,7 @@ def _remove_dependents(entries: Sequence[Event]) -> None:
 
 
 def _make_records(
-    entries: Sequence[Event], near: int, groups: Sequence[Sequence[Item]], ids: Iterator[str], order: ResumeOrder
+    entries: Sequence[CopilotEvent], near: int, groups: Sequence[Sequence[Item]], ids: Iterator[str], order: ResumeOrder
 ) -> list[Body]:
     """Make records of inserted items, at the time of the entry `near` (its 0-based number)."""
     time = as_str(entries[near].value.get("timestamp")) if entries else format_time(order.now)
