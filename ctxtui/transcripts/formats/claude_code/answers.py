@@ -17,6 +17,7 @@ from ctxtui.core.answer_least import min_tokens
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.call import (
     ANSWER_LEAST,
+    ASKED_AT,
     CLIENT_VERSION,
     COMPACTED,
     COPIED_BY,
@@ -200,7 +201,7 @@ def _prompt_time(prompted: float | None, before: float | None, answer_time: floa
         or before - prompted < _MIN_ANSWER_SECONDS
     ):
         return {}
-    return {"asked_at": prompted}
+    return {ASKED_AT: prompted}
 
 
 def add_facts(record: ClaudeRecord, message: ClaudeMessage, facts: dict[str, Json]) -> dict[str, Json]:
