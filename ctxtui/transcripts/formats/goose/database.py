@@ -113,7 +113,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
     model = as_str(get_path(decode_column(row.get("model_config_json")), "model_name"))
     base_call = Call("", "", model=model, provider=as_str(row.get("provider_name")))
     spans = _group_messages(rows)
-    last = max((number for number, (role, _) in enumerate(spans) if role == "assistant"), default=-1)
+    last = max((number for number, (_, rows_) in enumerate(spans) if _is_answer(rows_[0])), default=-1)
     reported, total = _read_usage(row, ""), _read_usage(row, "accumulated_")
     extensions = decode_column(row.get("extension_data"))
     was_removed, read = False, list[Item]()
@@ -125,7 +125,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
             dialogue.restart(EpochStart.COMPACTION, head=dialogue.tree.extend(ROOT, read))
         was_removed = not stays
         read += items if stays else []
-        if role == "assistant":
+        if _is_answer(rows_[0]):
             usage = reported if number == last else None
             ended, id_ = as_time(rows_[-1].get("created_timestamp")), as_str(rows_[0].get("message_id"))
             call_extra: dict[str, Json] = {COPIED_BY: MAKER} if id_.startswith(COPY_PREFIX) else {}
@@ -156,11 +156,18 @@ def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
         role = as_str(row.get("role")) or "user"
         if not _message_parts(row):
             continue
-        if role == "assistant" and spans and spans[-1][0] == role and _is_visible(spans[-1][1][0]) == _is_visible(row):
+        before = spans[-1][1][0] if spans else {}
+        if _is_answer(row) and _is_answer(before) and _is_visible(before) == _is_visible(row):
             spans[-1][1].append(row)
         else:
             spans.append((role, [row]))
     return spans
+
+
+def _is_answer(row: Row) -> bool:
+    """Whether the model generated a message; the client's own texts, after a compaction, are not shown to the user."""
+    shown = as_dict(decode_column(row.get("metadata_json"))).get("userVisible") is not False
+    return row.get("role") == "assistant" and (shown or not _is_visible(row))
 
 
 def _is_visible(row: Row) -> bool:
