@@ -86,7 +86,7 @@ def dump(value: dict[str, Any]) -> bytes:
 
 def rows(value: dict[str, Any]) -> bytes:
     """The session as rows of the database, whose columns of JSON are texts."""
-    tables = {"schema_version": [{"version": 9}], **to_tables(value)}
+    tables = {"schema_version": [{"version": 9}], **to_tables(value | {"description": ""})}
     lines: list[Any] = [{TABLES_KEY: list(tables)}]
     for table, found in tables.items():
         for row in found:

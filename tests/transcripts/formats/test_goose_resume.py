@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.core.call import IN_ALL
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.goose.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
@@ -132,6 +133,20 @@ def test_it_ends_after_the_last_answer() -> None:
     assert b"and now?" not in file.data and "after the last answer" in file.lost[0]
 
 
+def test_a_rewind_ends_where_its_call_does_also_where_texts_repeat() -> None:
+    turns = (
+        [message(2 * n, "user", text("go on")) for n in range(3)],
+        [message(2 * n + 1, "assistant", text("ok")) for n in range(3)],
+    )
+    data = dump(export(*(one for pair in zip(*turns, strict=True) for one in pair)))
+    session = read(data).session
+    for number, call in enumerate(session.thread_calls(), 1):
+        path = list(session.tree.items(call.response_head))
+        sent = [SentBlock(item, at) for at, item in enumerate(path)]
+        rewind = resume(ResumeOrder(source=data, path=path, sent=sent, ids=ids(), now=NOW, session=session.about.id))
+        assert parts(rewind) == [("user", text("go on")), ("assistant", text("ok"))] * number
+
+
 def test_what_was_hidden_stays_hidden_and_a_rewind_before_that_shows_it_again() -> None:
     hidden = [one | {"metadata": HIDDEN} for one in turn(1)]
     summary = message(20, "user", text("So far: it is 1."))
@@ -157,6 +172,7 @@ def test_what_a_resumed_session_adds_is_counted_and_its_copies_are_not() -> None
         session = read(data).session
         used = [(call.is_copy, call.usage and call.usage.input) for call in session.thread_calls()]
         assert used == [(True, None), (True, None), (False, None), (False, 70)]
+        assert [IN_ALL in call.extra for call in session.thread_calls()] == [False, False, True, False]
         (rest,) = [call for call in session.calls.values() if call.is_sum]
         assert rest.usage is not None and (rest.usage.input, rest.usage.output) == (60, 5)
 
