@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from operator import add, sub
 from typing import Final, NamedTuple
 
@@ -65,6 +65,6 @@ def minus(a: Features, b: Features) -> Features:
     return _new(Features, map(sub, a, b))
 
 
-def sum_features(vectors: Iterable[Features]) -> Features:
+def sum_features(vectors: Sequence[Features]) -> Features:
     """Add many feature vectors."""
-    return _new(Features, map(sum, zip(*vectors, strict=True))) or NOTHING
+    return _new(Features, map(sum, zip(*vectors, strict=True))) if vectors else NOTHING
