@@ -13,7 +13,7 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, codex_current, continue_cli, opencode, pi, qwen_code
+from tests.cases import claude_code_requests, codex_current, continue_cli, kimi_code, opencode, pi, qwen_code
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -54,6 +54,7 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "codex": ("codex", lambda: codex_current.parent().dump()),
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
+    "kimi-code": ("kimi-code", lambda: kimi_code.shop(1).dump()),
     "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),

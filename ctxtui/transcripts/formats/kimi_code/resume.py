@@ -45,6 +45,8 @@ _STATE: Final = "../../state.json"
 _NO_STATE: Final = "state.json is not in the session's folder: without it the client does not find the copy"
 _CONTEXT: Final = ("context.", "turn.", "prompt.", "usage.", "token_counting.", "llm.request", "agent.")
 """Beginnings of the types of records about the context and its requests; all others are copied."""
+_ORIGINS: Final = {"summary": "compaction_summary", "meta": "injection"}
+"""The client's names for texts that no person wrote, by the mark of their place."""
 _ANSWER: Final = "assistant"
 
 
@@ -205,7 +207,9 @@ class _Writer:
 
     def _make_message(self, blocks: Sequence[SentBlock]) -> Body:
         record = self._origin(blocks[0], MESSAGE)
-        message = {"role": "user", "toolCalls": [], "origin": {"kind": "user"}, **as_dict(record.get("message"))}
+        # The client joins a person's messages that follow each other.
+        origin = {"kind": _ORIGINS.get(blocks[0].item.place.mark, "user")}
+        message = {"role": "user", "toolCalls": [], "origin": origin, **as_dict(record.get("message"))}
         message["content"] = [_to_part(block.item.block.value()) for block in blocks]
         return self._make({"type": MESSAGE, "message": message}, record)
 
@@ -219,7 +223,8 @@ class _Writer:
 
     def _make(self, members: Body, record: Body | None = None) -> Body:
         """Make a record with `members`; all others are those of `record`."""
-        made: Body = {"agentId": "main", **(record or {}), **members}
+        made: Body = {**(record or {}), **members}
+        made.setdefault("agentId", "main")
         return made if made.get("time") is not None else {**made, "time": round(self._order.now * 1000)}
 
     def _origin(self, block: SentBlock, type_: str) -> Body:
