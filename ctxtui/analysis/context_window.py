@@ -1,7 +1,7 @@
 """The context window in force for a call, and its origin.
 
-It is the client's own limit if known, else the model's. Every share of a window uses one of these (facts §13: what
-clients record).
+It is the user's setting, else the client's own limit (facts §13), else the model's. A smaller recorded window has
+priority over the setting, a larger accepted context over the others.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ ORIGIN_TEXTS: Final = {
     COMPACTION: "where the client compacts",
     RECORDED: "from the recording",
     CLIENT: "the client's default",
-    REQUESTED: "the client requested long context",
-    SEEN: "a larger context was accepted",
+    REQUESTED: "the long context that the client requested",
+    SEEN: "inferred from the largest context",
     MODEL: "the model's",
     USER: "your setting",
 }
@@ -40,7 +40,7 @@ SHORT_TEXTS: Final = {
     RECORDED: "{} as recorded",
     CLIENT: "{} by default",
     REQUESTED: "{} as requested",
-    SEEN: "{} was accepted",
+    SEEN: "{} inferred",
     MODEL: "model limit {}",
     USER: "{} by setting",
 }
@@ -51,11 +51,11 @@ _CLAUDE_CODE: Final = "claude code"
 class ContextWindow(Struct, frozen=True):
     """Limits of a context in tokens; 0 where unknown.
 
-    - `limit`: the limit in force: the most that is sent before the client compacts or the provider refuses.
-    - `usable`: the part of it that should be filled at most.
+    - `limit`: the limit in force: where the client compacts, else `window`.
+    - `usable`: the part of `window` (of `limit` if that is 0) that should be filled, at most `limit`.
     - `origin`: how the limit is known.
-    - `window`: the window that the client assumes.
-    - `model`: the model's own window, or a larger one that was requested or accepted.
+    - `window`: the client's window if known, else the model's.
+    - `model`: the model's window, by setting or table; or a larger one that was requested or accepted.
     """
 
     limit: int = 0
@@ -103,7 +103,7 @@ def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
     """Determine the window in force for `call`.
 
-    `usable_share` is the share of it that may be filled, unless the user set the usable tokens of the model.
+    `usable_share` is the share of `ContextWindow.window` to fill, unless the user set the model's usable tokens.
     """
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
@@ -119,7 +119,7 @@ def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow
 
 
 def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWindow) -> tuple[int, str]:
-    """Window that the client assumes for a call, and its origin; (0, "") if unknown."""
+    """The client's window for a call, else the model's, and its origin; (0, "") if unknown."""
     model_window = card.window or 0
     most = max(model_window, card.long_window or 0)
     recorded = call.extra.get(WINDOW)
@@ -145,6 +145,6 @@ def _client_window(session: Session, call: Call, card: ModelCard, shown: ShownWi
     elif stated:
         window, origin = stated, RECORDED
     if window and shown.largest > window:
-        # The report shows that a context of this size was accepted.
+        # Reports show that a context of `shown.largest` tokens was accepted.
         return max(most, shown.largest), SEEN
     return window, origin

@@ -11,7 +11,8 @@ from msgspec import Struct, field
 
 from ctxtui.attach.lines import digest
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str
+from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, parse_body, read_session
 from ctxtui.wire.key_mask import mask_url
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_list
 
 _BLANK: Final = re.compile(r"\s")
 _MIN_READABLE_BYTES: Final = 1 << 18
@@ -107,7 +108,7 @@ def _read_text(value: dict[str, Json]) -> BlockContent:
 def _read_thinking(value: dict[str, Json]) -> BlockContent:
     words = value.get("thinking") or value.get("text") or ""
     if not words:
-        parts = [*_as_list(value.get("summary")), *_as_list(value.get("content"))]
+        parts = [*as_list(value.get("summary")), *as_list(value.get("content"))]
         words = "\n".join(p["text"] for p in parts if isinstance(p, dict) and isinstance(p.get("text"), str))
     cipher = value.get("encrypted_content") or value.get("data") or ""
     hidden = len(cipher) if isinstance(cipher, str) else 0
@@ -115,10 +116,6 @@ def _read_thinking(value: dict[str, Json]) -> BlockContent:
     if not words and isinstance(signature, str):
         hidden = len(signature)
     return BlockContent(text=_as_text(words), hidden=hidden)
-
-
-def _as_list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _inner_object(value: dict[str, Json]) -> dict[str, Json]:
@@ -157,7 +154,7 @@ def _read_response(value: dict[str, Json]) -> BlockContent:
     inner = _member(value, FUNCTION_RESPONSE)
     response = inner.get("response")
     key = response_text_key(response)
-    media = [_read_media(part).media for part in _as_list(inner.get("parts")) if isinstance(part, dict)]
+    media = [_read_media(part).media for part in as_list(inner.get("parts")) if isinstance(part, dict)]
     return BlockContent(
         text=_as_text(response[key] if key and isinstance(response, dict) else response),
         name=_as_text(inner.get("name")),

@@ -16,8 +16,8 @@ from msgspec import Struct
 from ctxtui.core.block import HEADER, TOOL, Item
 from ctxtui.core.block_content import BlockContent
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import AnsweredCall
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.openai.cipher import decrypt
 from ctxtui.wire.definitions import Definition, parse_definition
 from ctxtui.wire.request import Request

@@ -130,13 +130,3 @@ def clamp(value: Json, default: int, least: int, most: int) -> int:
     """`value` if it is a whole number, else `default`; clamped to `least` and `most`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else default
     return max(least, min(number, most))
-
-
-def as_list(value: Json) -> list[Json]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def as_dict(value: Json) -> dict[str, Json]:
-    """`value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}

@@ -18,12 +18,13 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json, dump_text
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
-from ctxtui.offline.json_shape import as_dict, as_list, clamp
+from ctxtui.offline.json_shape import clamp
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.chat_api import MAX_OUTPUT_TOKENS, chunks, complete
 from ctxtui.offline.openai.models import Gpt

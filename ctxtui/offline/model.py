@@ -17,9 +17,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.wire.definitions import Definition
 
 SELF: Final = "This is ctxtui's offline provider; no model is running"

@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, read_task
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.wire.request import Request
 
 _MEMBERS: Final = ("text", "thinking", "calls", "when", "again")

@@ -26,6 +26,7 @@ from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 from ctxtui.store.sessions import changes, edits, listing, read, write
 from ctxtui.store.sessions.edits import ArtifactRow
+from ctxtui.store.sessions.identity import identify
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
 """Prefixes of tables that SQLite and sqlite-utils manage, including the parts of the full-text index."""
@@ -169,6 +170,11 @@ class Store:
             return write.write_session(self._conn, session, source, price=price, progress=progress, now=moment)
         except OverflowError as error:
             raise CtxtuiError("a number in the recording is too large to be stored", place=source.path) from error
+
+    @explains_errors
+    def id_for(self, session: Session, source: SourceInfo) -> str:
+        """The id that `import_session` gives `session`, stored or not."""
+        return identify(self._conn, session, source).id
 
     @explains_errors
     def load(self, session_id: str) -> Session:

@@ -29,7 +29,22 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "aider --restore-chat-history --chat-history-file {file}",
             beside=False,
         ),
+        ResumeTarget(
+            "cline",
+            "cline",
+            lazy_import("cline.resume", "resume"),
+            "cline --id {id}",
+            own_folder=True,
+            reads=("{id}.json", "{id}.compaction.json"),
+        ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
+        ResumeTarget(
+            "goose",
+            "goose",
+            lazy_import("goose.resume", "resume"),
+            "goose session import {file} && goose session --resume --name {id}",
+            beside=False,
+        ),
         ResumeTarget("qwen-code", "qwen code", lazy_import("qwen_code.resume", "resume"), "qwen --resume {id}"),
         ResumeTarget(
             "kimi-code",

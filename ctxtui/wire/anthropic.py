@@ -8,11 +8,12 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.wire.grammar import PLAIN_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_dict, as_str, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import anthropic_passes, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})

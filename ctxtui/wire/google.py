@@ -9,13 +9,14 @@ from ctxtui.core import canonical
 from ctxtui.core.call import TOOL_USE_INPUT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.wire import usage
 from ctxtui.wire.google_parts import SIGNATURES, part_kind
 from ctxtui.wire.grammar import GOOGLE_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_dict, as_list, as_str, error_text
+from ctxtui.wire.stream import Delta, error_text
 
 _ANSWER_KEYS: Final = frozenset({"candidates", "promptFeedback", "usageMetadata", "error"})
 """Members of which an answer, or a chunk of one, has at least one."""

@@ -11,11 +11,12 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_str
 from ctxtui.wire.grammar import OLLAMA_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage
 
 _MAPPED_KEYS: Final = frozenset({"model", "message", "done", "done_reason", "error"})

@@ -7,10 +7,11 @@ from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_str
 from ctxtui.wire.grammar import split_item
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent
-from ctxtui.wire.stream import Delta, as_str, error_text, merge_delta, parse_answer
+from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import extra_usage, responses_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "output", "usage", "object", "status", "error"})

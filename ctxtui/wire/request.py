@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
@@ -15,10 +15,28 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.realign import realign
-from ctxtui.wire.grammar import GOOGLE, GRAMMARS
+from ctxtui.wire.grammar import GOOGLE, GRAMMARS, OLLAMA, RESPONSES
 
-ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens")
+ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
 """Members of a request that limit the tokens of its answer."""
+_LIMIT_GROUPS: Final = {GOOGLE: ("generationConfig", "generation_config"), OLLAMA: ("options",)}
+"""Spellings of the top-level member that holds the answer limit, by dialect; it is at the top level in the others."""
+_DEFAULT_LIMITS: Final = {GOOGLE: "maxOutputTokens", OLLAMA: "num_predict", RESPONSES: "max_output_tokens"}
+
+
+def with_answer_limit(params: Mapping[str, Json], dialect: str, limit: int) -> dict[str, Json]:
+    """`params`, the top-level members of a request, with its answer limited to `limit` tokens.
+
+    A member that limits it already is changed; otherwise the dialect's own is added (Chat: ``max_tokens``).
+    """
+    groups = _LIMIT_GROUPS.get(dialect)
+    if groups is None:
+        name = next((name for name in ANSWER_LIMITS if name in params), _DEFAULT_LIMITS.get(dialect, ANSWER_LIMITS[0]))
+        return {**params, name: limit}
+    group = next((name for name in groups if name in params), groups[0])
+    values = params.get(group)
+    inner = {k: v for k, v in values.items() if k not in ANSWER_LIMITS} if isinstance(values, dict) else {}
+    return {**params, group: {**inner, _DEFAULT_LIMITS[dialect]: limit}}
 
 
 class Marker(NamedTuple):
@@ -61,8 +79,9 @@ class Request(Struct, frozen=True):
     def answer_limit(self) -> int:
         """Maximum tokens of the answer; 0 if the request sets no limit."""
         params = self.params
-        config = params.get("generationConfig", params.get("generation_config"))
-        params |= config if isinstance(config, dict) else {}
+        for group in _LIMIT_GROUPS.get(self.skeleton.dialect, ()):
+            values = params.get(group)
+            params |= values if isinstance(values, dict) else {}
         limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int) and not isinstance(n, bool) and n > 0]
         return max(limits, default=0)
 

@@ -72,21 +72,6 @@ def parse_answer(body: bytes | Json) -> dict[str, Json]:
     return value
 
 
-def as_str(value: Json) -> str:
-    """Return `value` if it is a string, else ""."""
-    return value if isinstance(value, str) else ""
-
-
-def as_dict(value: Json) -> dict[str, Json]:
-    """Return `value` if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Json) -> list[Json]:
-    """Return `value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
 def error_text(value: Json) -> str:
     """Format a provider's error as its kind and message: ``overloaded_error: Overloaded``."""
     error = value.get("error", value) if isinstance(value, dict) else value

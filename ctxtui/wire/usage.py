@@ -7,21 +7,12 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core.canonical import Json, Number
+from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list
 from ctxtui.core.usage import Usage
-from ctxtui.wire.stream import as_dict, as_list
 
 _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
-
-
-def _as_count(value: Json) -> int:
-    if type(value) is int:
-        return value if 0 < value < 10**18 else 0
-    if isinstance(value, bool) or not isinstance(value, float | Number):
-        return 0
-    number = float(value)
-    return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
 def _reported_cost(report: dict[str, Json]) -> float | None:
@@ -66,18 +57,18 @@ def anthropic_usage(report: Json) -> Usage | None:
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
     split = as_dict(report.get("cache_creation"))
-    hour = _as_count(split.get("ephemeral_1h_input_tokens"))
-    minutes = _as_count(split.get("ephemeral_5m_input_tokens"))
+    hour = as_count(split.get("ephemeral_1h_input_tokens"))
+    minutes = as_count(split.get("ephemeral_5m_input_tokens"))
     read, written = report.get("cache_read_input_tokens"), report.get("cache_creation_input_tokens")
     # An unsplit write has the default TTL of 5 minutes (facts §2).
-    minutes += max(0, _as_count(written) - hour - minutes)
+    minutes += max(0, as_count(written) - hour - minutes)
     return Usage(
-        fresh=_as_count(report.get("input_tokens")),
-        cache_read=_as_count(read),
+        fresh=as_count(report.get("input_tokens")),
+        cache_read=as_count(read),
         write_5m=minutes,
         write_1h=hour,
-        output=_as_count(report.get("output_tokens")),
-        reasoning=_as_count(as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
+        output=as_count(report.get("output_tokens")),
+        reasoning=as_count(as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
         has_cache=read is not None or written is not None or bool(split),
         cost=_reported_cost(report),
     )
@@ -144,7 +135,7 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
             return responses_usage(report)
         return _native_usage(around)
     read, minutes, hour, half_hour, has_cache = _chat_cache(report, as_dict(around.get("timings")))
-    prompt = _as_count(report.get("prompt_tokens"))
+    prompt = as_count(report.get("prompt_tokens"))
     output, reasoning = _output_tokens(report, "completion", prompt)
     return Usage(
         fresh=_uncached_tokens(prompt, read + minutes + hour + half_hour),
@@ -175,11 +166,11 @@ def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int,
     gateway = (report.get("cache_creation_input_tokens"), details.get("cache_creation_tokens"))
     reported_writes = details.get("cache_write_tokens")
     split = as_dict(details.get("cache_creation_token_details")) or as_dict(report.get("cache_creation"))
-    hour = _as_count(split.get("ephemeral_1h_input_tokens"))
-    written = max(hour + _as_count(split.get("ephemeral_5m_input_tokens")), *(_as_count(value) for value in gateway))
-    half_hour = 0 if written else _as_count(reported_writes)
+    hour = as_count(split.get("ephemeral_1h_input_tokens"))
+    written = max(hour + as_count(split.get("ephemeral_5m_input_tokens")), *(as_count(value) for value in gateway))
+    half_hour = 0 if written else as_count(reported_writes)
     has_cache = any(value is not None for value in (*reads, *gateway, reported_writes))
-    return max(_as_count(value) for value in reads), written - hour, hour, half_hour, has_cache
+    return max(as_count(value) for value in reads), written - hour, hour, half_hour, has_cache
 
 
 def _uncached_tokens(total: int, cached: int) -> int:
@@ -192,9 +183,9 @@ def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[i
 
     Some servers count reasoning only in the total (xAI, Gemini).
     """
-    reasoning = _as_count(as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
-    output = _as_count(report.get(f"{prefix}_tokens"))
-    is_separate = reasoning > 0 and _as_count(report.get("total_tokens")) == prompt + output + reasoning
+    reasoning = as_count(as_dict(report.get(f"{prefix}_tokens_details")).get("reasoning_tokens"))
+    output = as_count(report.get(f"{prefix}_tokens"))
+    is_separate = reasoning > 0 and as_count(report.get("total_tokens")) == prompt + output + reasoning
     return output + (reasoning if is_separate or reasoning > output else 0), reasoning
 
 
@@ -203,13 +194,13 @@ def _native_usage(body: dict[str, Json]) -> Usage | None:
     timings = as_dict(body.get("timings"))
     if "prompt_n" in timings:
         return Usage(
-            fresh=_as_count(timings["prompt_n"]),
-            cache_read=_as_count(timings.get("cache_n")),
-            output=_as_count(timings.get("predicted_n")),
+            fresh=as_count(timings["prompt_n"]),
+            cache_read=as_count(timings.get("cache_n")),
+            output=as_count(timings.get("predicted_n")),
             has_cache="cache_n" in timings,
         )
     if "prompt_eval_count" in body or "eval_count" in body:
-        prompt, output = _as_count(body.get("prompt_eval_count")), _as_count(body.get("eval_count"))
+        prompt, output = as_count(body.get("prompt_eval_count")), as_count(body.get("eval_count"))
         return Usage(fresh=prompt, output=output, has_cache=False)
     return None
 
@@ -223,10 +214,10 @@ def responses_usage(report: Json) -> Usage | None:
         return None
     details = as_dict(report.get("input_tokens_details"))
     split = as_dict(details.get("cache_write_tokens_details"))
-    half_day = _as_count(split.get("ttl_12h_tokens"))
-    written = max(_as_count(details.get("cache_write_tokens")), half_day + _as_count(split.get("ttl_30m_tokens")))
-    read = _as_count(details.get("cached_tokens"))
-    prompt = _as_count(report.get("input_tokens"))
+    half_day = as_count(split.get("ttl_12h_tokens"))
+    written = max(as_count(details.get("cache_write_tokens")), half_day + as_count(split.get("ttl_30m_tokens")))
+    read = as_count(details.get("cached_tokens"))
+    prompt = as_count(report.get("input_tokens"))
     output, reasoning = _output_tokens(report, "output", prompt)
     return Usage(
         fresh=_uncached_tokens(prompt, read + written),
@@ -248,16 +239,16 @@ def google_usage(report: Json) -> Usage | None:
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None
-    read, thoughts = _as_count(report.get("cachedContentTokenCount")), _as_count(report.get("thoughtsTokenCount"))
-    prompt = _as_count(report.get("promptTokenCount")) + google_tool_input(report)
+    read, thoughts = as_count(report.get("cachedContentTokenCount")), as_count(report.get("thoughtsTokenCount"))
+    prompt = as_count(report.get("promptTokenCount")) + google_tool_input(report)
     return Usage(
         fresh=max(0, prompt - read),
         cache_read=read,
-        output=_as_count(report.get("candidatesTokenCount")) + thoughts,
+        output=as_count(report.get("candidatesTokenCount")) + thoughts,
         reasoning=thoughts,
     )
 
 
 def google_tool_input(report: Json) -> int:
     """Input tokens that Google's own tools added, which the report gives separately."""
-    return _as_count(as_dict(report).get("toolUsePromptTokenCount"))
+    return as_count(as_dict(report).get("toolUsePromptTokenCount"))

@@ -42,7 +42,7 @@ from ctxtui.services.attach.forking.recorded_answers import collect_answers
 from ctxtui.services.attach.held_requests import _keep_warm_status, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
-from ctxtui.services.attach.keep_warm import FAILED, NO_ANSWER, OTHER_API, POLL_S, SIGNED_WHY, STAGED, KeepWarm
+from ctxtui.services.attach.keep_warm import CLIENT_SIGNS, FAILED, NO_ANSWER, OTHER_API, POLL_S, STAGED, KeepWarm
 from ctxtui.services.attach.preparation.preparer import Preparer
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth, WarmthQuery
 from ctxtui.services.attach.registry import program_of
@@ -278,7 +278,7 @@ async def test_none_if_the_client_signs_its_requests(tmp_path: Path) -> None:
     async with warming(tmp_path) as run:
         await run.ask(extra_headers={"authorization": "AWS4-HMAC-SHA256 Credential=x"})
         await run.pause(600)
-        assert len(run.bodies) == 1 and run.warm.reasons == {"s": SIGNED_WHY}
+        assert len(run.bodies) == 1 and run.warm.reasons == {"s": CLIENT_SIGNS}
 
 
 async def test_none_if_the_request_has_a_key_in_it(tmp_path: Path) -> None:
@@ -473,6 +473,16 @@ async def test_the_limit_is_kept_and_named(tmp_path: Path) -> None:
         await run.ask("go on")
         await run.pause(600)
         assert run.warm.count == 2
+
+
+async def test_a_refresh_that_misses_may_exceed_the_limit_and_is_the_last(tmp_path: Path) -> None:
+    async with warming(tmp_path, cap=0.005) as run:
+        await run.ask()
+        # The provider forgets sooner than it promised.
+        run.provider.server.provider.clock_shift = 400.0
+        await run.pause(1800)
+        assert run.warm.count == 1 and run.warm.usd > run.warm.cap_usd
+        assert "limit" in run.warm.reasons["s"] or "more than the rewrite" in run.warm.reasons["s"]
 
 
 async def test_a_pause_costs_at_most_what_its_rewrite_would(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,10 @@ import pytest
 
 from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.attach.programs.settings_copy import copy_file
-from ctxtui.services.attach.registry import FOLDER, program_of, programs
+from ctxtui.services.attach.registry import FOLDER, command_of, program_of, programs
 from ctxtui.services.attach.relayed_program import RelayedProgram
+from ctxtui.services.config.clients import CLIENTS, KnownClient
+from ctxtui.transcripts.kit.http_exchange.pair import identify_sender
 
 PROGRAMS = programs(FOLDER)
 
@@ -36,6 +39,27 @@ HERE = {"anthropic": "http://127.0.0.1:9", "openai": "http://127.0.0.1:9/v1"}
 )
 def test_a_program_is_known_by_its_command(command: list[str], name: str) -> None:
     assert program_of(command).name == name
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_recorded_client_has_the_command_that_runs_it(client: KnownClient) -> None:
+    if any(program.commands & client.commands for program in PROGRAMS):
+        assert command_of(client.source) in client.commands
+
+
+@pytest.mark.parametrize(
+    ("agent", "command"),
+    [
+        ("claude-cli/2.1.0 (external, cli)", "claude"),
+        ("GeminiCLI/0.61.0", "gemini"),
+        ("GeminiCLI-tui/0.61.0", "gemini"),
+        ("kimi-code-cli/2.1.0", "kimi"),
+        ("codex_cli_rs/0.130.0", "codex"),
+        ("my-bot/1.0", "my-bot"),
+    ],
+)
+def test_a_client_that_a_relay_records_has_a_command(agent: str, command: str) -> None:
+    assert command_of(identify_sender({"user-agent": agent}).client) == command
 
 
 def test_names_are_each_there_once_and_a_strange_one_is_told() -> None:
@@ -78,11 +102,30 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
 
-def test_what_cannot_be_led_says_so(tmp_path: Path) -> None:
-    command, env = ["claude"], {"CLAUDE_CODE_USE_BEDROCK": "1"}
-    with pytest.raises(BadConfig, match="--forward"):
+@pytest.mark.parametrize(
+    ("variables", "user", "project", "cloud"),
+    [
+        ({"CLAUDE_CODE_USE_BEDROCK": "1"}, {}, {}, "Amazon Bedrock"),
+        ({}, {"CLAUDE_CODE_USE_VERTEX": "1"}, {}, "Google Vertex"),
+        ({}, {}, {"CLAUDE_CODE_USE_FOUNDRY": "true"}, "Microsoft Foundry"),
+        ({}, {"CLAUDE_CODE_USE_VERTEX": "1"}, {"CLAUDE_CODE_USE_VERTEX": "0"}, ""),
+    ],
+)
+def test_what_cannot_be_led_says_so(
+    tmp_path: Path, variables: dict[str, str], user: dict[str, str], project: dict[str, str], cloud: str
+) -> None:
+    command, cwd, home = ["claude"], tmp_path / "project", tmp_path / "home"
+    for folder, env in ((cwd, project), (home, user)):
+        (folder / ".claude").mkdir(parents=True)
+        (folder / ".claude" / "settings.json").write_text(json.dumps({"env": env}))
+    with pytest.raises(BadConfig, match=f"uses {cloud} here.*--forward") if cloud else nullcontext():
         RelayedProgram(
-            command=command, program=program_of(command), folder=tmp_path, database=tmp_path, env=env, cwd="/"
+            command=command,
+            program=program_of(command),
+            folder=tmp_path,
+            database=tmp_path,
+            env={"HOME": str(home), **variables},
+            cwd=str(cwd),
         )
 
 
@@ -306,7 +349,12 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     assert program.upstreams({"HOUSE_URL": "http://other"}, "/") == {"house": "http://other"}
     led = program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/")
     assert led[:2] == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
-    for text in ("x =", "colour = 1", 'own = "magic"', "[providers.a]", 'commands = "bot"', "providers = 3"):
+    provider = '[providers.a]\nusual = "http://x"\n'
+    wrong = (
+        *("x =", "colour = 1", 'own = "magic"', 'own = ["pi"]', 'commands = "bot"', "clients = 3", "providers = 3"),
+        *("[providers.a]", provider + 'if_set = "yes"', provider + 'usal = "http://y"', provider + "paths = { a = 1 }"),
+    )
+    for text in wrong:
         own.write_text(text)
         with pytest.raises(BadConfig) as told:
             program_of(["bot"])

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ctxtui.analysis.book import Book
 from ctxtui.core import block as blocks
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item, Place
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Happened, Session, ThreadSeen, TipMoved
@@ -15,6 +16,8 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.block_features import count_features
 from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
+from ctxtui.wire.registry import DIALECTS
+from tests.wire import talk
 
 MODEL = "claude-opus-4-20250514"
 START = 1_750_000_000.0
@@ -254,3 +257,32 @@ def long_session(messages: int, *, text: str = "some words about the work in han
         story.session.apply(CallSeen(call))
         story.results((f"u{number}", f"{text} {number}"))
     return story.tip().session
+
+
+def session_in(dialect: str) -> tuple[Session, bytes]:
+    """A session of one call in a wire dialect, with a tool's call and result, and the body of its request."""
+    body = canonical.dumps(
+        getattr(talk, dialect)([("user", "hello"), ("call", "c1", '{"path":"a"}'), ("result", "c1", "one")])
+    )
+    request = DIALECTS[dialect].decode_request(body)
+    session = Session()
+    sent = session.tree.extend(ROOT, request.items)
+    answer = [
+        Item(blocks.header("assistant"), Place("messages", "assistant")),
+        Item(blocks.text("the answer"), Place("messages", "assistant")),
+    ]
+    head = session.tree.extend(sent, answer)
+    call = Call(
+        "c1",
+        MAIN,
+        sent,
+        sent,
+        head,
+        fidelity=Fidelity.WIRE,
+        model="m",
+        skeleton=request.skeleton,
+        usage=Usage(fresh=30, output=5),
+        started=START,
+    )
+    session.fold([Described(source="har"), ThreadSeen(MAIN), CallSeen(call)])
+    return session, body

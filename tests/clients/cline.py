@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
+import shutil
+import sys
+from pathlib import Path
+
+from tests.clients.client import Client, Command
 from tests.clients.lab import Lab
 
 _PROVIDERS = """\
@@ -24,11 +28,18 @@ _PROVIDERS = """\
   }
 }
 """
-_NOT_WRITTEN = "ctxtui does not write its files"
 
 
 def _asked(lab: Lab, prompt: str) -> Command:
     return [lab.client.program("cline"), prompt]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    """It goes on with a session on a terminal only."""
+    folder = curated.parent
+    shutil.copytree(folder, lab.recorded()[0].parents[1] / folder.name, dirs_exist_ok=True)
+    terminal = [sys.executable, str(Path(__file__).with_name("terminal.py")), "Ask anything", prompt]
+    return [[*terminal, lab.client.program("cline"), "--id", folder.name]]
 
 
 CLINE = Client(
@@ -40,5 +51,6 @@ CLINE = Client(
     again=None,
     first="read a.txt then run `sh gate.sh 1` then read b.txt then run `sh gate.sh 2`",
     recordings="home/.cline/data/sessions/*/[0-9]*.messages.json",
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    curate_to="cline",
+    resume=_resume,
 )

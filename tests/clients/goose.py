@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
+import json
+from pathlib import Path
+
+from tests.clients.client import Client, Command, words
 from tests.clients.lab import Lab
 
-_NOT_WRITTEN = "ctxtui does not write its database"
+_NOTE = "<info-msg>"
+"""Begins what it tells anew with each request: time, folder, size of the context, tasks."""
 
 
 def _asked(lab: Lab, *args: str) -> Command:
     return [lab.client.program("goose"), "run", "--with-builtin", "developer", *args]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    name = json.loads(curated.read_text())["name"]
+    return [
+        [lab.client.program("goose"), "session", "import", str(curated)],
+        _asked(lab, "-n", name, "--resume", "-t", prompt),
+    ]
 
 
 GOOSE = Client(
@@ -28,6 +40,8 @@ GOOSE = Client(
     second="run `cat b.txt` then run `sh gate.sh 2`",
     sums=True,
     recordings="home/.local/share/goose/sessions/sessions.db",
-    unrecorded=("<info-msg>",),
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    unrecorded=(_NOTE,),
+    spoken=lambda text: "" if text.startswith(_NOTE) else words(text),
+    curate_to="goose",
+    resume=_resume,
 )

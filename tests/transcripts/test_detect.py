@@ -10,7 +10,7 @@ import pytest
 from ctxtui.core import canonical
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.registry import FORMATS, detect
-from tests.cases import agents, wire_traffic
+from tests.cases import agents, goose, wire_traffic
 from tests.corpus import CORPUS
 from tests.transcripts.formats import (
     test_aider,
@@ -74,6 +74,7 @@ def look_alikes() -> Iterator[tuple[str, str, bytes]]:
     yield "kimi code", "wire.jsonl", as_lines(test_kimi_code.session())
     yield "cline", "1_a.messages.json", as_bytes(test_cline.session(), indent=2)
     yield "continue cli", "a.json", as_bytes(test_continue_cli.session(), indent=2)
+    yield "goose export", "a.json", goose.dump(goose.shop())
     yield "goose request log", "a.jsonl", test_goose.log(test_goose.BODY)
     yield "har", "a.json", as_bytes(test_har.har(wire_traffic.every()))
     yield "inspect", "a.json", as_bytes(test_inspect.log(test_inspect.sample()))

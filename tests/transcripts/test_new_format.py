@@ -67,7 +67,7 @@ NAMED = {
     "services/editing/exporting.py": {"ctxtui"},
     "services/headless/job_log.py": {"ctxtui"},
     "services/workers/lab_worker.py": {"ctxtui"},
-    "transcripts/targets.py": {"aider", "claude code", "codex", "opencode", "pi"},
+    "transcripts/targets.py": {"aider", "claude code", "cline", "codex", "continue cli", "opencode", "pi", "qwen code"},
     # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
     "tui/inspector/controllers/attached_program.py": {"attached"},

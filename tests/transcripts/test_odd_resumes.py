@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from copy import deepcopy
 from itertools import count
 from typing import Any
@@ -13,7 +14,17 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, codex_current, continue_cli, kimi_code, opencode, pi, qwen_code
+from tests.cases import (
+    claude_code_requests,
+    cline,
+    codex_current,
+    continue_cli,
+    goose,
+    kimi_code,
+    opencode,
+    pi,
+    qwen_code,
+)
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -55,12 +66,16 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
     "kimi-code": ("kimi-code", lambda: kimi_code.shop(1).dump()),
+    "goose": ("goose", lambda: goose.dump(goose.shop(1))),
     "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
+    "cline": ("cline", lambda: cline.dump(cline.shop(1))),
 }
-ONE_VALUE = ("opencode", "continue-cli")
+ONE_VALUE = ("opencode", "goose", "continue-cli", "cline")
 """Targets whose sessions are one JSON."""
+BESIDE: dict[str, dict[str, Any]] = {"cline": {f"{cline.ID}.json": cline.details()}}
+"""What else is in the folder of a session: JSON by name."""
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -79,8 +94,8 @@ def with_value(value: Any, path: tuple[Any, ...], odd: Any) -> Any:
     return changed
 
 
-def write(target: str, data: bytes) -> None:
-    """Write the session that `data` is, without its second block, for `target`."""
+def write(target: str, data: bytes, beside: dict[str, Any] | None = None) -> None:
+    """Write the session that `data` is, without its second block, for `target`; `beside` as in `BESIDE`."""
     session = read(data).session
     main = session.threads.get("main")
     if main is None:
@@ -88,7 +103,10 @@ def write(target: str, data: bytes) -> None:
     path = list(session.tree.items(main.tip))
     sent = [SentBlock(item, at) for at, item in enumerate(path) if at != 2]
     ids = (f"{n:08x}-0000-4000-8000-{n:012x}" for n in count(1))
-    TARGETS[target].write(ResumeOrder(source=data, path=path, sent=sent, ids=ids, now=1e9, session=session.about.id))
+    files = {name: json.dumps(value).encode() for name, value in (beside or BESIDE.get(target, {})).items()}
+    TARGETS[target].write(
+        ResumeOrder(source=data, path=path, sent=sent, ids=ids, now=1e9, session=session.about.id, beside=files)
+    )
 
 
 @pytest.mark.parametrize("first", few(range(len(ODD))))
@@ -111,3 +129,14 @@ def test_an_odd_value_anywhere_is_no_fault(name: str, first: int) -> None:
             except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
                 faults.append(f"line {number + 1}, {place} = {odd!r}: {error!r}")
     assert faults == []
+
+
+@pytest.mark.parametrize("target", BESIDE)
+@pytest.mark.parametrize("first", few(range(len(ODD))))
+def test_an_odd_value_in_a_file_beside_it_is_no_fault(target: str, first: int) -> None:
+    data = SESSIONS[target][1]()
+    for name, value in BESIDE[target].items():
+        for at, place in enumerate(places(value)):
+            changed = {**BESIDE[target], name: with_value(value, place, ODD[(first + at) % len(ODD)])}
+            with suppress(CtxtuiError):
+                write(target, data, changed)

@@ -1,9 +1,10 @@
 """Decides during a pause whether a cached prefix is refreshed before it expires.
 
 The last request, sent again, reads its prefix from the cache, which renews the lifetime of the prefix (facts §2). How
-long a pause will be is not known, so the refreshes of one pause together may cost at most as much as the rewrite that
-they avoid. However long the pause is, it then costs at most twice what the best decision would have cost. The only
-exception: a pause that ends between the first refresh and the expiry costs one refresh, which was not needed.
+long a pause will be is not known, so by their forecast the refreshes of one pause together may cost as much as the
+rewrite that they avoid. While they hit, a pause of any length costs at most twice what the best decision would have
+cost. The only exception: a pause that ends between the first refresh and the expiry costs one refresh that was not
+needed.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ class WarmPrefix(Struct, frozen=True, kw_only=True):
     """The cached prefix of a conversation that pauses.
 
     - `expires`: Unix seconds; None: nothing is cached.
-    - `refresh_usd`: cost of one refresh, at most; `rewrite_usd`: what the next request costs more once the prefix has
-      expired. Both are list prices; None: unknown.
+    - `refresh_usd`: cost of one refresh that hits, with the longest answer; `rewrite_usd`: what the next request costs
+      more once the prefix has expired. Both are list prices; None: unknown.
     - `pause_usd`: paid for refreshes in this pause.
     """
 
@@ -47,7 +48,7 @@ class KeepWarmDecision(NamedTuple):
 
 
 def decide(prefix: WarmPrefix, spent_usd: float, cap_usd: float) -> KeepWarmDecision:
-    """Decide on the next refresh, if `spent_usd` of the cap are spent in all sessions."""
+    """Decide on the next refresh, if the refreshes of all sessions have cost `spent_usd`."""
     if prefix.expires is None:
         return KeepWarmDecision(None, "nothing is cached")
     if prefix.refresh_usd is None or prefix.rewrite_usd is None:
@@ -69,7 +70,8 @@ class RefreshTotals(Struct, frozen=True):
 class KeepWarmStatus(Struct, frozen=True, kw_only=True):
     """The refreshes of a run so far, and whether a session is kept warm now.
 
-    - `cap_usd`: the limit of the run; `usd`, `count`: cost and number of its refreshes.
+    - `cap_usd`: the limit of the run, with which a refresh is compared by its forecast.
+    - `usd`, `count`: cost and number of its refreshes.
     - `why`: the reason why the session is not kept warm; "": it is.
     """
 

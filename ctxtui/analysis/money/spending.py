@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ctxtui.core.call import COUNTED, Call
 from ctxtui.core.category import CATEGORIES
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 NOT_RECORDED, ATTACHED = "not recorded", "re-attached"
 OUTPUT, OTHER, RECORDED = "output", "other", "recorded"
 CONVERSATION = "no tool"
+UNKNOWN: Final = "unknown"
 _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
@@ -70,6 +71,15 @@ def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
     for row in rows:
         by_name[row.name] = by_name.get(row.name, SpendingRow(row.name)).plus(*row[1:])
     return sorted(by_name.values(), key=lambda row: (-(row.usd or 0.0), -row.tokens, row.name))
+
+
+def mark_lower_bounds(rows: Iterable[SpendingRow], unpriced: int, partial: int) -> list[SpendingRow]:
+    """Rows by category or tool, with those that calls without a complete price or report make lower bounds.
+
+    These are `OUTPUT` for `partial` calls, `UNKNOWN` for `unpriced` ones. A missing row is added.
+    """
+    output = [SpendingRow(OUTPUT, partial=partial)] if partial else []
+    return merge_rows([*rows, *output, *([SpendingRow(UNKNOWN, unpriced=unpriced)] if unpriced else [])])
 
 
 def rows_by_call(

@@ -124,7 +124,7 @@ def run_agreement(
     chat_model = asyncio.run(_choose_model(call.model or loaded.session.model, base_url, config))
     with Working("putting requests together") as work, cached_counter(settings) as counter:
         account = make_account(loaded.session, counter, settings)
-        heavy = resending.heaviest_blocks(account, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
+        heavy = resending.list_omittable_blocks(account, ChosenCall(chosen.thread, numbers[-1], call), leave_out)
         left_out = [resending.VariantSpec(name=block.name, without=block.digest) for block in heavy]
         all_variants = [*variants, *left_out]
         plan = list(

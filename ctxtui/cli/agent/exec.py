@@ -56,7 +56,7 @@ from ctxtui.services.config.policy_registry import build_steps
     type=click.FloatRange(min=0),
     metavar="USD",
     default=0.0,
-    help="In pauses, keep the cache from expiring while that pays; spend at most USD in all.",
+    help="In pauses, keep the cache from expiring while that pays, for USD in all (by forecast: a miss costs more).",
 )
 @otlp_options
 @click.option(

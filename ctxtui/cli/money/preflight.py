@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -21,7 +20,7 @@ from ctxtui.cli.context import (
 from ctxtui.cli.output import write_json
 from ctxtui.cli.paint import Painter
 from ctxtui.cli.progress import counting
-from ctxtui.curation.price.advice import Advice
+from ctxtui.curation.price.advice import Advice, Smallest
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -29,19 +28,18 @@ from ctxtui.services.editing.advice import search_remedies
 from ctxtui.services.library.preflight import preflight as look_ahead
 from ctxtui.services.library.preflight import smallest_edits
 from ctxtui.services.members import members
-from ctxtui.views.lists.advice import command
-from ctxtui.views.lists.preflight import advice_lines as help_lines
-from ctxtui.views.lists.preflight import fix_lines, lines
+from ctxtui.views.lists.advice import command, place_options
+from ctxtui.views.lists.preflight import advice_lines, fix_command, fix_lines, lines
 
 HORIZON_HELP: Final = "Rank advice over this many calls ahead (default: the setting horizon)."
 
 
-def advice_json(pieces: Sequence[Advice], name: str) -> list[dict[str, Any]]:
-    """Each piece of advice for the session `name`."""
-    return [_advice(piece, name) for piece in pieces]
+def advice_json(pieces: Sequence[Advice], name: str, place: str = "") -> list[dict[str, Any]]:
+    """Each piece of advice for the session `name`, at a `place` from `place_options`."""
+    return [_advice(piece, name, place) for piece in pieces]
 
 
-def _advice(piece: Advice, name: str) -> dict[str, Any]:
+def _advice(piece: Advice, name: str, place: str) -> dict[str, Any]:
     moment = piece.moment
     return {
         "policies": list(piece.names),
@@ -56,7 +54,7 @@ def _advice(piece: Advice, name: str) -> dict[str, Any]:
         "when": moment.name if moment is not None else None,
         "once_usd": moment.once if moment is not None else None,
         "per_call_usd": moment.per_call if moment is not None else None,
-        "command": command(piece, name),
+        "command": command(piece, name, place),
     }
 
 
@@ -97,17 +95,18 @@ def preflight(context: click.Context, name: str, turns: int, thread: str, horizo
         if chosen.number:
             search = search_remedies(book, counter, chosen, prices, settings.usable_share, applied)
             advice = search.ahead(horizon or settings.horizon)
+    place = place_options(chosen.number, chosen.number, chosen.thread)
     if as_json:
         write_json(
             {
                 **_preflight_json(report, loaded.session.about.id or loaded.name),
-                "edits": _edits_to_json(edits, name),
-                "advice": advice_json(advice, name),
+                "edits": _edits_to_json(edits, name, place),
+                "advice": advice_json(advice, name, place),
             }
         )
     else:
         painter = Painter(settings.glyphs)
-        painter.lines((*lines(report), *fix_lines(edits, name), *help_lines(advice, name)))
+        painter.lines((*lines(report), *fix_lines(edits, report, name, place), *advice_lines(advice, name, place)))
 
 
 def _preflight_json(report: Any, session: str) -> dict[str, Any]:
@@ -149,13 +148,13 @@ def limit_json(value: Any) -> dict[str, Any] | None:
     return {"tokens": value.tokens, "how": value.how, "turns": {"soonest": soon, "typical": mid, "latest": late}}
 
 
-def _edits_to_json(smallest_edits: Any, name: str) -> dict[str, Any] | None:
+def _edits_to_json(smallest_edits: Smallest | None, name: str, place: str) -> dict[str, Any] | None:
     if smallest_edits is None:
         return None
     return {
         "kinds": smallest_edits.kinds,
         "risk": smallest_edits.risk.name.lower(),
-        "command": f"ctxtui curate {shlex.quote(name)} --after --policy budget --set target={smallest_edits.target}",
+        "command": fix_command(smallest_edits, name, place),
         **members(
             smallest_edits,
             "before_tokens=before after_tokens=after target_tokens=target reached=is_reached when=moment once_usd=once "

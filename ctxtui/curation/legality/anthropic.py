@@ -12,6 +12,7 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_list
 from ctxtui.curation.legality.violation import (
     EMPTY,
     ERROR,
@@ -24,7 +25,6 @@ from ctxtui.curation.legality.violation import (
     THINKING,
     THINKING_FIRST,
     Violation,
-    as_list,
     check_roles,
 )
 

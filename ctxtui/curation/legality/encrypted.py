@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import ENCRYPTED, Violation, as_list
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import ENCRYPTED, Violation
 
 _KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
 """Members that hold encrypted content."""

@@ -11,7 +11,8 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import FUNCTION_CALL, FUNCTION_RESPONSE
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import EMPTY, FIRST, PAIR, TOOL, Violation, as_list
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import EMPTY, FIRST, PAIR, TOOL, Violation
 from ctxtui.wire.google_parts import DECLARATIONS, SIGNATURES
 
 MODEL: Final = "model"

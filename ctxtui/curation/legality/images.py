@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation, as_list
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import DOCUMENTS, IMAGES, Violation
 from ctxtui.tokens.image import image_size, stated_pages
 
 MANY_IMAGES: Final = 20

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import MARKERS, Violation, as_list
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import MARKERS, Violation
 from ctxtui.curation.provider_rules import MAX_MARKERS
 
 _KEY: Final = "cache_control"

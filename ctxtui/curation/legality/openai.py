@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, as_list, check_roles
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import EMPTY, IMAGES, PAIR, REASONING, TWICE, Violation, check_roles
 
 _CHAT_ROLES: Final = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
 _ROLES: Final = frozenset({"system", "developer", "user", "assistant"})

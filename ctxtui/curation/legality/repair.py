@@ -15,6 +15,7 @@ from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
+from ctxtui.core.json_values import as_list
 from ctxtui.curation.apply.applied import RAW, Applied, AppliedItem, Position
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_editable_text
@@ -24,7 +25,7 @@ from ctxtui.curation.context import ASSISTANT, OPAQUE, THINKING, Context, is_cal
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import tool_references
-from ctxtui.curation.legality.violation import PlacedViolation, as_list
+from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.curation.provider_rules import MAX_MARKERS, ProviderRules
 from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 from ctxtui.wire.cache_markers import with_markers

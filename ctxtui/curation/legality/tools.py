@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation, as_list
+from ctxtui.core.json_values import as_list
+from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
 """A valid name of a tool in the Anthropic API."""

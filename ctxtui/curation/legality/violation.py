@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_list
 
 
 class Violation(NamedTuple):
@@ -49,11 +50,6 @@ REFERENCE: Final = "tool reference"
 THINKING_FIRST: Final = "thinking first"
 SIZE: Final = "size"
 TWICE: Final = "twice"
-
-
-def as_list(value: Json) -> list[Json]:
-    """`value` if it is a list, else an empty one."""
-    return value if isinstance(value, list) else []
 
 
 def check_roles(body: dict[str, Json], key: str, valid_roles: frozenset[str]) -> Iterator[Violation]:

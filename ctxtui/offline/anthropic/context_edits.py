@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.anthropic.fields import refusal_at, tag_refusal
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import as_dict, as_list
 
 TOOL_USES: Final = "clear_tool_uses_20250919"
 THINKING: Final = "clear_thinking_20251015"

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.anthropic.fields import field_refusals, format_choices
 from ctxtui.offline.exchange import ApiRequest, Refusal
-from ctxtui.offline.json_shape import as_dict, as_list, fields
+from ctxtui.offline.json_shape import fields
 
 BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0

@@ -12,6 +12,7 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part, make
 from ctxtui.core.canonical import Json, dump_text
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.anthropic import message_threads
 from ctxtui.offline.anthropic.context_edits import apply_edits, map_blocks
@@ -20,7 +21,6 @@ from ctxtui.offline.anthropic.thinking import CONTROLS, AnswerSigner, CheckedThi
 from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated

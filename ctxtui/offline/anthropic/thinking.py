@@ -22,9 +22,9 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.usage_ledger import card, text_counter
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})

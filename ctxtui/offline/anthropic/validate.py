@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.anthropic.context_edits import edit_refusals
 from ctxtui.offline.anthropic.fields import (
     BETA,
@@ -33,7 +34,7 @@ from ctxtui.offline.anthropic.models import EFFORTS, Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, blocks, check_thinking, is_user_text
 from ctxtui.offline.anthropic.validate_turns import turn_refusals
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeField, as_dict, as_list, fields
+from ctxtui.offline.json_shape import Fields, Path, ShapeField, fields
 from ctxtui.tokens.image import image_size, stated_pages
 
 NEW_VERSION: Final = "2026-10-21"

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.anthropic.models import Claude
 from ctxtui.offline.anthropic.thinking import blocks
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import as_dict, as_list
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _SERVER_RESULT: Final = "_tool_result"

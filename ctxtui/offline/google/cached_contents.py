@@ -13,6 +13,7 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.offline.exchange import ApiRequest, CachedContent, Refusal, Reply
 from ctxtui.offline.google.models import gemini
 from ctxtui.offline.google.validate import (
@@ -23,7 +24,6 @@ from ctxtui.offline.google.validate import (
     shape_refusals,
     to_camel_case,
 )
-from ctxtui.offline.json_shape import as_dict
 from ctxtui.offline.provider import Provider
 from ctxtui.wire.grammar import GOOGLE
 

@@ -15,13 +15,14 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import make
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
 from ctxtui.offline.google import cached_contents
 from ctxtui.offline.google.models import Gemini, gemini
 from ctxtui.offline.google.validate import refusals, shape_refusals, to_camel_case
-from ctxtui.offline.json_shape import as_dict, as_list, clamp, fields
+from ctxtui.offline.json_shape import clamp, fields
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated

@@ -13,9 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.google.models import Gemini
-from ctxtui.offline.json_shape import Fields, Path, as_dict, as_list, fields, find_faults
+from ctxtui.offline.json_shape import Fields, Path, fields, find_faults
 
 _CONFIG: Final = fields(
     "stopSequences array, candidateCount integer >=1 <=8, maxOutputTokens integer >=1, temperature number >=0 <=2, "

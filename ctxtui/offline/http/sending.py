@@ -17,10 +17,10 @@ from aiohttp import WSMsgType, web
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.offline.exchange import Refusal, Reply, StoredResponse, compact
 from ctxtui.offline.faults import BREAKS, DISCONNECT, GARBAGE, STREAM_ERROR, Fault
 from ctxtui.offline.http.exchange_log import current_exchange
-from ctxtui.offline.json_shape import as_dict
 
 _GARBAGE: Final = b"\xff\xfe{]<html>\x00 garbage\r\n"
 _GARBAGE_FRAME: Final = "{]<html> garbage"

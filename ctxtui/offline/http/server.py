@@ -20,6 +20,7 @@ from msgspec import Struct, field, to_builtins
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
+from ctxtui.core.json_values import as_dict
 from ctxtui.offline.anthropic.models import OFFLINE, anthropic_model, anthropic_models
 from ctxtui.offline.exchange import Refusal, Reply, StoredResponse
 from ctxtui.offline.faults import MAX_ARMED, SLOW, STATUSES, Fault, Faults, parse
@@ -29,7 +30,6 @@ from ctxtui.offline.http.google_paths import ID_HEADER as GOOGLE_ID
 from ctxtui.offline.http.google_paths import add_google, google_model, is_google
 from ctxtui.offline.http.routes import ROUTES, ServedRoute, serve
 from ctxtui.offline.http.sending import MAX_FRAME_BYTES, Connection, in_thread, json_response, send
-from ctxtui.offline.json_shape import as_dict
 from ctxtui.offline.local import LocalServer, add_listings, local_routes
 from ctxtui.offline.openai.models import openai_model, openai_models
 from ctxtui.offline.openai.validate_responses import items_of

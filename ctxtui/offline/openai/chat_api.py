@@ -12,10 +12,11 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
-from ctxtui.offline.json_shape import as_dict, as_list, clamp
+from ctxtui.offline.json_shape import clamp
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import refusals

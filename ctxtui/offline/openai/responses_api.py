@@ -12,10 +12,10 @@ from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core import canonical
 from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import LENGTH, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
-from ctxtui.offline.json_shape import as_dict, as_list
 from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt

@@ -7,18 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import (
-    Fields,
-    Path,
-    ShapeFault,
-    ShapeField,
-    as_dict,
-    as_list,
-    fields,
-    find_faults,
-    type_of,
-)
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, fields, find_faults, type_of
 
 NAME: Final = r"^[a-zA-Z0-9_-]+$"
 MAX_NAME_CHARS: Final = 64

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.exchange import Refusal
-from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, as_dict, as_list, fields, find_faults
+from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, fields, find_faults
 from ctxtui.offline.openai.cipher import is_acceptable, was_changed
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (

@@ -18,6 +18,7 @@ from ctxtui.attach.gate import AnswerVerdict, KeepAlive, RequestVerdict, Waiting
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.held_pins import add_pins, missing_pins, pinned_texts
@@ -26,7 +27,6 @@ from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary, PreparedRequest, PreparerClient
 from ctxtui.services.attach.request_risks import RequestRisks, RiskReason
-from ctxtui.transcripts.kit.fields import as_dict
 from ctxtui.transcripts.kit.http_exchange.compaction import (
     CompactionRequest,
     conversation_of,

@@ -33,7 +33,7 @@ STAGED: Final = "edits are staged"
 OTHER_API: Final = "only caches of Anthropic's Messages API are kept warm"
 FAILED: Final = "the provider answered {}"
 NO_ANSWER: Final = "there was no answer"
-SIGNED_WHY: Final = "the client signs its requests"
+CLIENT_SIGNS: Final = "the client signs its requests"
 
 
 class _OpenRequest(Struct):
@@ -47,11 +47,12 @@ class _OpenRequest(Struct):
 
 
 class _WarmSession(Struct):
-    """A session whose main conversation may be kept warm.
+    """A session whose main thread may be kept warm.
 
-    - `heads`: the last request of the main conversation for each set of beta features.
-    - `under_way`: number of its requests under way, held ones included.
-    - `look_at`: the next look (Unix seconds; inf: after the client's next request); `why`: the reason for none.
+    - `heads`: the head of the main thread's last answered request, for each set of beta features.
+    - `under_way`: number of the session's requests under way, held ones included.
+    - `look_at`: the next look (Unix seconds; inf: after the client's next request).
+    - `why`: why it is not kept warm now; "": it is, or that is not known yet.
     - `totals`: its refreshes in this run, as recorded.
     """
 
@@ -65,9 +66,12 @@ class _WarmSession(Struct):
 class KeepWarm:
     """Watches the exchanges of a run, and refreshes the cache of each session that pauses.
 
-    All refreshes of the run cost at most `cap_usd`.
-    `record` takes every event, `name` names exchanges, `session` is that of requests whose client sends no id ("": by
-    their conversation). Only the main conversation is kept warm: a subagent ends without notice.
+    - `cap_usd`: a refresh is sent only if the run's refreshes so far and its own forecast cost no more. One that misses
+      the cache costs more than its forecast.
+    - `record`: takes every event; `name`: names exchanges.
+    - `session`: that of requests whose client sends no id ("": by their conversation).
+
+    Only the main thread is kept warm: a subagent ends without notice.
     """
 
     def __init__(
@@ -101,7 +105,7 @@ class KeepWarm:
 
     @property
     def usd(self) -> float:
-        """USD of all refreshes of the run, at list prices."""
+        """USD of the run's refreshes with a usage report, at list prices."""
         return sum(warm.totals.usd for warm in self._sessions.values())
 
     @property
@@ -111,7 +115,7 @@ class KeepWarm:
 
     @property
     def reasons(self) -> dict[str, str]:
-        """Why a session is not kept warm now, by session; "" if it is."""
+        """Why a session is not kept warm now, by session; "" if it is, or that is not known yet."""
         return {session: warm.why for session, warm in self._sessions.items()}
 
     @property
@@ -200,7 +204,7 @@ class KeepWarm:
         at, reason = decide(warmth.prefix, self.usd, self.cap_usd)
         expires = warmth.prefix.expires
         if at is None and expires is not None:
-            # A part with a longer lifetime may be left, which is worth more.
+            # A part with a longer lifetime may be left, whose rewrite costs more.
             warm.look_at, warm.why = expires + 1.0, reason
         if at is None:
             warm.why = warm.why or reason
@@ -216,19 +220,18 @@ class KeepWarm:
         return warmth
 
     def _refusal(self, warmth: Warmth, begun: RequestBegun | None) -> str:
-        """Why a session cannot be kept warm; "" if it can."""
+        """Why the request that refreshes the cache is not sent again; "" if it can be."""
         if warmth.prefix is None:
             return warmth.why
         if begun is None:
             return "the headers of its last request are not known"
         fields = {name.lower(): value for name, value in begun.fields}
-        return SIGNED_WHY if fields.get("authorization", "").startswith(SIGNED) else ""
+        return CLIENT_SIGNS if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
         """Send the request that refreshes the cache, and update the totals.
 
-        Unless the client has sent a request meanwhile, the session is looked at again at once, or after a failure not
-        before the client's next request.
+        The session is looked at again at once, after a failure only when the client's next request is answered.
         """
         looked_at, status = warm.look_at, 0
         try:
@@ -240,7 +243,7 @@ class KeepWarm:
             # Before another session spends of the limit; also if the run ends meanwhile.
             await self._find_warmth(session, warm)
         if warm.look_at != looked_at:
-            return  # The client has sent a request meanwhile.
+            return  # A request of the client was answered meanwhile.
         if status == 200:
             warm.look_at = self._clock()
         else:

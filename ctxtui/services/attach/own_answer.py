@@ -6,11 +6,11 @@ import secrets
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.offline.anthropic.messages_api import events as message_events
 from ctxtui.offline.exchange import compact, named_event, named_events
 from ctxtui.offline.openai.chat_api import chunks
 from ctxtui.offline.openai.responses_api import events as response_events
-from ctxtui.transcripts.kit.fields import as_dict, as_str
 from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 

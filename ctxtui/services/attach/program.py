@@ -66,18 +66,18 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
 
     - `configured_urls`: returns base URLs from its own files, which override variables.
     - `start`: returns how to start it with the given base URLs.
-    - `unroutable_reason`: returns why it cannot be routed; "": it can.
+    - `unroutable_reason`: returns why base URLs do not route it; "": they do.
     """
 
     configured_urls: Callable[[Env, str], Urls] | None = None
     start: Callable[[Urls, Sequence[str], Env, str], Started] | None = None
-    unroutable_reason: Callable[[Env], str] | None = None
+    unroutable_reason: Callable[[Env, str], str] | None = None
 
 
 class Program(Struct, frozen=True, kw_only=True):
     """A program, described by a file of the registry.
 
-    - `commands`: its command names.
+    - `commands`: its command names; `clients`: the names that recordings have for it.
     - `certificates`: variables that name a file of trusted certificates.
     - `own`: its functions beyond variables.
     - `also`: base URLs of hosts that it uses and that cannot be overridden.
@@ -86,13 +86,14 @@ class Program(Struct, frozen=True, kw_only=True):
     name: str
     commands: frozenset[str]
     providers: tuple[ProgramProvider, ...]
+    clients: frozenset[str] = frozenset()
     certificates: tuple[str, ...] = ()
     own: RoutingFunctions = RoutingFunctions()
     also: tuple[str, ...] = ()
 
-    def unroutable_reason(self, env: Env) -> str:
-        """The reason why it cannot be routed; "" if it can."""
-        return self.own.unroutable_reason(env) if self.own.unroutable_reason is not None else ""
+    def unroutable_reason(self, env: Env, cwd: str) -> str:
+        """The reason why base URLs do not route it in the directory `cwd`; "" if they do."""
+        return self.own.unroutable_reason(env, cwd) if self.own.unroutable_reason is not None else ""
 
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would use by itself in the directory `cwd`, by provider."""

@@ -1,17 +1,18 @@
 """Registry of programs that can run behind a relay, looked up by command.
 
 Each is a file: `data/programs/NAME.toml` in the package, or one of the user's own next to `config.toml`. It has:
-- `commands`: the commands of the program.
+- `commands`: the commands of the program; the shortest is the one shown.
+- `clients`: the names that recordings have for it, besides the file's name.
 - `[providers.NAME]`: for each provider the `usual` base URL, the `variables` that override it, the `paths` to
   correct, and `if_set` (see `ProgramProvider`).
 - `certificates`: the variables that name certificates to trust.
-- `own`: its routing functions; `also`: further base URLs.
+- `own`: the name of its routing functions; `also`: base URLs that cannot be overridden (see `Program`).
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from ctxtui.services.config.paths import config_file
 
 FOLDER: Final = DATA / "programs"
 ANY: Final = "any"
-"""The description of unknown programs."""
+"""The file, and name, of the program that stands for all unknown ones."""
 _ROUTING_FUNCTIONS: Final[Mapping[str, RoutingFunctions]] = {
     "claude-code": claude_code.OWN,
     "cline": cline.OWN,
@@ -33,11 +34,12 @@ _ROUTING_FUNCTIONS: Final[Mapping[str, RoutingFunctions]] = {
     "opencode": opencode.OWN,
     "pi": pi.OWN,
 }
-_KEYS: Final = frozenset({"commands", "certificates", "own", "providers", "also"})
+_PROGRAM_MEMBERS: Final = frozenset({"commands", "clients", "certificates", "own", "providers", "also"})
+_PROVIDER_MEMBERS: Final = frozenset({"usual", "variables", "paths", "if_set"})
 _WRAPPERS: Final = frozenset(
     {"npx", "bunx", "uvx", "pnpm", "yarn", "dlx", "exec", "run", "env", "nice", "time", "stdbuf"}
 )
-"""Commands that run another program, skipped to find that program."""
+"""Commands that run another program, and their subcommands; skipped to find that program."""
 
 
 def own_folder() -> Path:
@@ -63,21 +65,21 @@ def _read(path: Path) -> Program:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadConfig(f"not a program file: {error}", place=str(path)) from error
-    unknown = sorted(set(table) - _KEYS)
-    if unknown:
-        way_out = f"there are {', '.join(sorted(_KEYS))}"
-        raise BadConfig(f"no member of a program is called {unknown[0]!r}", place=str(path), way_out=way_out)
+    _check_members(table, _PROGRAM_MEMBERS, "a program", path)
     own = table.get("own", "")
-    if own and own not in _ROUTING_FUNCTIONS:
+    if not isinstance(own, str) or (own and own not in _ROUTING_FUNCTIONS):
         raise BadConfig(
-            f"own = {own!r} is unknown", place=str(path), way_out=f"there are {', '.join(_ROUTING_FUNCTIONS)}"
+            f"own = {own!r} is unknown",
+            place=str(path),
+            way_out=f"one of {', '.join(_ROUTING_FUNCTIONS)}, or remove it",
         )
     providers = table.get("providers", {})
     if not isinstance(providers, dict) or not all(isinstance(provider, dict) for provider in providers.values()):
-        raise BadConfig("providers are tables", place=str(path), way_out='[providers.openai] usual = "https://..."')
+        raise BadConfig("providers must be tables", place=str(path), way_out='[providers.openai] usual = "https://..."')
     return Program(
         name=path.stem,
         commands=frozenset(_text_list(table, "commands", path)),
+        clients=frozenset({path.stem, path.stem.replace("-", " "), *_text_list(table, "clients", path)}),
         providers=tuple(_provider(name, provider, path) for name, provider in providers.items()),
         certificates=_text_list(table, "certificates", path),
         own=_ROUTING_FUNCTIONS.get(own, RoutingFunctions()),
@@ -85,20 +87,30 @@ def _read(path: Path) -> Program:
     )
 
 
+def _check_members(table: Mapping[str, Any], members: Set[str], owner: str, path: Path) -> None:
+    if unknown := sorted(table.keys() - members):
+        raise BadConfig(
+            f"{owner} has no member {unknown[0]!r}", place=str(path), way_out=f"members: {', '.join(sorted(members))}"
+        )
+
+
 def _provider(name: str, table: Mapping[str, Any], path: Path) -> ProgramProvider:
+    _check_members(table, _PROVIDER_MEMBERS, f"provider {name}", path)
     usual = table.get("usual")
     if not isinstance(usual, str) or not usual:
         raise BadConfig(f"provider {name} has no usual base URL", place=str(path), way_out='usual = "https://..."')
     paths = table.get("paths", {})
     if not isinstance(paths, dict) or not all(isinstance(own, str) for own in paths.values()):
         raise BadConfig(
-            f"the paths of {name} are texts", place=str(path), way_out='paths = { "/messages" = "/v1/messages" }'
+            f"the paths of {name} must be strings", place=str(path), way_out='paths = { "/messages" = "/v1/messages" }'
         )
+    if not isinstance(table.get("if_set", False), bool):
+        raise BadConfig(f"if_set of {name} must be true or false", place=str(path))
     return ProgramProvider(
         name=name,
         default=usual,
         variables=_text_list(table, "variables", path),
-        if_set=table.get("if_set") is True,
+        if_set=table.get("if_set", False),
         paths=paths,
     )
 
@@ -106,21 +118,22 @@ def _provider(name: str, table: Mapping[str, Any], path: Path) -> ProgramProvide
 def _text_list(table: Mapping[str, Any], name: str, path: Path) -> tuple[str, ...]:
     texts = table.get(name, [])
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise BadConfig(f"{name} is a list of texts", place=str(path))
+        raise BadConfig(f"{name} must be a list of strings", place=str(path))
     return tuple(texts)
 
 
 def program_of(command: Sequence[str], name: str = "") -> Program:
     """Find the program that `command` runs, or the one called `name`.
 
-    Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
+    That for all others if the command is unknown, or a wrapper has an option with a separate value. Raises `NotFound`
+    for an unknown name, `BadConfig` for an invalid file.
     """
     programs_ = programs()
     if name:
         named = next((program for program in programs_ if program.name == name), None)
         if named is None:
             names = ", ".join(program.name for program in programs_)
-            raise NotFound(f"no program is called {name!r} here", place="--as", way_out=f"there are {names}")
+            raise NotFound(f"no program is called {name!r} here", place="--as", way_out=f"programs: {names}")
         return named
     for word in command:
         base = PurePath(word).name.partition("@")[0] or word.rpartition("/")[2]
@@ -133,10 +146,9 @@ def program_of(command: Sequence[str], name: str = "") -> Program:
 
 
 def command_of(client: str) -> str:
-    """The command of the client that recordings call `client`: "claude code" is ``claude``.
+    """The command of the program that recordings call `client`: "claude code" is ``claude``.
 
-    A client that is not in the registry is returned as it is. Raises `BadConfig`.
+    A name of no program is returned as it is. Raises `BadConfig`.
     """
-    name = client.replace(" ", "-")
-    match = next((program for program in programs() if program.name == name and program.commands), None)
-    return min(match.commands) if match is not None else client
+    match = next((program for program in programs() if client in program.clients and program.commands), None)
+    return min(match.commands, key=lambda command: (len(command), command)) if match is not None else client

@@ -181,7 +181,7 @@ class RelayedProgram:
     - `named_upstreams`: upstreams that the user named.
     - `folder`: receives the recordings; `database`: has the edits.
     - `hold`: decides which requests are held.
-    - `keep_warm_usd`: the limit for requests that keep caches warm; 0: none are sent.
+    - `keep_warm_usd`: limits the requests that keep caches warm, by forecast (see `KeepWarm`); 0: none are sent.
     - `clock`: gives Unix seconds.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
     - `say`: prints a message: the program could not be started.
@@ -221,7 +221,7 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        reason = "" if self.forward else self.program.unroutable_reason(self.env)
+        reason = "" if self.forward else self.program.unroutable_reason(self.env, self.cwd)
         if reason and not self.named_upstreams:
             raise BadConfig(reason, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)

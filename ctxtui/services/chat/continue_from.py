@@ -21,8 +21,9 @@ from ctxtui.core.errors import CtxtuiError, InUse
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.identity import stored_name
+from ctxtui.services.recordings.identity import stored_id
 from ctxtui.services.recordings.open_by_name import locate, open_named
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store import leases
 from ctxtui.store.host_process import HostProcess, begin_hosting, end_hosting
 from ctxtui.store.store import Store
@@ -81,7 +82,7 @@ def find_continuation(
     title = session.about.title or session.about.id or name
     title_ = f"{title} @{chosen.number}" if number else title
     source = os.path.abspath(loaded.path) if loaded.path is not None else location.stored
-    origin = ForkOrigin(stored_name(loaded), source, chosen.thread, chosen.number)
+    origin = ForkOrigin(_stored_id(loaded, settings), source, chosen.thread, chosen.number)
     return Continuation(
         session=session,
         before=_conversation_items(items),
@@ -90,6 +91,14 @@ def find_continuation(
         model=chosen.call.model,
         origin=origin,
     )
+
+
+def _stored_id(loaded: Loaded, settings: Settings) -> str:
+    path = database(settings.data_dir)
+    if not path.exists():
+        return stored_id(loaded, None)
+    with Store.open(path, readonly=True) as store:
+        return stored_id(loaded, store)
 
 
 def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:

@@ -1,11 +1,12 @@
 """Send recorded calls again: plan, maximum cost, results.
 
-Only `send_plan` sends anything. Callers first compare the plan's maximum cost with the budget (`check_budget`).
+Only `send_plan` sends anything. Before it, commands compare the maximum cost with the budget (`check_budget`), and the
+screen shows it and asks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import Final, NamedTuple
 
@@ -32,24 +33,30 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.terms import STANDARD, Terms, read_terms
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.config.window_checks import answer_limit
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.curate import Curation, curate_context
-from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.request import ANSWER_LIMITS, Request, with_answer_limit
 
 DEFAULT_ANSWER_LIMIT: Final = 1_024
-"""Default limit of an answer in tokens; higher if the recorded one was longer or thinking needs more."""
-_OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options", *ANSWER_LIMITS})
-_DROPPED: Final = frozenset({"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id"})
+"""Default limit of an answer in tokens; higher if the recorded one was longer or the model thinks."""
+_OWN_PARAMS: Final = frozenset({"model", "stream", "stream_options"})
+_DROPPED: Final = frozenset(
+    {"metadata", "user", "prompt_cache_key", "safety_identifier", "previous_response_id", "conversation"}
+)
 """Members of a recorded request that are not sent again because they identify a user or a conversation."""
+_LONGEST_LIFETIME: Final = b'"12h"'
+"""In a body that may ask for cache writes at the rate of the longest lifetime (facts §4)."""
 
 
-class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
+class PlannedResend(Struct, frozen=True, kw_only=True):
     """A planned request: call `number` under `variant`, sent to `model` with `body`.
 
     - `input`: counted tokens; `answer`: maximum tokens.
@@ -72,8 +79,8 @@ class PlannedResend(Struct, frozen=True, kw_only=True, dict=True):
 class VariantSpec(Struct, frozen=True, kw_only=True):
     """A way to send calls again, called `name`.
 
-    It has the edits of the policies `steps`, goes to another `model` ("": the same), or has a placeholder instead of
-    the block with the digest `without`.
+    It goes to `model` ("": the same), with the edits of the policies `steps`, or with a placeholder for the block with
+    the digest `without`.
     """
 
     name: str
@@ -85,8 +92,8 @@ class VariantSpec(Struct, frozen=True, kw_only=True):
 UNCHANGED_VARIANT: Final = VariantSpec(name=UNCHANGED)
 
 
-class HeavyBlock(Struct, frozen=True, kw_only=True):
-    """A block to leave out: digest, display name, tokens."""
+class OmittableBlock(Struct, frozen=True, kw_only=True):
+    """A block that a variant may leave out: digest, display name, tokens."""
 
     digest: str
     name: str
@@ -114,25 +121,25 @@ def resendable_calls(session: Session, thread: str) -> list[int]:
 
 
 def recorded_step(session: Session, call: Call) -> NextStep | None:
-    """The effect of the recorded answer of `call`; None if there is none."""
+    """The step that the recorded answer of `call` takes; None without an answer."""
     answer = answer_items(session.tree, call)
     return extract_step(answer) if answer else None
 
 
-def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[HeavyBlock]:
-    """The `count` heaviest message blocks of a call: results, documents, texts.
+def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
+    """List the `count` heaviest blocks of a call's messages, without headers, tool calls and thinking.
 
-    Not the user's last text.
+    The user's last text is left out, too.
     """
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
-    last = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
+    last_text = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
     excluded = frozenset({INDEX["system"], INDEX["tools"], INDEX["tool_call"], INDEX["thinking"]})
-    blocks: dict[str, HeavyBlock] = {}
+    blocks: dict[str, OmittableBlock] = {}
     for position, node in enumerate(nodes):
         node_ = tree[node]
         if (
-            position == last
+            position == last_text
             or node_.block.kind == HEADER
             or node_.place.section != "messages"
             or node_.category in excluded
@@ -140,7 +147,7 @@ def heaviest_blocks(account: Account, chosen: ChosenCall, count: int) -> list[He
             continue
         label = book.names.label(node_)
         tokens = book.block_tokens(chosen.call.model, node)
-        blocks.setdefault(node_.block.digest, HeavyBlock(digest=node_.block.digest, name=label, tokens=tokens))
+        blocks.setdefault(node_.block.digest, OmittableBlock(digest=node_.block.digest, name=label, tokens=tokens))
     heavy = sorted(blocks.values(), key=lambda block: -block.tokens)[:count]
     return [replace(block, name=f"{block.name} ({block.digest[:8]})") for block in heavy]
 
@@ -208,9 +215,16 @@ def _plan_resend(
         recorded=recorded_step(account.session, call) or NextStep(),
         input=tokens,
         answer=rebuilt.answer,
-        usd=0.0 if rebuilt.refused else max_usd(chat_model, tokens, rebuilt.answer, account.table),
+        usd=0.0 if rebuilt.refused else _max_usd_of(call, chat_model, rebuilt, tokens, account.table),
         refused=rebuilt.refused,
     )
+
+
+def _max_usd_of(
+    call: Call, chat_model: ChatModel, rebuilt: ResentRequest, tokens: int, table: PriceTable
+) -> float | None:
+    keeps_longest = _LONGEST_LIFETIME in rebuilt.body
+    return max_usd(chat_model, tokens, rebuilt.answer, table, read_terms(call.extra), keeps_longest=keeps_longest)
 
 
 class ResentRequest(NamedTuple):
@@ -227,7 +241,8 @@ class ResentRequest(NamedTuple):
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
     """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
 
-    It has the recorded parameters, is streamed, and its answer limit is no higher than needed.
+    It has the recorded parameters, except for those that identify a user or a conversation, and an answer limit. The
+    limit is the recorded one at most; if the model thinks it is that one, or the user's ``answer_tokens``.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
@@ -245,33 +260,57 @@ def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, setting
 
 def _resend_params(call: Call, chat_model: ChatModel, settings: Settings) -> tuple[dict[str, Json], int]:
     """The parameters of a rebuilt request, and its answer limit in tokens."""
-    own = params_for(chat_model, settings)
-    recorded = Request((), call.skeleton).params if call.skeleton is not None else {}
-    params = {key: value for key, value in recorded.items() if key not in _OWN_PARAMS | _DROPPED}
-    limit = next((key for candidates in (recorded, own) for key in ANSWER_LIMITS if key in candidates), "")
-    recorded_limit = recorded.get(limit)
-    max_tokens = max(DEFAULT_ANSWER_LIMIT, 2 * (call.usage.output if call.usage is not None else 0))
-    if isinstance(recorded_limit, int) and not isinstance(recorded_limit, bool):
-        # The thinking budget must stay below the limit.
-        max_tokens = (
-            recorded_limit if recorded.get("thinking") or recorded.get("reasoning") else min(recorded_limit, max_tokens)
-        )
-    if call.skeleton is None:
+    own, dialect = params_for(chat_model, settings), chat_model.endpoint.dialect
+    request = Request((), call.skeleton) if call.skeleton is not None else None
+    recorded = request.params if request is not None else {}
+    if request is not None:
+        params = {key: value for key, value in recorded.items() if key not in _OWN_PARAMS | _DROPPED}
+    else:
         params = {key: value for key, value in own.items() if key not in _OWN_PARAMS and key != "cache_control"}
-    streaming: dict[str, Json] = {key: value for key, value in own.items() if key in ("stream", "stream_options")}
-    return {"model": own["model"], **params, **({limit: max_tokens} if limit else {}), **streaming}, max_tokens
+    recorded_limit = request.answer_limit if request is not None else 0
+    # Thinking counts as output, and an Anthropic thinking budget must stay below the limit.
+    if _thinks(recorded, call):
+        limit = recorded_limit or answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
+    else:
+        limit = max(DEFAULT_ANSWER_LIMIT, 2 * (call.usage.output if call.usage is not None else 0))
+        limit = min(recorded_limit or limit, limit)
+    if not any(key in params for key in ANSWER_LIMITS):
+        params |= {key: value for key, value in own.items() if key in ANSWER_LIMITS}
+    params = {"model": own["model"], **params, **{key: own[key] for key in ("stream", "stream_options") if key in own}}
+    return with_answer_limit(params, dialect, limit), limit
 
 
-def max_usd(chat_model: ChatModel, tokens: int, answer: int, table: PriceTable) -> float | None:
-    """Maximum USD of a request with `tokens` of input and at most `answer` tokens of output.
+def _thinks(params: Mapping[str, Json], call: Call) -> bool:
+    """Whether the model thinks before it answers, by the request's parameters or the report."""
+    if call.usage is not None and call.usage.reasoning:
+        return True
+    thinking, effort = params.get("thinking"), params.get("reasoning_effort")
+    if isinstance(thinking, dict):
+        return thinking.get("type") != "disabled"
+    return bool(params.get("reasoning") or params.get("think")) or effort not in (None, "none")
 
-    All input is charged at the highest rate of fresh and written input, and the answer is the longest possible. 0 if
-    nothing is charged; None if no price is known.
+
+def max_usd(
+    chat_model: ChatModel,
+    tokens: int,
+    answer: int,
+    table: PriceTable,
+    terms: Terms = STANDARD,
+    *,
+    keeps_longest: bool = False,
+) -> float | None:
+    """Maximum USD of a request with `tokens` of input and at most `answer` tokens of output, on `terms`.
+
+    All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that of the longest
+    lifetime); searches and other tools of the provider are left out. 0 if nothing is charged; None if a price is
+    unknown.
     """
-    rates_ = find_rates(chat_model.model, chat_model.endpoint.name, table=table)
+    rates = find_rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=table, terms=terms)
     usd = None
-    if rates_ is not None:
-        usd = tokens * max(rates_.fresh, rates_.write_5m, rates_.write_1h) + answer * rates_.output
+    if rates is not None and not rates.lacks:
+        longest = rates.write_12h if keeps_longest else 0.0
+        input_rate = max(rates.fresh, rates.write_5m, rates.write_30m, rates.write_1h, longest)
+        usd = tokens * input_rate + answer * rates.output
     return 0.0 if charges_nothing(chat_model, usd) else usd
 
 
@@ -297,17 +336,17 @@ def quote_plan(plan: Sequence[PlannedResend]) -> ResendQuote:
     )
 
 
-def check_budget(quote_: ResendQuote, budget: float) -> None:
+def check_budget(quote: ResendQuote, budget: float) -> None:
     """Raise `CtxtuiError` if the cost could exceed `budget` USD or is unknown."""
-    if quote_.usd is None:
+    if quote.usd is None:
         raise CtxtuiError(
-            f"no price is known for {' and '.join(quote_.unpriced) or 'the model'}: the cost is unknown",
+            f"no price is known for {' and '.join(quote.unpriced) or 'the model'}: the cost is unknown",
             way_out="name a model with a price",
         )
-    if quote_.usd > budget:
+    if quote.usd > budget:
         raise CtxtuiError(
-            f"{quote_.requests} requests could cost ${quote_.usd:.3f}, the budget is ${budget:g}; nothing was sent",
-            way_out=f"--budget-usd {ceil(quote_.usd * 1000) / 1000:.3f}, or fewer calls or variants",
+            f"{quote.requests} requests could cost ${quote.usd:.3f}, the budget is ${budget:g}; nothing was sent",
+            way_out=f"--budget-usd {ceil(quote.usd * 1000) / 1000:.3f}, or fewer calls or variants",
         )
 
 
@@ -327,7 +366,7 @@ async def send_plan(
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line, trials = SdkClient(chat_model.endpoint), []
+    client, trials = SdkClient(chat_model.endpoint), []
     try:
         for resend in plan:
             trial = Trial(variant=resend.variant, number=resend.number, recorded=resend.recorded)
@@ -335,7 +374,7 @@ async def send_plan(
                 trials.append(replace(trial, error=resend.refused))
             else:
                 try:
-                    response = await send_once(line, chat_model.endpoint.dialect, resend.body)
+                    response = await send_once(client, chat_model.endpoint.dialect, resend.body)
                 except ProviderError as error:
                     trials.append(replace(trial, error=str(error)))
                 else:
@@ -344,7 +383,7 @@ async def send_plan(
                     trials.append(replace(trial, got=extract_step(response.items), usage=usage, usd=usd))
             tell(len(trials), len(plan))
     finally:
-        await line.close()
+        await client.close()
         if close_offline is not None:
             await close_offline()
     return trials

@@ -17,9 +17,8 @@ from ctxtui.core.usage import Usage
 from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.chat.request_forecast import RequestForecast
 from ctxtui.store.rows import Price
-from ctxtui.wire.grammar import GOOGLE
 from ctxtui.wire.registry import DIALECTS
-from ctxtui.wire.request import ANSWER_LIMITS, Request
+from ctxtui.wire.request import Request, with_answer_limit
 
 MIN_ANSWER_LIMIT: Final = 256
 """Minimum answer limit in tokens: below that, a request is not worth its input."""
@@ -163,12 +162,8 @@ def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | 
     return (listed.usd if listed is not None else None), False
 
 
-def with_answer_limit(draft: Draft, limit: int) -> Draft:
+def limit_answer(draft: Draft, limit: int) -> Draft:
     """`draft` with an answer limit of `limit` tokens and no other change."""
-    body = loads(draft.body)
-    if draft.skeleton.dialect == GOOGLE:
-        body["generationConfig"] = {**body.get("generationConfig", {}), "maxOutputTokens": limit}
-    else:
-        body[next((name for name in ANSWER_LIMITS if name in body), ANSWER_LIMITS[0])] = limit
-    data = dumps(body)
-    return replace(draft, body=data, skeleton=DIALECTS[draft.skeleton.dialect].decode_request(data, None).skeleton)
+    dialect = draft.skeleton.dialect
+    data = dumps(with_answer_limit(loads(draft.body), dialect, limit))
+    return replace(draft, body=data, skeleton=DIALECTS[dialect].decode_request(data, None).skeleton)

@@ -30,6 +30,7 @@ from ctxtui.curation.context import Context
 from ctxtui.services.config.clients import find_client
 from ctxtui.services.config.projects import MAX_FOLDER_NAME, folder_name
 from ctxtui.services.editing.edited_context import (
+    BODIES,
     OWN,
     RESUMED,
     EditedContext,
@@ -49,7 +50,7 @@ from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
 """The form that is a shell command."""
-FORMS: Final = (OWN, "anthropic", "openai-chat", "openai-responses", "google", CURL, *RESUMED)
+FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 """Export forms: ctxtui's own format for a session, dialects (curl: a shell command) for one call's context, and
 sessions that tools resume."""
 
@@ -91,7 +92,7 @@ def own_form(chosen: ChosenCall) -> str:
     """The form of the call's own dialect; without one, of the dialect of its model's provider."""
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
-    if dialect in FORMS:
+    if dialect in BODIES:
         return dialect
     return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
 
@@ -193,6 +194,7 @@ _ENDPOINTS: Final = {
         "https://generativelanguage.googleapis.com/v1beta/models/{model}:generateContent",
         ("x-goog-api-key: $GEMINI_API_KEY",),
     ),
+    "ollama-chat": _Endpoint("http://localhost:11434/api/chat", ()),
 }
 _HEREDOC_END: Final = "CTXTUI_BODY"
 """The line that ends the body in the shell command."""
@@ -234,7 +236,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
     """The forms that the context can be written in, by key.
 
     They are bodies (some dialects only for recordings of their own), ctxtui's own format, the file that the recording
-    tool resumes, the applied `edits` if there are any, and a shell command (not for Ollama's own API).
+    tool resumes, the applied `edits` if there are any, and a shell command.
     """
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
@@ -242,7 +244,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
         by_key["s"] = resumed
     if edits:
         by_key["e"] = EDITS
-    return by_key if edited.form == "ollama-chat" else {**by_key, "u": CURL}
+    return {**by_key, "u": CURL}
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
@@ -332,7 +334,9 @@ def command_for(form: str, result: WrittenContext, path: Path) -> str:
 
     "" if it is no session.
     """
-    return TARGETS[form].command.format(id=result.id, file=shlex.quote(str(path))) if form in TARGETS else ""
+    return (
+        TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
+    )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:

@@ -34,7 +34,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
-from ctxtui.services.recordings.identity import source_info, stored_name
+from ctxtui.services.recordings.identity import source_info, stored_id
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
 
@@ -376,22 +376,17 @@ class SessionEdits:
             return []
         try:
             with Store.open(path, readonly=True) as store:
-                return store.edits(self._database_name, thread)
+                return store.edits(stored_id(self._loaded, store), thread)
         except NotFound:
             # The session is not stored, or the database is just being created.
             return []
-
-    @property
-    def _database_name(self) -> str:
-        """The session's name in the database, whether stored or not."""
-        return stored_name(self._loaded)
 
     def _find_stored_id(self, store: Store) -> str:
         """The session's id in the database; imports it if need be."""
         if self._id:
             return self._id
         loaded = self._loaded
-        if loaded.path is None:
+        if loaded.is_stored:
             self._id = store.resolve(loaded.name)
         else:
             price = make_call_pricer(prices_for(self._settings))

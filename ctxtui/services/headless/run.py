@@ -26,7 +26,7 @@ from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster, hold_reason, make_forecaster
-from ctxtui.services.chat.spending import SendPermit, Spending, with_answer_limit
+from ctxtui.services.chat.spending import SendPermit, Spending, limit_answer
 from ctxtui.services.chat.sub_agents.child_run import answer_text
 from ctxtui.services.config.window_checks import CRITICAL, REMEDY, context_level
 from ctxtui.services.counting.books import book_for
@@ -265,7 +265,7 @@ class HeadlessRun:
         if permit.refused:
             self._stop = Outcome.BUDGET, permit.refused
         elif permit.answer:
-            runner.draft = with_answer_limit(draft, permit.answer)
+            runner.draft = limit_answer(draft, permit.answer)
         return permit.refused
 
     async def _reserve(

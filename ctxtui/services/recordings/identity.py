@@ -1,26 +1,37 @@
-"""The identity of a recording in the database: its source, and its session's name."""
+"""The identity of a recording in the database: its source, and its session's id."""
 
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.sessions.identity import own_id
 
+if TYPE_CHECKING:
+    from ctxtui.store.store import Store
 
-def stored_name(loaded: Loaded) -> str:
-    """The session's name in the database, whether it is stored or not."""
-    return loaded.name if loaded.path is None and not loaded.paths else own_id(loaded.session, source_info(loaded))
+
+def stored_id(loaded: Loaded, store: Store | None) -> str:
+    """The session's id in `store` (None: there is no database), or the one that an import would give it."""
+    if loaded.is_stored:
+        return loaded.name
+    source = source_info(loaded)
+    return own_id(loaded.session, source) if store is None else store.id_for(loaded.session, source)
 
 
 def source_info(loaded: Loaded) -> SourceInfo:
-    """The files a session was read from, as the store records them."""
+    """The files a session was read from, as the store records them; one that is gone has size and time 0."""
     files = []
     for path in loaded.paths or ([loaded.path] if loaded.path is not None else []):
-        status = os.stat(file_of(path))
-        files.append(SourceInfo(os.path.abspath(path), status.st_size, status.st_mtime, loaded.source))
+        try:
+            status = os.stat(file_of(path))
+            size, mtime = status.st_size, status.st_mtime
+        except OSError:
+            size, mtime = 0, 0.0
+        files.append(SourceInfo(os.path.abspath(path), size, mtime, loaded.source))
     if not files:
         return SourceInfo(format=loaded.source)
     main = files[0]

@@ -107,6 +107,11 @@ class Loaded:
         return [tail.path for tail in self._reading.files()] if self._reading else []
 
     @property
+    def is_stored(self) -> bool:
+        """Whether `name` is its id in the database: a stored session, or a chat."""
+        return self.path is None and self._reading is None
+
+    @property
     def transcript(self) -> Path | None:
         """The client's own transcript; None if the recording is not joined with one."""
         return None

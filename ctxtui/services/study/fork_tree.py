@@ -13,7 +13,7 @@ from ctxtui.core.errors import NotFound
 from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.identity import stored_name
+from ctxtui.services.recordings.identity import stored_id
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SessionRow
 from ctxtui.store.store import Store
@@ -21,8 +21,12 @@ from ctxtui.views.lists.forks import ForkRow
 
 
 class _StoredForks(Struct, frozen=True):
-    """Origins and rows of the sessions in the database, both by session id."""
+    """Origins and rows of the sessions in the database, both by session id.
 
+    `own_id` is the open session's id, stored or not.
+    """
+
+    own_id: str
     origins: dict[str, ForkOrigin]
     rows: dict[str, SessionRow]
 
@@ -32,33 +36,37 @@ def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | Non
 
     Raises `CtxtuiError` if the database cannot be read.
     """
-    session, name = loaded.session, stored_name(loaded)
-    stored = _load_stored(name, session_origin(session), settings)
+    session = loaded.session
+    stored = _load_stored(loaded, settings)
     branches = list_lines(session, thread)
     moment = time.time() if now is None else now
-    tree = _ForkTreeBuilder(session, name, branches, stored, moment)
+    tree = _ForkTreeBuilder(session, stored.own_id, branches, stored, moment)
     root = tree.find_root()
     return tree.rows_under(root, 0, True, 0)
 
 
-def _load_stored(name: str, origin: ForkOrigin | None, settings: Settings) -> _StoredForks:
+def _load_stored(loaded: Loaded, settings: Settings) -> _StoredForks:
     origins: dict[str, ForkOrigin] = {}
     rows: dict[str, SessionRow] = {}
     path = database(settings.data_dir)
-    if path.exists():
+    if not path.exists():
+        own_id = stored_id(loaded, None)
+    else:
         with Store.open(path, readonly=True) as store:
+            own_id = stored_id(loaded, store)
             for id_, text in store.happenings_of(CONTINUED):
                 stored_origin = parse_origin(text)
                 if stored_origin is not None:
                     origins[id_] = stored_origin
-            for id_ in {*origins, *(known_origin.session for known_origin in origins.values()), name}:
+            for id_ in {*origins, *(known_origin.session for known_origin in origins.values()), own_id}:
                 try:
                     rows[id_] = store.session(id_)
                 except NotFound:
                     continue
+    origin = session_origin(loaded.session)
     if origin is not None:
-        origins[name] = origin
-    return _StoredForks(origins, rows)
+        origins[own_id] = origin
+    return _StoredForks(own_id, origins, rows)
 
 
 class _ForkTreeBuilder:

@@ -18,7 +18,15 @@ from ctxtui.analysis.money import savings
 from ctxtui.analysis.money.block_costs import ThreadCosts, thread_costs
 from ctxtui.analysis.money.edited_calls import EditedCalls, EditedThread
 from ctxtui.analysis.money.savings import Saving, cleared_nodes
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, rows_by_call, rows_by_category, rows_by_tool, sum_rows
+from ctxtui.analysis.money.spending import (
+    UNKNOWN,
+    SpendingRow,
+    mark_lower_bounds,
+    rows_by_call,
+    rows_by_category,
+    rows_by_tool,
+    sum_rows,
+)
 from ctxtui.analysis.money.statement import Statement
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call, paid_id
@@ -38,7 +46,7 @@ from ctxtui.services.editing.edited_request import known_edits
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import spending_of_call
-from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, UNKNOWN, day_of
+from ctxtui.services.library.totals.spending import CATEGORY, DAY, MODEL, PROJECT, THREAD, TOOL, day_of
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.session_work import Say
 from ctxtui.views.model.session_summary import CallSpent
@@ -110,9 +118,7 @@ def _group_costs(account: Account, calls: list[Call], own: frozenset[str], by: s
             else rows_by_tool(threads, costs, account.book.names, own)
         )
         total = sum_rows(rows_by_call(calls, account.costs))
-        if total.partial:
-            shared = [row._replace(partial=total.partial) if row.name == OUTPUT else row for row in shared]
-        return [*shared, *([SpendingRow(UNKNOWN, None, unpriced=total.unpriced)] if total.unpriced else [])]
+        return mark_lower_bounds(shared, total.unpriced, total.partial)
     namers: dict[str, Callable[[Call], str]] = {
         MODEL: lambda call: call.model or UNKNOWN,
         THREAD: lambda call: session.threads[call.thread].label or call.thread,

@@ -16,10 +16,11 @@ from msgspec.structs import replace
 from ctxtui.core.call import EDITS, KEEP_WARM, Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import COMPACTING, MAIN, AnswerGrew, Described, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time
+from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges

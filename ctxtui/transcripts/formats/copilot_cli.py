@@ -13,22 +13,13 @@ from msgspec.structs import replace
 from ctxtui.core.block import Item
 from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, emit_sum, mark_covered
-from ctxtui.transcripts.kit.fields import (
-    as_count,
-    as_dict,
-    as_dicts,
-    as_number,
-    as_str,
-    as_time,
-    compaction_detail,
-    get_path,
-    one_line,
-)
+from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path, one_line
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord

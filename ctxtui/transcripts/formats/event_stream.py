@@ -7,11 +7,12 @@ from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.core.session import MAIN, Described, Event, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
+from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.http_exchange.decode import COHERE, decode_stream
 from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.wire import sse

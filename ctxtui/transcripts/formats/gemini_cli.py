@@ -13,12 +13,13 @@ from msgspec.structs import replace
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.session import CallSeen, Described, Event, Happened
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, KeyedMessages
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, get_path, one_line
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path, one_line
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader

@@ -13,12 +13,13 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 

@@ -15,11 +15,12 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dict, parse_timestamp
+from ctxtui.transcripts.kit.fields import parse_timestamp
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import whole_reader

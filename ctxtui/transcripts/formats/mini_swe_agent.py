@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_number, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, get_path
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import read_outcomes
 from ctxtui.wire import openai_chat, openai_responses

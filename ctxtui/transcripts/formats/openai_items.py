@@ -11,11 +11,12 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.wire.grammar import split_item
 

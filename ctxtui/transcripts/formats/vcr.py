@@ -11,10 +11,11 @@ from typing import Any, Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time
+from ctxtui.transcripts.kit.fields import as_dicts, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
 from ctxtui.transcripts.kit.readers import whole_reader

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import Epoch
 from ctxtui.core.canonical import Json, Number
+from ctxtui.core.json_values import as_list
 
 MAX_TIMESTAMP: Final = 253_370_764_800.0
 """Unix seconds of the start of the year 9999."""
@@ -78,32 +79,9 @@ def get_path(value: Json, *path: str | int) -> Json:
     return value
 
 
-def as_str(value: Json) -> str:
-    """Return a string; "" for any other type."""
-    return value if isinstance(value, str) else ""
-
-
-def as_dict(value: Json) -> dict[str, Json]:
-    """Return an object; an empty one for any other type."""
-    return value if isinstance(value, dict) else {}
-
-
-def as_list(value: Json) -> list[Json]:
-    """Return a list; an empty one for any other type."""
-    return value if isinstance(value, list) else []
-
-
 def as_dicts(value: Json) -> list[dict[str, Json]]:
     """List the objects in a list."""
     return [item for item in as_list(value) if isinstance(item, dict)]
-
-
-def as_count(value: Json) -> int:
-    """Return a number of tokens; 0 for anything that is not a positive number below 1e18."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Number):
-        return 0
-    number = _float(value)
-    return max(0, int(number)) if abs(number) < 1e18 else 0
 
 
 _MAX_NUMBER: Final = 1e12

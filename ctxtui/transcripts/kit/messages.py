@@ -15,9 +15,9 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_str
 from ctxtui.core.session import Event, Skipped
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.grammar import CHAT_SHAPE, split_item
 from ctxtui.wire.message import LIST, BlockField, Shape, split_message
 from ctxtui.wire.parts import json_type_name

@@ -11,10 +11,10 @@ from typing import Final, Protocol
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Event, Happened, Outcome, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
@@ -192,6 +192,16 @@ def tables_in(head: bytes) -> frozenset[str]:
         return frozenset()
     first = next(iter(file_head.parse_values(head)), None)
     return frozenset(map(as_str, as_list(as_dict(first).get(TABLES_KEY))))
+
+
+def parse_rows(data: bytes) -> Tables:
+    """Parse the lines of a database."""
+    tables: Tables = {}
+    for line in data.splitlines():
+        record = as_dict(canonical.loads(line))
+        if isinstance(row := record.get("row"), dict):
+            tables.setdefault(as_str(record.get("table")), []).append(row)
+    return tables
 
 
 def decode_column(value: Json) -> Json:

@@ -11,11 +11,12 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import ReadValue
 
 MESSAGE_KEYS: Final = ("traj", "messages", "trajectory", "conversation")

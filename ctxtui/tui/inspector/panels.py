@@ -320,7 +320,7 @@ class Panels:
     def _show_calls(self, thread_study: ThreadStudy, scene: Scene, ghosts: Sequence[int]) -> None:
         def render(room: int, width: int) -> StripContent:
             strip, self.window = self.sides.strip(thread_study, scene, self.window, room, self.noted_calls, ghosts)
-            range_ = self.sides.range_of(self.window, thread_study, ghosts=any(ghosts))
+            range_ = self.sides.range_of(self.window, thread_study, ghosts=any(ghosts), colour=self.calls.look.coloured)
             return strip, range_, self.sides.legend(thread_study, width)
 
         self.calls.show(render)

@@ -23,7 +23,7 @@ from ctxtui.views.inspector.growth_chart import GrowthChart
 from ctxtui.views.inspector.heaviest import Heaviest, HeaviestRow
 from ctxtui.views.inspector.map import context_map
 from ctxtui.views.inspector.map.context_map import ContextMap
-from ctxtui.views.inspector.strip_columns import COMPACTION, GHOST, Window
+from ctxtui.views.inspector.strip_columns import COMPACTION, Window, ghost_sign
 from ctxtui.views.inspector.threads import ThreadRow, ThreadSums
 from ctxtui.views.inspector.toolset import Toolset
 from ctxtui.views.model.scene import Scene
@@ -121,8 +121,8 @@ class Sides:
             shown = tuple(replace(column, ghost=max(0, gone.get(at, 0))) for at, column in enumerate(shown))
         return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
-    def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool = False) -> list[Span]:
-        """Return the range of calls in view with their cost, and a legend for `ghosts`.
+    def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool, colour: bool) -> list[Span]:
+        """Return the range of calls in view with their cost, and a legend for `ghosts`, with or without `colour`.
 
         It is for the rule; empty if the thread has fewer than two calls.
         """
@@ -133,7 +133,7 @@ class Sides:
             lacking = thread_study.lacking[last] - thread_study.lacking[first]
             money = numbers.least(spent - (thread_study.spent[first] or 0.0), lacking > 0)
         shown = [Span(f"{window.first + 1:,}–{window.last + 1:,}{f'  {money}' if money else ''}", "dim")]
-        return [*shown, Span("  █", GHOST), Span(" would be freed", "dim")] if ghosts else shown
+        return [*shown, Span("  "), ghost_sign(colour=colour), Span(" would be freed", "dim")] if ghosts else shown
 
     def legend(self, thread_study: ThreadStudy, room: int) -> list[Span]:
         """Return the legend of the marks with their numbers, for the rule."""

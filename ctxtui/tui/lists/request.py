@@ -1,4 +1,4 @@
-"""The next request as text, and its difference from the last one sent."""
+"""The next request as text, and its difference from that of the call shown."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans
 
 MAX_CLIPBOARD_BYTES: Final = 74_000
-"""Most bytes that common terminals accept for the clipboard."""
+"""Bytes that common terminals accept for the clipboard."""
 
 
 class Requests(NamedTuple):
-    """The next request (`body`), and the one sent last ("" if none)."""
+    """The next request (`body`), and that of the call shown (None: it is not sent yet)."""
 
     body: bytes
-    sent: bytes = b""
+    recorded: bytes | None
     missing: str = ""
     """Note about parts that are missing because they were not recorded."""
 
 
 class Texts(NamedTuple):
-    """The lines of the request, and those that differ from the last one sent."""
+    """The lines of the request, and those of the difference (None: there is no other request)."""
 
     body: bytes
     missing: str
     whole: Sequence[Spans]
-    differs: Sequence[Spans]
+    difference: Sequence[Spans] | None
 
 
 class ToggleDifference(Command):
-    """Show the whole request, or only what differs from the last one sent."""
+    """Show the whole request, or its difference from the request of the call shown."""
 
     name, keys, label, short_label, group = "whole request or difference", ("tab",), "difference", "diff", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.toggle_difference())
@@ -104,10 +104,10 @@ class RequestScreen(PageScreen[Texts, None]):
         self._shows_whole = True
 
     def load(self) -> Texts:
-        """Return both texts."""
-        body, sent, missing = self._make()
+        body, recorded, missing = self._make()
         whole = request_text.lines(body)
-        return Texts(body, missing, whole, request_text.diff_lines(request_text.lines(sent), whole) if sent else ())
+        difference = None if recorded is None else request_text.diff_lines(request_text.lines(recorded), whole)
+        return Texts(body, missing, whole, difference)
 
     def show(self, texts: Texts) -> None:
         self._texts = texts
@@ -131,8 +131,12 @@ class RequestScreen(PageScreen[Texts, None]):
                 texts.whole, [Span(f"whole, {len(texts.body):,} bytes", "dim"), Span(texts.missing, "warn")]
             )
             return
-        no_changes: Sequence[Spans] = [[Span("It is the same as the last request that was sent.", "dim")]]
-        self._pane.show(texts.differs or no_changes, [Span("changes since the last one sent", "dim")])
+        sentence = (
+            "There is no difference to show: the call shown is not sent yet."
+            if texts.difference is None
+            else "It is the same as the request of the call shown."
+        )
+        self._pane.show(texts.difference or [[Span(sentence, "dim")]], [Span("difference from the call shown", "dim")])
 
     def page(self) -> None:
         """Show the request in the pager."""

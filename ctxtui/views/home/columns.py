@@ -291,7 +291,7 @@ def _sum_of_cost(row: HomeRow) -> str:
     if s.subscription:
         return _sum_of_tokens(row)
     whole, sentences = least_cost(s), []
-    if s.main_usd is not None and whole is not None and s.calls > s.main_calls:
+    if s.main_usd is not None and whole is not None and s.total_tokens > s.main_tokens:
         sentences.append(
             f"{numbers.money(whole)} = {numbers.money(s.main_usd)} in the main thread + "
             f"{numbers.money(max(0.0, whole - s.main_usd))} in subagents and other requests."

@@ -124,7 +124,7 @@ def explain_figures(s: SessionSummary) -> dict[str, str]:
         f", {s.main_calls:,} of them in the main thread." if s.main_calls else "."
     )
     explanations["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."
-    if s.main_usd is not None and s.calls > s.main_calls:
+    if s.main_usd is not None and s.total_tokens > s.main_tokens:
         explanations["cost"] = f"{numbers.money(s.main_usd)} in the main thread, {format_least_cost(s)} in all."
     return explanations
 

@@ -120,7 +120,7 @@ class CallStrip(Struct, frozen=True):
     """Data of the strip.
 
     - `columns`: the columns in view, each `per` cells wide; `here`: index of the call shown in them.
-    - `top`: upper end of the scale; `usable`: the limit to draw. Both in tokens.
+    - `top`: upper end of the scale; `usable`: the limit to draw (0: unknown). Both in tokens.
     """
 
     columns: tuple[StripColumn, ...]
@@ -135,7 +135,7 @@ def lines(strip: CallStrip, room: int, height: int, *, marked: bool, colour: boo
     axis = strip_columns.axis(height, strip.top, AXIS) if height > 1 else [[]]
     lead = [Span(" ")]
     columns = [
-        column if column.forecast == (number == strip.here) else replace(column, forecast=number == strip.here)
+        column if column.is_shown == (number == strip.here) else replace(column, is_shown=number == strip.here)
         for number, column in enumerate(strip.columns)
     ]
     rows = strip_columns.rows(columns, height, strip.top, per=strip.per, colour=colour)

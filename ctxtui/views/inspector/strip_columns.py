@@ -22,11 +22,11 @@ COMPACTION: Final = "compaction"
 MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "edit", "bookmark", "turn")
 """Precedence of the marks in a column.
 
-Compactions come first: they nearly always come with a miss, and are rare enough to be searched for.
+Compactions come first: they are rare, and would be hidden by the miss that nearly always comes with them.
 """
 
 PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
-"""Typical prices of tokens read, written and fresh, relative to fresh ones (facts §2), for calls without a price."""
+"""Typical prices of tokens read, written and fresh, relative to fresh ones (facts §2)."""
 
 
 class StripColumn(Struct, frozen=True):
@@ -34,8 +34,7 @@ class StripColumn(Struct, frozen=True):
 
     - `read`, `write`, `fresh`: tokens.
     - `marks`: names of `MARKS_BY_RANK`.
-    - `forecast`: whether it is drawn in accent; the call strip does so with the call shown.
-    - `usd`: cost; None if unknown.
+    - `is_shown`: whether it is the call shown; its read tokens are drawn in accent.
     - `ghost`: tokens that staged edits would remove.
     """
 
@@ -43,8 +42,7 @@ class StripColumn(Struct, frozen=True):
     write: float = 0
     fresh: float = 0
     marks: tuple[str, ...] = ()
-    forecast: bool = False
-    usd: float | None = None
+    is_shown: bool = False
     ghost: float = 0
 
     @property
@@ -53,24 +51,21 @@ class StripColumn(Struct, frozen=True):
         return self.read + self.write + self.fresh
 
     @property
-    def cost_order(self) -> float:
-        """Sort key by cost: the price, or an estimate that only orders calls without a price."""
+    def typical_cost(self) -> float:
+        """Estimated cost of the input, in fresh tokens of the same cost."""
         parts = zip(PRICE_WEIGHTS, (self.read, self.write, self.fresh), strict=True)
-        return self.usd if self.usd is not None else sum(weight * part for weight, part in parts) * 1e-9
+        return sum(weight * part for weight, part in parts)
 
 
 class Window(NamedTuple):
-    """Calls shown in a strip: indices `first` to `last` (inclusive), each `per` cells wide.
-
-    Indices count from 0.
-    """
+    """Calls in view: indices (from 0) `first` to `last`, inclusive, each `per` cells wide."""
 
     first: int
     last: int
     per: int
 
     def column_of(self, call: int) -> int:
-        """The first cell of `call` (0-based index)."""
+        """The first cell of the call with the index `call`."""
         return (call - self.first) * self.per
 
 
@@ -88,51 +83,40 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns: the dearest of each bucket, with the marks of all.
-
-    It is for overviews. If `room` is 0, there is no limit.
-    """
+    """All calls in at most `room` columns (0: no limit): the dearest of each bucket, with the marks of all."""
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
     out = []
     for bucket in range(room):
         group = columns[bucket * count // room : (bucket + 1) * count // room]
-        dearest = max(group, key=lambda column: column.cost_order)
+        dearest = max(group, key=lambda column: column.typical_cost)
         marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
         out.append(replace(dearest, marks=marks))
     return out
 
 
-def _levels(column: StripColumn, height: int, top: float, *, ghosts: bool) -> list[tuple[int, str]]:
-    """Return the upper end of each part in eighths from the bottom, with its style.
-
-    The ghost is on top if `ghosts`, else left out.
-    """
+def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str]]:
+    """Return the upper end of each part in eighths from the bottom, with its style; the ghost is on top."""
     ghost = max(0.0, min(column.ghost, column.total))
-    parts = [("ghost", ghost)] if ghosts else []
-    for style, part in (("fresh", column.fresh), ("write", column.write), ("read", column.read)):
-        parts.insert(0, (style, part))
+    parts = [("accent" if column.is_shown else "read", column.read), ("write", column.write), ("fresh", column.fresh)]
     # The column keeps its height: ghost tokens are taken from read, then write, then fresh.
-    for at, (style, part) in enumerate(parts[:3]):
-        removed = min(ghost, max(0.0, part))
-        parts[at], ghost = (style, part - removed), ghost - removed
+    remaining = ghost
+    for at, (style, part) in enumerate(parts):
+        removed = min(remaining, max(0.0, part))
+        parts[at], remaining = (style, part - removed), remaining - removed
     ends, sum_ = [], 0.0
-    for style, part in parts:
+    for style, part in [*parts, (GHOST, ghost)]:
         sum_ += max(0.0, part)
         end = min(8 * height, int(sum_ * 8 * height / top + 0.5)) if top > 0 else 0
         if sum_ > 0 and end == 0:
             end = 1
-        part_style = GHOST if style == "ghost" else "accent" if column.forecast and style == "read" else style
-        ends.append((end, part_style))
+        ends.append((end, style))
     return ends
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` from the bottom: at most two parts.
-
-    The smallest others are merged.
-    """
+    """One cell of a column, `row` (from 0) from the bottom; of more than two parts the smallest are merged."""
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
@@ -155,7 +139,7 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """Like `stacked_cell`, without colour: the largest part's style, at the height of all."""
+    """Like `stacked_cell`, without colour: the largest part's style, at the height of all; ``░`` for a ghost."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")
@@ -163,7 +147,12 @@ def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
     for end, style in levels:
         largest = max(largest, (min(end, top) - max(start, bottom), style), key=lambda part: part[0])
         start = end
-    return Span(EIGHTHS_UP[top - bottom], largest[1])
+    return ghost_sign(colour=False) if largest[1] == GHOST else Span(EIGHTHS_UP[top - bottom], largest[1])
+
+
+def ghost_sign(*, colour: bool) -> Span:
+    """A full cell of a ghost; without `colour` it looks different from other parts, too."""
+    return Span("█" if colour else "░", GHOST)
 
 
 def rows(
@@ -184,7 +173,7 @@ def rows(
 @lru_cache(maxsize=4096)
 def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[Span, ...]:
     """The column's cells, top first. Cached, since few columns change between two frames."""
-    levels = _levels(column, height, top, ghosts=colour and column.ghost > 0)
+    levels = _levels(column, height, top)
     draw = stacked_cell if colour else _plain_cell
     return tuple(draw(levels, row) for row in range(height - 1, -1, -1))
 
@@ -192,8 +181,8 @@ def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
     """The line under the strip.
 
-    Each call's first mark, and ``▲`` under call `here` (index in `columns`). With two cells per call a compaction shows
-    the next mark too; else it gets the colour of `here`.
+    Each call has its first mark by rank, and call `here` (index in `columns`) has ``▲``. A compaction stays: with two
+    cells per call the next mark is shown too, with one cell it gets the colour of ``▲`` for `here`.
     """
     spans = []
     for number, column in enumerate(columns):
@@ -210,9 +199,9 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
 def limit_rows(room: int, height: int, top: float, usable: float) -> list[list[Span]]:
     """The free area to the right of the columns, in `height` lines of `room` cells.
 
-    The usable limit is drawn as ``┄`` in strips of 6 lines and more.
+    The `usable` limit (0: unknown) is drawn as ``┄`` in strips of 6 lines and more.
     """
-    limit = height - 1 - int(usable * height / top) if top > 0 and height >= 6 else -1
+    limit = height - 1 - int(usable * height / top) if min(top, usable) > 0 and height >= 6 else -1
     return [merged([Span("┄", "warn") if y == limit else Span(" ")] * room) for y in range(height)]
 
 

@@ -83,15 +83,15 @@ def note(pieces: Sequence[Advice]) -> str:
     return f"blocks quoted later are kept; saved over the next {pieces[0].horizon:,} calls" if pieces else ""
 
 
-def lines(pieces: Sequence[Advice], name: str = "") -> Iterator[tuple[list[Span], str]]:
+def lines(pieces: Sequence[Advice], name: str = "", place: str = "") -> Iterator[tuple[list[Span], str]]:
     """Rows of the first pieces for the bill, each with the explanation of its figures.
 
-    With command lines if the session's `name` is given.
+    With command lines if the session's `name` is given; `place` comes from `place_options`.
     """
     for piece in pieces[:MAX_IN_BILL]:
         yield [Span(" ✓ ", "ok"), *advice_spans(piece)], explain(piece)
         if name:
-            yield [Span(f"     {command(piece, name)}", "faint")], ""
+            yield [Span(f"     {command(piece, name, place)}", "faint")], ""
 
 
 def advice_spans(piece: Advice) -> list[Span]:

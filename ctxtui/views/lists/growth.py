@@ -10,7 +10,7 @@ from ctxtui.analysis.growth import growth as shapes
 from ctxtui.analysis.growth.feasible import Feasibility, GrowthReport
 from ctxtui.analysis.growth.growth import GrownPart, Growth, GrowthShape
 from ctxtui.views.inspector.stacked_chart import sign_of, sign_span
-from ctxtui.views.lists.preflight import count_units, describe_limit
+from ctxtui.views.lists.preflight import describe_limit
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
@@ -168,14 +168,14 @@ def _ahead(report: GrowthReport) -> Iterator[GrowthSentence]:
         return
     for name, limit in (("usable", ahead.usable), ("compacts", ahead.compaction)):
         if limit is not None:
-            words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, ahead.outlook)}"
+            words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, ahead.outlook.unit)}"
             yield GrowthSentence(3, name, [Span(words)])
     window = ahead.window
     if report.feasible is None:
         return
     if report.feasible.window is not None and window.window > window.usable:
         limit = report.feasible.window
-        words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, ahead.outlook, report.feasible.unit)}"
+        words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, report.feasible.unit)}"
         yield GrowthSentence(3, "window", [Span(words)])
     yield GrowthSentence(2, "feasible", [Span(describe_feasible(report.feasible), _STYLES[report.feasible.answer])])
 
@@ -191,7 +191,7 @@ _STYLES: Final = {
 
 def describe_feasible(feasible: Feasibility) -> str:
     """Whether the requested number of units fits, as a range."""
-    count = count_units(feasible.unit, feasible.ahead)
+    count = numbers.many(feasible.ahead, feasible.unit)
     if feasible.after is None:
         return f"{count} more: the growth of the context is still unknown"
     outcome = f"{numbers.tokens(feasible.after.low)} to {numbers.tokens(feasible.after.high)}"

@@ -1,4 +1,4 @@
-"""The preflight report: growth, limits, cost, and blocks that a compaction would replace."""
+"""The preflight report: growth, limits, cost, what a compaction would replace, and fixes."""
 
 from __future__ import annotations
 
@@ -21,25 +21,27 @@ def lines(report: Preflight) -> Iterator[list[Span]]:
     """The report, line by line."""
     outlook = report.outlook
     of = f" of {numbers.tokens(report.window.limit)} ({report.window.origin_text})" if report.window.limit else ""
-    yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {count_units(outlook.unit, outlook.turns)}")
+    yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {numbers.many(outlook.turns, outlook.unit)}")
     if outlook.growth is None:
         yield _row("growth", numbers.NOT_YET, f"not known yet: too few {outlook.unit}s")
     else:
-        missed = f"; {outlook.rewrites:.1f} cache misses a {outlook.unit}" if outlook.rewrites else ""
-        words = f"tokens{_range_text(outlook.growth)}{_describe_calls(outlook)}{missed}"
+        misses = f"; {outlook.rewrites:.1f} cache misses a {outlook.unit}" if outlook.rewrites else ""
+        spread = f"{numbers.signed(outlook.growth.low)} to {numbers.signed(outlook.growth.high)}"
+        words = f"tokens ({spread}){_describe_calls(outlook)}{misses}"
         yield _row(f"a {outlook.unit}", numbers.signed(outlook.growth.mid), words)
     if report.usable:
-        yield _row("usable", numbers.tokens(report.usable.tokens), describe_limit(report.usable, outlook))
+        yield _row("usable", numbers.tokens(report.usable.tokens), describe_limit(report.usable, outlook.unit))
     if report.compaction:
         how = {"observed": "as observed before", "assumed": "assumed: the client's default"}[report.compaction.how]
         yield _row(
             "compacts",
             numbers.tokens(report.compaction.tokens),
-            f"{describe_limit(report.compaction, outlook)} ({how})",
+            f"{describe_limit(report.compaction, outlook.unit)} ({how})",
         )
-    yield _row(count_units(outlook.unit, outlook.ahead), *_describe_cost(outlook))
+    yield _row(numbers.many(outlook.ahead, outlook.unit), *_describe_cost(outlook))
     if report.partial:
-        yield _row("", "", f"at least: {report.partial:,} answers are only partly reported, the known part is counted")
+        answers = f"{numbers.many(report.partial, 'answer')} {'is' if report.partial == 1 else 'are'}"
+        yield _row("", "", f"at least: {answers} only partly reported, the known part is counted")
     if outlook.after is not None:
         yield _row("context", numbers.tokens(outlook.after.mid), _describe_growth(outlook.after, report.window.limit))
     yield from _replaced_lines(report)
@@ -49,34 +51,24 @@ def _row(name: str, figure: str, words: str) -> list[Span]:
     return [Span(cells.left(name, NAME_CELLS), "dim"), Span(cells.right(figure, 8), "bold"), Span("  " + words)]
 
 
-def count_units(unit: str, n: int) -> str:
-    """``3 turns``, ``1 phase``."""
-    return f"{n:,} {unit}{'' if n == 1 else 's'}"
-
-
-def _range_text(value: Range) -> str:
-    return f" ({numbers.signed(value.low)} to {numbers.signed(value.high)})"
-
-
 def _describe_calls(outlook: Outlook) -> str:
     if outlook.calls is None:
         return ""
     low, mid, high = (max(1, round(n)) for n in outlook.calls)
     spread = f" ({low} to {high})" if low != high else ""
-    return f", {mid} call{'' if mid == 1 else 's'}{spread}"
+    return f", {numbers.many(mid, 'call')}{spread}"
 
 
-def describe_limit(limit: Limit, outlook: Outlook, unit: str = "") -> str:
-    """Describe when a limit is reached, counted in `unit` ("": that of `outlook`)."""
-    unit = unit or outlook.unit
+def describe_limit(limit: Limit, unit: str) -> str:
+    """Describe when a limit is reached; `unit` is the word for the units that `limit` counts."""
     soon, mid, late = limit.turns
     if soon == 0:
         return "passed already"
     if mid is None:
-        sooner = f"not at the usual pace, in {count_units(unit, soon)} at the soonest" if soon is not None else ""
+        sooner = f"not at the usual pace, in {numbers.many(soon, unit)} at the soonest" if soon is not None else ""
         return sooner or "not at this pace"
     spread = "" if soon == late else f" ({soon or '?'} to {late if late is not None else 'never'})"
-    return f"in {count_units(unit, mid)}{spread}"
+    return f"in {numbers.many(mid, unit)}{spread}"
 
 
 def _describe_cost(outlook: Outlook) -> tuple[str, str]:
@@ -88,9 +80,9 @@ def _describe_cost(outlook: Outlook) -> tuple[str, str]:
     return numbers.money(outlook.usd.mid), f"{low} to {high} in four of five cases, list price"
 
 
-def _describe_growth(after: Range, window: int) -> str:
+def _describe_growth(after: Range, limit: int) -> str:
     text = f"{numbers.tokens(after.low)} to {numbers.tokens(after.high)} then, without a compaction"
-    return f"{text}: more than the limit" if window and after.mid > window else text
+    return f"{text}: more than the limit" if limit and after.mid > limit else text
 
 
 def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
@@ -112,30 +104,46 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
         yield [Span(f"       and {len(report.instructions) - MAX_MESSAGES} more", "dim")]
 
 
-def fix_lines(smallest: Smallest | None, name: str) -> Iterator[list[Span]]:
-    """The smallest set of edits that keeps the turns of session `name` below the usable window."""
+def fix_lines(smallest: Smallest | None, report: Preflight, name: str, place: str) -> Iterator[list[Span]]:
+    """The smallest set of edits that makes room for the turns, and its command line (see `fix_command`)."""
     if smallest is None:
         return
     yield []
     if not smallest.kinds:
-        yield [Span("No reversible edit would make room: ", "warn"), Span("the newest rounds fill the window.")]
+        yield [Span("The policy budget found no edit that would make room.", "warn")]
         return
     edits = ", ".join(f"{n:,} x {kind.replace('_', ' ')}" for kind, n in smallest.kinds.items())
-    result = "stays below it" if smallest.is_reached else f"still above it, at {numbers.tokens(smallest.after)}"
     yield [Span("To have room: ", "bold"), Span(edits), Span(f"; {smallest.risk.description}", "dim")]
-    yield [
-        Span("  context ", "dim"),
-        Span(f"{numbers.tokens(smallest.before)} → {numbers.tokens(smallest.after)}", "ink bold"),
-        Span(f", {result}; {smallest.moment} {numbers.signed_money(smallest.once)} once, ", "dim"),
-        Span(f"{numbers.signed_money(smallest.per_call)} a call"),
-        Span(f"; {smallest.quoted} of it quoted later" if smallest.quoted else "", "warn"),
-    ]
-    yield [Span(f"  ctxtui curate {shlex.quote(name)} --after --policy budget --set target={smallest.target}", "faint")]
+    sizes = f"{numbers.tokens(smallest.before)} → {numbers.tokens(smallest.after)}"
+    yield [Span("  context ", "dim"), Span(sizes, "ink bold"), Span(_describe_end(smallest, report), "dim")]
+    if smallest.once is None or smallest.per_call is None:
+        price = "no price is known"
+    else:
+        once = f"{smallest.moment} {numbers.signed_money(smallest.once)} once"
+        price = f"{once}, {numbers.signed_money(smallest.per_call)} a call"
+    literals = f"{numbers.many(smallest.quoted, 'removed literal')} {'is' if smallest.quoted == 1 else 'are'}"
+    yield [Span(f"  {price}"), Span(f"; {literals} quoted later" if smallest.quoted else "", "warn")]
+    yield [Span(f"  {fix_command(smallest, name, place)}", "faint")]
 
 
-def advice_lines(pieces: Sequence[Advice], name: str) -> Iterator[list[Span]]:
-    """Advice for the calls ahead, lowest risk first."""
+def _describe_end(smallest: Smallest, report: Preflight) -> str:
+    outlook, usable = report.outlook, report.usable
+    if outlook.after is None or usable is None:
+        return ""
+    end = smallest.after + max(0.0, outlook.after.mid - outlook.context)
+    turns = numbers.many(outlook.ahead, outlook.unit)
+    where = "within" if end <= usable.tokens else "still more than"
+    return f", {numbers.tokens(end)} after {turns}: {where} the usable {numbers.tokens(usable.tokens)}"
+
+
+def fix_command(smallest: Smallest, name: str, place: str) -> str:
+    """The command line that makes the edits in session `name`, at a `place` from `advice.place_options`."""
+    return f"ctxtui curate {shlex.quote(name)}{place} --after --policy budget --set target={smallest.target}"
+
+
+def advice_lines(pieces: Sequence[Advice], name: str, place: str) -> Iterator[list[Span]]:
+    """The first pieces of advice for the calls ahead, each with its command line (see `advice.command`)."""
     if pieces:
         yield []
         yield [Span("What would help, ", "bold"), Span(f"{advice.note(pieces)}:", "dim")]
-        yield from (spans for spans, _ in advice.lines(pieces, name))
+        yield from (spans for spans, _ in advice.lines(pieces, name, place))

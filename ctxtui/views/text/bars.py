@@ -87,7 +87,7 @@ def limit_words(window: ContextWindow) -> list[Span]:
 
 
 def limit_short(window: ContextWindow) -> str:
-    """The window limit in at most 18 cells: ``compacts at 168.5k``; "" if unknown."""
+    """The window limit in at most 19 cells: ``compacts at 168.5k``; "" if unknown."""
     # Late import: not needed for Home's first frame.
     from ctxtui.analysis.context_window import SHORT_TEXTS
 

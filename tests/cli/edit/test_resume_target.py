@@ -156,7 +156,7 @@ def test_a_clients_reminders_are_not_shown_as_the_users_words(ctxtui: Run, home:
 
 
 def test_another_tools_recording_is_refused_with_the_way_out(ctxtui: Run, recording: Path) -> None:
-    for form in ("opencode", "pi", "aider", "continue-cli"):
+    for form in ("opencode", "pi", "aider", "continue-cli", "cline"):
         ran = ctxtui("export", recording, "--to", form)
         assert ran.code == 7 and "only a tool's own recording" in ran.err and ran.out == ""
 

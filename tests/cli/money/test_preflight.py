@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
 
 from tests.cases.claude_code import generate
 from tests.cli.conftest import Run
+from tests.pty_app import REPO
 from tests.services.lookalike import ClaudeCode, lines
 
 
@@ -60,3 +62,15 @@ def test_a_session_of_one_call(ctxtui: Run, tmp_path: Path) -> None:
     path.write_text('{"model":"claude-opus-4-5","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}')
     ran = ctxtui("preflight", path)
     assert ran.code == 0 and "not known yet: too few rounds" in ran.out
+
+
+def test_its_commands_change_the_thread_that_was_asked_for(ctxtui: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CTXTUI_USABLE_SHARE", "0.05")
+    path = REPO / "sessions" / "3-lm-studio-bridge.jsonl"
+    report = ctxtui("preflight", path, "--thread", "memory", "--json").json
+    assert report["edits"] and report["advice"]
+    for row in (report["edits"], *report["advice"]):
+        words = shlex.split(row["command"])
+        tokens = ctxtui(*words[1:], "--dry-run", "--json").json["tokens"]
+        assert (tokens["before"], tokens["after"]) == (row["before_tokens"], row["after_tokens"])
+        assert row["command"] in ctxtui("preflight", path, "--thread", "memory").out

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
+import re
 from collections.abc import Sequence
 
 import pytest
@@ -14,31 +15,41 @@ from msgspec.structs import replace
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.content.agreement import ALIKE, UNCHANGED, WORSE, compare_variants, rank_by_importance
 from ctxtui.core import block as blocks
+from ctxtui.core import canonical
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Fidelity
+from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
+from ctxtui.core.tree import ROOT, Tree
+from ctxtui.core.usage import Usage
+from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.context import Context
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.playback import Playback, RecordedCall
+from ctxtui.pricing.price import price
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.resending import (
     PlannedResend,
     ResendQuote,
+    ResentRequest,
     VariantSpec,
     check_budget,
-    heaviest_blocks,
+    list_omittable_blocks,
     max_usd,
     plan_resends,
     quote_plan,
+    rebuild_request,
     resendable_calls,
     send_plan,
 )
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
+from ctxtui.wire.registry import DIALECTS
 from tests.cases.sessions import Story, use
 
 LOAD, NOISE = "The rule is in /srv/rules/seven.txt and nowhere else. ", "Rain fell on the harbour all day. "
@@ -112,7 +123,7 @@ def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
     known, _, _ = accounted(made)
     numbers = resendable_calls(made, MAIN)[2:]
     last = made.thread_calls(MAIN)[-1]
-    heavy = heaviest_blocks(known, ChosenCall(MAIN, len(numbers), last), 2)
+    heavy = list_omittable_blocks(known, ChosenCall(MAIN, len(numbers), last), 2)
     assert len(heavy) == 2
     variants = [VariantSpec(name=one.name, without=one.digest) for one in heavy]
     _, trials, server = played(made, variants, numbers)
@@ -160,6 +171,88 @@ def test_a_local_gateway_is_quoted_at_list_price_and_a_local_server_at_nothing()
     assert quote(gateway, "nobody-knows-1") == 0.0
     assert quote(dataclasses.replace(gateway, kind="ollama")) == 0.0
     assert quote(dataclasses.replace(gateway, kind="ollama"), "nobody-knows-1:cloud") == 0.0
+
+
+@pytest.mark.parametrize("model", ["gpt-5.4", "claude-sonnet-4-5", "gemini-2.5-pro"])
+def test_a_long_prompt_is_quoted_at_the_rate_of_long_prompts(model: str) -> None:
+    known, _, _ = accounted(session(1))
+    provider = {"gpt": "openai", "cla": "anthropic", "gem": "google"}[model[:3]]
+    chat_model = ChatModel(Endpoint(provider, ANTHROPIC), model)
+    usage = Usage(fresh=300_000, output=1_000)
+    charged = price(usage, model, provider, None, known.table)
+    quoted = max_usd(chat_model, 300_000, 1_000, known.table)
+    assert charged is not None and quoted is not None and quoted >= charged.usd
+    plain = max_usd(chat_model, 1_000, 0, known.table)
+    assert plain is not None and quoted > 300 * plain, "the short rate was used"
+
+
+def test_a_quote_is_on_the_terms_of_the_call() -> None:
+    made = session(1)
+    known, counter, settings = accounted(made)
+    plain = quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd
+    call = made.thread_calls(MAIN)[1]
+    made.calls[call.id] = replace(call, extra={**call.extra, "usage": {"inference_geo": "us"}})
+    dearer = quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd
+    assert plain and dearer == pytest.approx(1.1 * plain)
+
+
+QUESTION = {"role": "user", "content": "x"}
+RESPONSES_BODY = {"model": "m", "input": [QUESTION]}
+CHAT_BODY = {"model": "m", "messages": [QUESTION]}
+GOOGLE_BODY = {"contents": [{"role": "user", "parts": [{"text": "x"}]}]}
+LIMITED = {"model": "m", "max_tokens": 64_000, "messages": [QUESTION]}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "body", "usage", "limit"),
+    [
+        ("anthropic", LIMITED, Usage(output=100), 1_024),
+        ("anthropic", LIMITED, Usage(output=800), 1_600),
+        ("anthropic", {**LIMITED, "max_tokens": 300}, Usage(output=300), 300),
+        ("anthropic", {**LIMITED, "thinking": {"type": "enabled", "budget_tokens": 9_000}}, Usage(output=9), 64_000),
+        ("anthropic", {**LIMITED, "thinking": {"type": "disabled"}}, Usage(output=9), 1_024),
+        ("openai_chat", {**CHAT_BODY, "max_completion_tokens": 64_000}, Usage(output=9), 1_024),
+        ("openai_chat", {**CHAT_BODY, "max_completion_tokens": 64_000, "reasoning_effort": "high"}, Usage(), 64_000),
+        ("openai_chat", {**CHAT_BODY, "max_completion_tokens": 64_000, "reasoning_effort": "none"}, Usage(), 1_024),
+        ("openai_chat", CHAT_BODY, Usage(output=900, reasoning=800), Settings().answer_tokens),
+        ("openai_responses", {**RESPONSES_BODY, "reasoning": {"effort": "high"}}, Usage(), Settings().answer_tokens),
+        ("openai_responses", RESPONSES_BODY, Usage(output=9), 1_024),
+        ("google", {**GOOGLE_BODY, "generationConfig": {"maxOutputTokens": 65_536, "topK": 1}}, Usage(), 1_024),
+        ("google", {**GOOGLE_BODY, "generation_config": {"max_output_tokens": 65_536}}, Usage(), 1_024),
+        ("google", GOOGLE_BODY, Usage(output=9), 1_024),
+        ("ollama_chat", {**CHAT_BODY, "options": {"num_predict": 65_536, "top_k": 1}}, Usage(), 1_024),
+        ("ollama_chat", CHAT_BODY, Usage(output=9), 1_024),
+    ],
+)
+def test_the_answer_is_limited_as_quoted(dialect: str, body: dict[str, Json], usage: Usage, limit: int) -> None:
+    rebuilt = rebuilt_request(dialect, body, usage)
+    assert rebuilt.answer == limit and not rebuilt.refused
+    request = DIALECTS[dialect].decode_request(rebuilt.body)
+    assert request.answer_limit == limit and len(re.findall(rb"[nN]um_predict|[mM]ax_?\w*[tT]okens", rebuilt.body)) == 1
+    assert (b'"topK":1' in rebuilt.body) == (b"topK" in canonical.dumps(body))
+
+
+def test_nothing_that_names_a_user_or_a_conversation_is_sent_again() -> None:
+    named = {
+        "user": "u",
+        "metadata": {"a": "b"},
+        "prompt_cache_key": "k",
+        "safety_identifier": "s",
+        "conversation": "conv_1",
+        "previous_response_id": "resp_1",
+    }
+    sent = canonical.loads(rebuilt_request("openai_responses", {**RESPONSES_BODY, **named}, Usage()).body)
+    assert isinstance(sent, dict) and not set(named) & set(sent)
+
+
+def rebuilt_request(dialect: str, body: dict[str, Json], usage: Usage) -> ResentRequest:
+    request = DIALECTS[dialect].decode_request(canonical.dumps(body))
+    tree = Tree()
+    head = tree.extend(ROOT, request.items)
+    call = Call("1", MAIN, head, head, head, skeleton=request.skeleton, usage=usage)
+    context = Context.of_call(tree, call, head)
+    applied = Applied(context, length=len(context))
+    return rebuild_request(applied, call, ChatModel(Endpoint("openai", dialect), "m"), Settings())
 
 
 def test_a_quote_is_no_less_than_what_is_charged() -> None:

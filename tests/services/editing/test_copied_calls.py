@@ -11,10 +11,10 @@ import pytest
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
-from ctxtui.services.editing.exporting import copy_session
+from ctxtui.services.editing.exporting import copy_session, write_beside
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, continue_cli, kimi_code, opencode, pi, qwen_code
+from tests.cases import client_homes, cline, continue_cli, goose, kimi_code, opencode, pi, qwen_code
 from tests.services.lookalike import claude_code, codex
 
 
@@ -72,6 +72,18 @@ def continue_more(data: bytes) -> bytes:
     return json.dumps(session).encode()
 
 
+def goose_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["conversation"] += goose.turn(9)
+    return json.dumps(session).encode()
+
+
+def cline_more(data: bytes) -> bytes:
+    session = json.loads(data)
+    session["messages"] += [cline.asked("more"), cline.said("more", cline.text("More."))]
+    return json.dumps(session).encode()
+
+
 CASES = {
     "claude-code": ("a.jsonl", lambda: claude_code(2), claude_code_more),
     "codex": ("rollout.jsonl", lambda: codex(3), codex_more),
@@ -80,8 +92,12 @@ CASES = {
     "kimi-code": ("wire.jsonl", lambda: kimi_code.shop().dump(), kimi_code_more),
     "qwen-code": ("chat.jsonl", lambda: qwen_code.shop().dump(), qwen_code_more),
     "aider": (".aider.chat.history.md", client_homes.aider, aider_more),
+    "goose": ("export.json", lambda: goose.dump(goose.shop()), goose_more),
     "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
+    "cline": (f"{cline.ID}.messages.json", lambda: cline.dump(cline.shop()), cline_more),
 }
+BESIDE = {"cline": {f"{cline.ID}.json": cline.dump(cline.details())}}
+"""What else is in the folder of a session."""
 
 
 def copies(session: Session) -> list[bool]:
@@ -99,10 +115,14 @@ def test_calls_of_a_resumable_file_are_copies_and_those_that_are_added_are_not(f
     for path in (source, made, again):
         path.parent.mkdir()
     source.write_bytes(data())
+    for beside, content in BESIDE.get(form, {}).items():
+        source.with_name(beside).write_bytes(content)
     session = load(source).session
     assert not any(copies(session))
-    written = copy_session(session, choose_call(session), form, source).data
+    copied = copy_session(session, choose_call(session), form, source)
+    written = copied.data
     made.write_bytes(written)
+    write_beside(made, copied)
     first = load(made).session
     assert first.calls and all(copies(first)) and len(first.calls) == len(session.thread_calls())
     # A copy of the copy says the same.

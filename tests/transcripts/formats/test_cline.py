@@ -10,52 +10,13 @@ import pytest
 
 from ctxtui.core.tree import Tree
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.formats.cline import ClineReader, kin, usage
+from ctxtui.transcripts.formats.cline.session import ClineReader, kin, usage
 from ctxtui.transcripts.registry import describe_file
+from tests.cases.cline import ID, asked, result, said, session, text, use
 from tests.transcripts.reading import as_bytes, calls, law_2, read, shown, survives_cuts, survives_values
 
-NAME = "1_a.messages.json"
-ID = "1_a"
-
-
-def asked(text: str, mode: str = "act", **more: Any) -> Any:
-    wrapped = f'<user_input mode="{mode}">{text}</user_input>'
-    return {"id": "u", "role": "user", "content": [{"type": "text", "text": wrapped}], "ts": 1_796_029_490_660, **more}
-
-
-def said(id_: str, *parts: Any, provider: str = "anthropic", used: tuple[int, ...] = (150, 9, 40, 60)) -> Any:
-    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
-    return {
-        "id": id_,
-        "role": "assistant",
-        "content": list(parts),
-        "ts": 1_796_029_497_245,
-        "modelInfo": {"id": "claude-sonnet-4-5", "provider": provider},
-        "metrics": dict(zip(names, used, strict=True)),
-    }
-
-
-def text(words: str) -> Any:
-    return {"type": "text", "text": words}
-
-
+NAME = f"{ID}.messages.json"
 DISPLAYED = said("e1", text("Cannot connect")) | {"metadata": {"displayOnly": True, "displayRole": "error"}}
-
-
-def use(id_: str) -> Any:
-    return {"type": "tool_use", "id": id_, "name": "read_files", "input": {"files": ["a"]}}
-
-
-def result(id_: str, content: Any, **more: Any) -> Any:
-    part = {"type": "tool_result", "tool_use_id": id_, "name": "read_files", "content": content, **more}
-    return {"id": f"r{id_}", "role": "user", "content": [part]}
-
-
-def session(*messages: Any, agent: str = "lead", **more: Any) -> Any:
-    sent = messages or (asked("Which?"), said("m1", use("t1")), result("t1", [{"query": "a"}]), said("m2", text("a")))
-    origin = {"sessionId": ID, "version": "3.0.65"}
-    own = {"version": 1, "agent": agent, "sessionId": ID, "origin": origin, "messages": list(sent)}
-    return {**own, "system_prompt": "You are Cline.", **more}
 
 
 def bodies(found: Any, call: Any) -> list[Any]:
@@ -199,8 +160,8 @@ def test_after_a_compaction_the_context_is_the_compacted_one(tmp_path: Path, las
 def test_files_beside_a_session(tmp_path: Path) -> None:
     sub = f"{ID}__agent_7"
     origin = {"sessionId": sub, "parentThreadId": ID, "subagent": "agent_7"}
-    of_agent = session(asked("read"), said("s1", text("done")), agent="subagent", sessionId=sub, origin=origin)
-    strange = session(asked("read"), said("s2", text("done")), sessionId="2_b", origin={"parentThreadId": "2_b"})
+    of_agent = session(asked("read"), said("s1", text("done")), agent="subagent", id_=sub, origin=origin)
+    strange = session(asked("read"), said("s2", text("done")), id_="2_b", origin={"parentThreadId": "2_b"})
     details = {"session_id": ID, "cwd": "/shop", "messages_path": "m", "metadata": {"title": "Own title"}}
     found = folder_with(
         tmp_path,
@@ -216,7 +177,7 @@ def test_files_beside_a_session(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_session_is_no_part_of_this_one() -> None:
-    main, other = as_bytes(session()), as_bytes(session(sessionId="2_b", origin={"parentThreadId": "2_b"}))
+    main, other = as_bytes(session()), as_bytes(session(id_="2_b", origin={"parentThreadId": "2_b"}))
     assert not kin(main, other) and not kin(other, main)
     reader = ClineReader(Tree())
     reader.feed(main)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.core.call import IN_ALL
 from ctxtui.transcripts.formats.continue_cli.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.cases.continue_cli import answer, dump, session, shop, user
@@ -152,16 +154,18 @@ def test_a_call_without_an_output_is_one_that_was_cancelled() -> None:
     assert ("tool", "Tool cancelled") in request(made(data))
 
 
-def test_what_a_resumed_session_adds_is_counted_and_its_copies_are_not() -> None:
-    written = json.loads(made(dump(shop(1)), without(dump(shop(1)), "question 1")).data)
+@pytest.mark.parametrize(("gone", "reported"), [("question 1", [None, None]), ("", [1000, 1500])])
+def test_what_a_resumed_session_adds_is_counted_and_its_copies_are_not(gone: str, reported: list[int | None]) -> None:
+    data = dump(shop(1))
+    written = json.loads(made(data, without(data, gone) if gone else None).data)
+    written["history"] += [user("more"), {**answer("Cut.", 0), "message": {"role": "assistant", "content": "Cut."}}]
     written["history"] += [user("more"), answer("More.", 70)]
     written["usage"] = {"totalCost": 1, "promptTokens": 90, "completionTokens": 9}
     found = read(dump(written)).session
-    assert [(call.is_copy, call.usage and call.usage.input) for call in found.thread_calls()] == [
-        (True, None),
-        (True, None),
-        (False, 70),
-    ]
+    calls = found.thread_calls()
+    assert [call.usage and call.usage.input for call in calls] == [*reported, None, 70]
+    assert [call.is_copy for call in calls] == [True, True, False, False]
+    assert [IN_ALL in call.extra for call in calls] == [False, False, True, False]
     (rest,) = found.thread_calls("totals")
     assert rest.usage is not None and rest.usage.input == 20
 

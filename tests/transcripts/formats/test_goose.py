@@ -114,6 +114,17 @@ def test_what_the_agent_no_longer_sees_is_out_of_its_context(tmp_path: Path) -> 
     assert [session.tree[n].block.kind for n in session.tree.path(last.raw_head)] == ["header", "text"]
 
 
+def test_what_the_client_writes_after_a_compaction_is_no_answer(tmp_path: Path) -> None:
+    own = {"userVisible": False, "agentVisible": True}
+    said = [(role, content, _HIDDEN) for role, content in TALK]
+    said += [("user", [text("So far: a.py.")], own), ("assistant", [text("Do not mention the summary.")], own)]
+    session = load(database(tmp_path / "sessions.db", one=[*said, ("assistant", [text("Go on.")])])).session
+    last = calls(session)[-1]
+    assert len(calls(session)) == 3
+    texts = [session.tree[n].block.value().get("text") for n in session.tree.path(last.raw_head)]
+    assert [one for one in texts if one] == ["So far: a.py.", "Do not mention the summary."]
+
+
 def test_what_stays_before_and_behind_what_was_hidden_is_read(tmp_path: Path) -> None:
     said = [TALK[0], *((role, content, _HIDDEN) for role, content in TALK[1:4])]
     said += [("user", [text("One call: ls gave a.py.")]), TALK[4]]

@@ -59,8 +59,11 @@ def test_a_small_call_is_never_invisible() -> None:
     assert plain(strip_columns.rows([StripColumn(1)], 1, 200_000)[0]) == "▁"
 
 
-def test_the_forecast_is_accent() -> None:
-    assert strip_columns.rows([StripColumn(8, forecast=True)], 1, 8) == [[Span("█", "accent")]]
+def test_the_read_tokens_of_the_call_shown_are_accent() -> None:
+    assert strip_columns.rows([StripColumn(8, 8, is_shown=True)], 2, 16) == [
+        [Span("█", "write")],
+        [Span("█", "accent")],
+    ]
 
 
 def test_without_colour_the_largest_part_names_the_cell() -> None:
@@ -93,13 +96,13 @@ def test_window_holds_the_cursor_and_fits(count: int, cursor: int, room: int) ->
 
 def test_buckets_show_their_dearest_call_and_all_marks() -> None:
     calls = [
-        StripColumn(100, usd=1),
-        StripColumn(0, 100, usd=9, marks=("miss",)),
-        StripColumn(5, usd=2, marks=("turn",)),
-        StripColumn(7),
+        StripColumn(1000),
+        StripColumn(0, 100, marks=("miss",)),
+        StripColumn(5, marks=("turn",)),
+        StripColumn(0, 0, 1),
     ]
     got = strip_columns.bucket_columns(calls, 2)
-    assert [c.usd for c in got] == [9, 2]
+    assert [c.total for c in got] == [100, 1]
     assert got[0].marks == ("miss",)
     assert strip_columns.bucket_columns(calls, 9) == calls
 
@@ -128,6 +131,7 @@ def test_the_free_area_shows_the_limit_from_six_lines_on() -> None:
     assert all(plain(row).strip() == "" for row in strip_columns.limit_rows(6, 4, 160, 150))
     got = strip_columns.limit_rows(6, 8, 160, 150)
     assert [plain(row) for row in got] == ["┄" * 6, *[" " * 6] * 7]
+    assert all(plain(row).strip() == "" for row in strip_columns.limit_rows(6, 8, 160, 0)), "no limit is known"
 
 
 def test_axis() -> None:
@@ -155,10 +159,10 @@ def test_a_low_growth_chart_draws_its_curve(height: int) -> None:
     assert [plain(line) for line in single] == [" Only one call so far."][:height]
 
 
-def test_a_ghost_takes_no_height_and_without_colour_the_column_is_lower() -> None:
+def test_a_ghost_takes_no_height_with_or_without_colour() -> None:
     column = StripColumn(read=600, write=100, fresh=100)
     ghost = [row[0] for row in strip_columns.rows([replace(column, ghost=400)], 4, 800)]
     assert all(span.text == "█" or " on-" in span.style for span in ghost), "as high as before"
     assert [strip_columns.GHOST in span.style for span in ghost] == [True, True, False, False]
     mono = strip_columns.rows([replace(column, ghost=400)], 4, 800, colour=False)
-    assert [row[0].text for row in mono] == [" ", " ", "█", "█"]
+    assert [row[0].text for row in mono] == ["░", "░", "█", "█"]

@@ -365,7 +365,7 @@ def test_which_limit_is_in_force_is_on_the_map_and_in_a_header_with_room() -> No
     )
     assert "compacts" not in plain(header.draw_header(what, 80))
     assert {bars.limit_short(replace(limits, origin=one)) for one in ORIGIN_TEXTS} == {
-        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as requested", "168.5k was accepted",
+        "compacts at 168.5k", "168.5k as recorded", "168.5k by default", "168.5k as requested", "168.5k inferred",
         "model limit 168.5k", "168.5k by setting",
     }  # fmt: skip
     assert bars.limit_short(ContextWindow()) == ""

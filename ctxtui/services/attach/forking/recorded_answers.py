@@ -13,12 +13,13 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import BY_TRANSCRIPT
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, Malformed, NotFound
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN
 from ctxtui.offline.playback import MessageContents, message_contents
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, get_path
+from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,40 +15,45 @@ _CLOUD_VARIABLES: Final = {
     "CLAUDE_CODE_USE_VERTEX": "Google Vertex",
     "CLAUDE_CODE_USE_FOUNDRY": "Microsoft Foundry",
 }
+_OFF: Final = (None, "", "0", "false")
 
 
-def _settings(env: Env, cwd: str) -> Iterator[Path]:
-    """Its settings files, by descending priority."""
-    for name in ("settings.local.json", "settings.json"):
-        yield Path(cwd) / ".claude" / name
+def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
+    """The variables that its settings files set: the user's, the project's, the project's local ones.
+
+    Managed settings, which override all, are not read.
+    """
     home = env.get("CLAUDE_CONFIG_DIR") or str(Path(env.get("HOME") or Path.home()) / ".claude")
-    yield Path(home).expanduser() / "settings.json"
-
-
-def _configured_urls(env: Env, cwd: str) -> Urls:
-    for path in _settings(env, cwd):
+    project = Path(cwd) / ".claude"
+    variables: dict[str, str] = {}
+    for path in (Path(home).expanduser() / "settings.json", project / "settings.json", project / "settings.local.json"):
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):
             continue
         own = settings.get("env") if isinstance(settings, dict) else None
-        url = own.get(_BASE_URL_VARIABLE) if isinstance(own, dict) else None
-        if isinstance(url, str) and url:
-            return {ANTHROPIC.name: url}
-    return {}
+        if isinstance(own, dict):
+            variables |= {name: value for name, value in own.items() if isinstance(value, str) and value}
+    return variables
+
+
+def _configured_urls(env: Env, cwd: str) -> Urls:
+    url = _settings_variables(env, cwd).get(_BASE_URL_VARIABLE)
+    return {ANTHROPIC.name: url} if url else {}
 
 
 def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     variables = {_BASE_URL_VARIABLE: urls[ANTHROPIC.name]}
     if _configured_urls(env, cwd):
-        # Settings files override variables; the command's --settings override files.
+        # The settings files read here override variables, and --settings overrides these files.
         return Started(["--settings", json.dumps({"env": variables}), *arguments], variables)
     return Started(list(arguments), variables)
 
 
-def _unroutable_reason(env: Env) -> str:
-    by = next((words for name, words in _CLOUD_VARIABLES.items() if env.get(name) not in (None, "", "0", "false")), "")
-    return f"Claude Code uses {by} here, which signs each request for its own address" if by else ""
+def _unroutable_reason(env: Env, cwd: str) -> str:
+    variables = {**env, **_settings_variables(env, cwd)}
+    cloud = next((cloud for name, cloud in _CLOUD_VARIABLES.items() if variables.get(name) not in _OFF), "")
+    return f"Claude Code uses {cloud} here, not {_BASE_URL_VARIABLE}" if cloud else ""
 
 
 OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start, unroutable_reason=_unroutable_reason)

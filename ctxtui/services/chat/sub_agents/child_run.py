@@ -27,7 +27,7 @@ from ctxtui.services.chat.opening import SYSTEM
 from ctxtui.services.chat.recorder import ChatRecorder, make_reader
 from ctxtui.services.chat.request_edits import RequestEditor
 from ctxtui.services.chat.request_forecast import RequestForecast, RequestForecaster, hold_reason
-from ctxtui.services.chat.spending import SendPermit, Spending, with_answer_limit
+from ctxtui.services.chat.spending import SendPermit, Spending, limit_answer
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import TEXT, to_part
 
@@ -144,7 +144,7 @@ class ChildRun:
             if permit.refused:
                 return permit.refused
             if permit.answer:
-                draft = self._runner.draft = with_answer_limit(draft, permit.answer)
+                draft = self._runner.draft = limit_answer(draft, permit.answer)
         return ""
 
     def _retry_refusal(self) -> str:

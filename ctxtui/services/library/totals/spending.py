@@ -1,4 +1,4 @@
-"""Costs of all sessions of the user, from their cached figures; every call counted once."""
+"""Costs and usage of sessions, from their summaries."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.analysis.money.spending import OUTPUT, SpendingRow, merge_rows
-from ctxtui.analysis.money.totals import NOTHING, SessionTotals, add_calls
+from ctxtui.analysis.money.spending import UNKNOWN, SpendingRow, mark_lower_bounds, merge_rows
+from ctxtui.analysis.money.totals import SessionTotals, add_calls
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.views.model.call_owners import sessions_with_owned_calls
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
@@ -18,26 +18,25 @@ from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpen
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
 """Groupings of costs."""
-UNKNOWN: Final = "unknown"
-QUARTER: Final = 900
-"""Seconds of a period that is within one day and week in every time zone.
-
-Offsets are quarters of an hour.
-"""
+QUARTER_S: Final = 900
+"""Seconds of a period that is within one day in every time zone: offsets are quarters of an hour."""
 
 
 def day_of(started: float | None) -> str:
     """The local date of a Unix time, ``2026-11-21``; `UNKNOWN` without one."""
-    return _day_of(int(started // QUARTER)) if started else UNKNOWN
+    return _day_of(int(started // QUARTER_S)) if started else UNKNOWN
 
 
 @lru_cache(maxsize=4096)
 def _day_of(quarter: int) -> str:
-    return datetime.fromtimestamp(quarter * QUARTER).astimezone().date().isoformat()
+    return datetime.fromtimestamp(quarter * QUARTER_S).astimezone().date().isoformat()
 
 
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
-    """Rows by one of `WAYS` ("": one row) for sessions with figures, most expensive first."""
+    """Rows by one of `WAYS` ("": all in one) over `sessions`, every call counted once, most expensive first.
+
+    Rows by category and tool have no calls and tokens, and need contexts: sessions read for usage only add none.
+    """
     rows: list[SpendingRow] = []
     for summary, owned in sessions_with_owned_calls(sessions):
         if by in (CATEGORY, TOOL):
@@ -48,48 +47,40 @@ def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[Spen
 
 
 def session_totals_of(summary: SessionSummary) -> SessionTotals:
-    """The totals of a session from its summary."""
-    main = SpendingRow(
-        "", summary.main_usd, summary.main_tokens, summary.main_calls, summary.main_unpriced, summary.main_partial
-    )
-    session_row = SpendingRow(
-        "", summary.known_usd, summary.total_tokens, summary.calls, summary.unpriced, summary.partial
-    )
-    usd = None if session_row.usd is None else session_row.usd - (main.usd or 0.0)
-    calls, unpriced = session_row.calls - main.calls, session_row.unpriced - main.unpriced
-    partial = session_row.partial - main.partial
-    subagents_row = (
-        SpendingRow("", usd, session_row.tokens - main.tokens, calls, unpriced, partial) if calls else NOTHING
-    )
-    return SessionTotals(main, subagents_row, summary.subagents)
+    """The totals of a session's calls, without copies."""
+    return _add_calls(call for call in summary.spent if not call.copied)
 
 
 def with_sums(summary: SessionSummary) -> SessionSummary:
-    """A summary with the sums of its calls, without copies."""
-    sums = add_calls((call.side, _call_row(call, "")) for call in summary.spent if not call.copied)
-    usd = 0.0 if summary.is_made else sums.total.usd
+    """A summary with the sums over the calls in `SessionSummary.spent`, without copies."""
+    totals = session_totals_of(summary)
+    usd = 0.0 if summary.is_made else totals.total.usd
     return replace(
         summary,
-        total_tokens=sums.total.tokens,
-        cost_usd=None if sums.total.at_least else usd,
+        total_tokens=totals.total.tokens,
+        cost_usd=None if totals.total.at_least else usd,
         known_usd=usd,
-        unpriced=sums.total.unpriced,
-        partial=sums.total.partial,
-        subagents=sums.agents,
-        main_calls=sums.main.calls,
-        main_tokens=sums.main.tokens,
-        main_usd=sums.main.usd,
-        main_unpriced=sums.main.unpriced,
-        main_partial=sums.main.partial,
+        unpriced=totals.total.unpriced,
+        partial=totals.total.partial,
+        subagents=totals.agents,
+        main_calls=totals.main.calls,
+        main_tokens=totals.main.tokens,
+        main_usd=totals.main.usd,
+        main_unpriced=totals.main.unpriced,
+        main_partial=totals.main.partial,
     )
 
 
 def total_sessions(sessions: Iterable[SessionSummary]) -> SessionTotals:
-    """The totals of all sessions, every call counted once."""
+    """The totals over `sessions`, every call counted once."""
     totals = SessionTotals()
-    for _, own in sessions_with_owned_calls(sessions):
-        totals = totals.plus(add_calls((call.side, _call_row(call, "")) for call in own))
+    for _, owned in sessions_with_owned_calls(sessions):
+        totals = totals.plus(_add_calls(owned))
     return totals
+
+
+def _add_calls(calls: Iterable[CallSpent]) -> SessionTotals:
+    return add_calls((call.side, _call_row(call, "")) for call in calls)
 
 
 def _call_row(call: CallSpent, name: str) -> SpendingRow:
@@ -97,7 +88,7 @@ def _call_row(call: CallSpent, name: str) -> SpendingRow:
 
 
 def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
-    """The row of `by` to which a session's call belongs."""
+    """The name of the row by model, thread, day or project that has a call; "" for any other `by`."""
     if by == MODEL:
         return summary.models[call.model][0] if call.model >= 0 else UNKNOWN
     if by == THREAD:
@@ -110,18 +101,16 @@ def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
 def _distribute(
     summary: SessionSummary, owned: list[CallSpent], shares: tuple[tuple[str, float], ...]
 ) -> list[SpendingRow]:
-    """A session's costs by category or tool, scaled by the share of the calls that it owns."""
+    """A session's costs by category or tool, scaled by the share of its cost that `owned` calls have."""
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
     own_usd = sum(call.cost or 0.0 for call in owned)
     factor = own_usd / total_usd if total_usd else 0.0
-    partial = sum(call.partial for call in owned)
-    rows = [SpendingRow(name, usd * factor, partial=partial if name == OUTPUT else 0) for name, usd in shares]
-    unpriced = [call for call in owned if call.unpriced]
-    return [*rows, SpendingRow(UNKNOWN, None, 0, 0, len(unpriced))] if unpriced else rows
+    rows = [SpendingRow(name, usd * factor) for name, usd in shares]
+    return mark_lower_bounds(rows, sum(call.unpriced for call in owned), sum(call.partial for call in owned))
 
 
 def sum_usage(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums:
-    """Add up the parts of so many sessions."""
+    """Add up `parts`, which come from `sessions` sessions."""
     sums = UsageSums(name=name, sessions=sessions)
     for part in parts:
         sums.add(part)

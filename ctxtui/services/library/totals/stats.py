@@ -18,6 +18,7 @@ from ctxtui.analysis.money.quota_windows import (
     last_week,
     reported_window,
 )
+from ctxtui.analysis.money.spending import UNKNOWN
 from ctxtui.analysis.money.usage_stats import HeavyTool, Stats, UsageSums, WorstMiss
 from ctxtui.core.usage import QuotaReport, newest_quotas
 from ctxtui.services.library.tool_ledger import tools_ledger
@@ -25,9 +26,8 @@ from ctxtui.services.library.totals.spending import (
     DAY,
     MODEL,
     PROJECT,
-    QUARTER,
+    QUARTER_S,
     TOOL,
-    UNKNOWN,
     row_name,
     sum_usage,
     usage_of_calls,
@@ -140,12 +140,12 @@ def _row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
 
 def week_of(started: float | None) -> str:
     """The local ISO 8601 week of a Unix time, ``2026-W47``; `UNKNOWN` without one."""
-    return _week_of(int(started // QUARTER)) if started else UNKNOWN
+    return _week_of(int(started // QUARTER_S)) if started else UNKNOWN
 
 
 @lru_cache(maxsize=4096)
 def _week_of(quarter: int) -> str:
-    year, week, _ = datetime.fromtimestamp(quarter * QUARTER).astimezone().isocalendar()
+    year, week, _ = datetime.fromtimestamp(quarter * QUARTER_S).astimezone().isocalendar()
     return f"{year}-W{week:02}"
 
 

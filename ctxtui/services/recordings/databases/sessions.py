@@ -21,10 +21,11 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound, Several, Unreadable
+from ctxtui.core.json_values import as_str
 from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC, MARK, is_database
-from ctxtui.transcripts.kit.fields import as_str, as_time, get_path, one_line
+from ctxtui.transcripts.kit.fields import as_time, get_path, one_line
 from ctxtui.transcripts.kit.readers import TABLES_KEY, decode_column
 
 TABLES: Final = (

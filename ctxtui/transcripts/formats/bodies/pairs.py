@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.transcripts.formats.bodies.values import JsonText, to_json_text, walk_value
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str, as_time
+from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.pair import parse_body as parsed
 from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, classify, is_answer, is_count, is_message
 from ctxtui.wire.codec import spans

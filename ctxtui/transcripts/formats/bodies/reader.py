@@ -16,6 +16,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.bodies import pairs
@@ -32,7 +33,7 @@ from ctxtui.transcripts.formats.bodies.values import (
 )
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import Conversation
-from ctxtui.transcripts.kit.fields import as_dict, as_str, as_time
+from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, asked_model, count_response
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import identify_sender, read_betas

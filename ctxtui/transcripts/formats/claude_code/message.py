@@ -13,11 +13,12 @@ from msgspec import Raw, Struct, field
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, text_mark
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import as_count, as_str, replace_surrogates
+from ctxtui.transcripts.kit.fields import replace_surrogates
 from ctxtui.transcripts.kit.records import has_needless_escapes, minify
 from ctxtui.wire import usage
 

@@ -18,8 +18,8 @@ from ctxtui.core import block
 from ctxtui.core.block import Block, Item, message_place
 from ctxtui.core.call import EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.kit.fields import as_count
 
 PASSING: Final = "passing"
 """A point that adds nothing: progress, hooks, a record of a message located elsewhere."""

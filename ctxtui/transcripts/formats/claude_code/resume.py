@@ -19,10 +19,10 @@ from msgspec import field
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_str
 from ctxtui.transcripts.formats.claude_code.attachments import attachment_items
 from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, parse_message
 from ctxtui.transcripts.formats.claude_code.records import decode
-from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,

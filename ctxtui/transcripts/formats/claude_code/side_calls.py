@@ -17,9 +17,9 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import IN_ALL, SUM, Call, Fidelity
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count
 from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import as_count
 from ctxtui.wire.usage import other_passes, pass_id
 
 SIDE: Final = "side calls"

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, WINDOW, Call, Epoch, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import as_count, compaction_detail, complete_epoch, parse_timestamp
+from ctxtui.transcripts.kit.fields import compaction_detail, complete_epoch, parse_timestamp
 
 ESTIMATED_BY: Final = "estimated_by"
 """Member that marks a count as ctxtui's estimate, in place of a provider's report."""

@@ -15,8 +15,8 @@ from msgspec import Raw, Struct, field
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_str
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.grammar import item_role, split_item
 from ctxtui.wire.input_items import AGENT_ITEM, TOOLS_ITEM
 

@@ -16,13 +16,14 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_str
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
 from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_count, as_str, one_line, parse_timestamp, replace_surrogates
+from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 

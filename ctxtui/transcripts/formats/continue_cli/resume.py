@@ -13,6 +13,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.continue_cli.session import (
     CALLS,
     CONTENT,
@@ -22,7 +23,7 @@ from ctxtui.transcripts.formats.continue_cli.session import (
     ItemPart,
     item_parts,
 )
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import parse_json
 from ctxtui.transcripts.kit.resume import (
     ResumedFile,

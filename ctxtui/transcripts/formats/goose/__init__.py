@@ -1,1 +1,1 @@
-"""Goose: sessions in its database, and its request logs."""
+"""Goose: sessions in its database and its exports, also written to be imported; its request logs."""

@@ -11,25 +11,36 @@ from io import BytesIO
 from typing import Final, Protocol
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.fields import as_dict
 from ctxtui.transcripts.kit.readers import parse_json
 
 MAX_MEMBER_BYTES: Final = 500_000_000
 """Maximum unpacked bytes of a member."""
 MAX_TOTAL_BYTES: Final = 2_000_000_000
-"""Maximum unpacked bytes of all members together; later ones are not read."""
+"""Maximum unpacked bytes of all members together; one that exceeds what is left is reported."""
 
 _LOCAL: Final = b"PK\x03\x04"
+_DESCRIPTOR: Final = b"PK\x07\x08"
+"""Precedes the checksum and the sizes of a member whose local header has none; may be missing."""
 _AFTER_MEMBER: Final = re.compile(rb"PK(?:\x01\x02|\x03\x04|\x05\x06|\x06\x06|\x07\x08)")
 """A signature that may follow a member's data. JSON escapes control characters, so its text never has one."""
-_HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
+_LOCAL_HEADER: Final = struct.Struct("<4sHHHHHLLLHH")
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
-_ENCRYPTED, _SIZE_AFTER_DATA = 1, 8
-_UNKNOWN: Final = 0xFFFFFFFF
+_ENCRYPTED, _DESCRIBED_AFTER_DATA = 1, 8
+_SIZE_IN_EXTRA: Final = 0xFFFFFFFF
+"""A size of more than 32 bits (ZIP64)."""
 # Zstandard expands at most 32,768 times, deflate 1,032 times, so an unpacked slice fits in memory.
 _SLICE: Final = 4096
-_BAD: Final = (zipfile.BadZipFile, NotImplementedError, RuntimeError, ValueError, OSError, EOFError, zlib.error)
+_DIRECTORY_ERRORS: Final = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    OSError,
+    EOFError,
+    zlib.error,
+)
 
 
 class _Damaged(Exception):
@@ -37,16 +48,18 @@ class _Damaged(Exception):
 
 
 def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    """Yield the JSON files of the archive in `data`, in order, by name.
+    """Yield the JSON files of the archive in `data`, with their names, in its directory's order.
 
-    A damaged one comes as the reason. An archive without its directory (cut, or still being written) is walked member
-    by member, which yields all files, after an unnamed entry that reports it.
+    Instead of one that cannot be unpacked (damaged, encrypted, too large) comes the reason. An archive without a
+    readable directory (cut, or still being written) is walked member by member, after an unnamed entry that reports it.
     """
     try:
         archive = zipfile.ZipFile(BytesIO(data))
-    except _BAD as error:
-        yield "", Skipped(1, f"a ZIP archive without its directory ({error}): read from its beginning")
-        yield from _walk_members(data)
+    except _DIRECTORY_ERRORS as error:
+        yield "", Skipped(1, f"a ZIP archive without a readable directory ({error}): read from its beginning")
+        for name, body in _walk_members(data):
+            if name.endswith(".json"):
+                yield name, body
         return
     remaining_bytes = MAX_TOTAL_BYTES
     for info in archive.infolist():
@@ -61,44 +74,70 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 
 
 def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """Unpack the member that the directory lists as `info`, verifying its size and position."""
+    """Unpack the member that the directory lists as `info`, verifying position, size and checksum."""
     if info.flag_bits & _ENCRYPTED:
         raise _Damaged("it is encrypted")
     if info.file_size > limit:
         raise _Damaged(f"it would take {info.file_size:,} bytes, and {limit:,} are allowed")
     offset = info.header_offset
-    if not 0 <= offset <= len(data) - _HEADER.size or data[offset : offset + len(_LOCAL)] != _LOCAL:
+    if not 0 <= offset <= len(data) - _LOCAL_HEADER.size or data[offset : offset + len(_LOCAL)] != _LOCAL:
         raise _Damaged(f"there is no member at byte {offset:,}")
-    _, _, _, _, _, _, _, _, _, name_length, extra = _HEADER.unpack_from(data, offset)
-    start = offset + _HEADER.size + name_length + extra
+    _, _, _, _, _, _, _, _, _, name_length, extra = _LOCAL_HEADER.unpack_from(data, offset)
+    start = offset + _LOCAL_HEADER.size + name_length + extra
     packed = data[start : start + info.compress_size]
     if len(packed) < info.compress_size:
         raise _Damaged("it breaks off")
     body = _unpack(packed, info.compress_type, limit)[0]
     if len(body) != info.file_size or zlib.crc32(body) != info.CRC:
-        raise _Damaged("its data is damaged (size or checksum differ from the archive's directory)")
+        raise _Damaged("its data is damaged (size or checksum differ)")
     return body
 
 
 def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
+    """Yield all files by their local headers, verifying what these and the descriptors after the data say."""
     offset, remaining_bytes = data.find(_LOCAL), MAX_TOTAL_BYTES
-    while 0 <= offset <= len(data) - _HEADER.size:
-        _, _, flags, method, _, _, _, size, _, name_length, extra = _HEADER.unpack_from(data, offset)
-        start = offset + _HEADER.size + name_length + extra
-        name = data[offset + _HEADER.size : start - extra].decode("utf-8", "replace")
-        has_size = size not in (0, _UNKNOWN) and not flags & _SIZE_AFTER_DATA
-        if not has_size:
-            next_signature = _AFTER_MEMBER.search(data, start) if method == _STORED else None
-            size = (next_signature.start() if next_signature else len(data)) - start
-        packed = data[start : start + size]
+    while 0 <= offset <= len(data) - _LOCAL_HEADER.size:
+        name_length, extra = _LOCAL_HEADER.unpack_from(data, offset)[-2:]
+        start = offset + _LOCAL_HEADER.size + name_length + extra
+        name = data[offset + _LOCAL_HEADER.size : start - extra].decode("utf-8", "replace")
         try:
-            body, used = _unpack(packed, method, min(remaining_bytes, MAX_MEMBER_BYTES))
+            body, used = _unpack_local(data, offset, start, min(remaining_bytes, MAX_MEMBER_BYTES))
             remaining_bytes -= len(body)
             yield name, body
         except _Damaged as error:
             yield name, Skipped(1, f"{name} cannot be unpacked: {error}")
             used = 0
         offset = data.find(_LOCAL, start + used)
+
+
+def _unpack_local(data: bytes, header: int, start: int, limit: int) -> tuple[bytes, int]:
+    """Unpack the member whose local header is at `header` and whose data begins at `start`.
+
+    Also returns how many bytes its data takes. Raises `_Damaged`.
+    """
+    _, _, flags, method, _, _, checksum, packed_size, size, _, _ = _LOCAL_HEADER.unpack_from(data, header)
+    if flags & _ENCRYPTED:
+        raise _Damaged("it is encrypted")
+    is_described_later = flags & _DESCRIBED_AFTER_DATA
+    has_size = packed_size not in (0, _SIZE_IN_EXTRA) and not is_described_later
+    if has_size:
+        end = start + packed_size
+    elif method == _STORED:
+        next_signature = _AFTER_MEMBER.search(data, start)
+        end = next_signature.start() if next_signature else len(data) + 1
+    else:
+        end = len(data)
+    if end > len(data):
+        raise _Damaged("it breaks off")
+    body, used = _unpack(data[start:end], method, limit)
+    if is_described_later:
+        descriptor = start + used
+        if data[descriptor : descriptor + len(_DESCRIPTOR)] == _DESCRIPTOR:
+            descriptor += len(_DESCRIPTOR)
+        checksum = int.from_bytes(data[descriptor : descriptor + 4], "little")
+    if zlib.crc32(body) != checksum or (has_size and size not in (len(body), _SIZE_IN_EXTRA)):
+        raise _Damaged("its data is damaged (size or checksum differ)")
+    return body, used
 
 
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
@@ -152,7 +191,7 @@ def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
     """Read the log in an archive in its JSON form: header with ``samples``.
 
-    Also returns what could not be read.
+    Also returns the members that could not be read.
     """
     header: dict[str, Json] = {}
     samples: list[Json] = []

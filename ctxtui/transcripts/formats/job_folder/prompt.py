@@ -14,7 +14,7 @@ from typing import Final
 
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import as_dict, as_str
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.kit.messages import make_message
 
 _HEADING: Final = re.compile(r"^(={2,6}|-{3,6}) (?P<title>\S[^\n]*?) \1[ \t]*$", re.MULTILINE)

@@ -11,13 +11,13 @@ from typing import Final
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json, dump_text
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.job_folder import turns as turn_logs
 from ctxtui.transcripts.formats.job_folder.prompt import split_prompt
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.messages import make_message, make_parts
 from ctxtui.transcripts.kit.readers import JOB, json_reader
 

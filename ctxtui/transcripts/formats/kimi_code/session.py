@@ -11,12 +11,13 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, FRONT_RECORDED, MAKER, Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord

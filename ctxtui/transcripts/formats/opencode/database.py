@@ -10,13 +10,14 @@ from typing import Final
 
 from ctxtui.core.call import MAKER
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import CLIENT, OpenCodeMessage, SessionBuilder
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
 SESSIONS: Final = "session_v2"

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opencode.database import NAME, session_events
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.readers import Row, json_reader
 
 _SHARED: Final = frozenset({"session", "message", "part"})

@@ -17,14 +17,15 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.formats.opencode import parts as opencode_parts
 from ctxtui.transcripts.formats.opencode.database import messages_of, sessions_of
 from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_number, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_number, get_path
 from ctxtui.transcripts.kit.messages import make_parts
-from ctxtui.transcripts.kit.readers import Tables, decode_column
+from ctxtui.transcripts.kit.readers import decode_column, parse_rows
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -270,11 +271,7 @@ def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[Open
         export = assemble(export)
     if isinstance(export, dict) and "messages" in export:
         return as_dict(export.get("info")), messages_in(export)
-    tables: Tables = {}
-    for line in source.splitlines():
-        record = as_dict(canonical.loads(line))
-        if isinstance(record.get("row"), dict):
-            tables.setdefault(as_str(record.get("table")), []).append(as_dict(record["row"]))
+    tables = parse_rows(source)
     messages = messages_of(tables)
     if session not in messages:
         raise CtxtuiError("the session's messages are not in the recording", place=session)

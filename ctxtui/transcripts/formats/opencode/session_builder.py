@@ -14,12 +14,13 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, MAKER, PAID_ID, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_str
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.opencode import parts as opencode_parts
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_str, as_time, compaction_detail, get_path, one_line
+from ctxtui.transcripts.kit.fields import as_time, compaction_detail, get_path, one_line
 from ctxtui.transcripts.kit.messages import make_message
 
 CLIENT: Final = "opencode"

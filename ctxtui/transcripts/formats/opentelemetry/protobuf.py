@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanCollector
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import WholeReader
 from ctxtui.transcripts.kit.records import RawRecord
 

@@ -11,7 +11,8 @@ from typing import Final
 from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, as_time, get_path
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.readers import decode_column
 
 Attributes = dict[str, Json]

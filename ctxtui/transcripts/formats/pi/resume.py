@@ -13,8 +13,8 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, convert_part
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.kit.resume import (
     LinkedEntry,
     ResumedFile,

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, WINDOW, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_time, get_path
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader

@@ -12,9 +12,10 @@ from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.wire.request import Response
 from ctxtui.wire.sse import ServerEvent

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str, get_path
+from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.wire import openai_chat
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import merge_delta

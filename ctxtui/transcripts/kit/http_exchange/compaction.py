@@ -17,7 +17,8 @@ from ctxtui.core.block import Item
 from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.transcripts.kit.fields import as_dict, as_dicts, as_list, as_str
+from ctxtui.core.json_values import as_dict, as_list, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.http_exchange.decode import decode_response
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire import sse

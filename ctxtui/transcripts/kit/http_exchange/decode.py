@@ -15,7 +15,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import COUNTED, ESTIMATED_INPUT, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire import event_stream, sse

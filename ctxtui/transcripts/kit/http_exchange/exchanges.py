@@ -13,10 +13,10 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import COMPACTS, COUNTED, Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, dumps
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Event, Happened, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.kit.conversations import ClientThread, Conversation, Conversations
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.http_exchange.compaction import compaction_of
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import (

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
 from ctxtui.transcripts.kit.messages import make_message
 
 

@@ -10,7 +10,7 @@ import binascii
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import as_count, as_str
+from ctxtui.core.json_values import as_count, as_str
 
 VERSION: Final = 1
 """Version of the format."""

@@ -13,8 +13,9 @@ from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_list, as_str, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 
 TITLE: Final = "title"
 COUNTS: Final = "counts"

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.fields import as_dict, as_list, as_str
+from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 MAX_EXAMINED: Final = 200

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ctxtui.transcripts.kit.fields import as_dict, as_str, get_path
+from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 
 _LAST: Final = ("response.completed", "response.failed", "response.incomplete", "error")

@@ -1,4 +1,4 @@
-"""Export of the edited context: as a request, as a session to resume, as reusable edits."""
+"""Export of the edited context: as a request or its curl command, as a session, as reusable edits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SHORT_NAMES = {"openai-chat": "chat", "openai-responses": "responses", "ollama-
 
 
 class ExportController(EditController):
-    """Shows and writes the edited context; asks for format and file before writing."""
+    """Shows and writes the edited context."""
 
     def __init__(
         self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits, pager: str
@@ -32,80 +32,84 @@ class ExportController(EditController):
         self._pager = pager
 
     def export(self) -> None:
-        """Ask for the format."""
+        """Ask for the format and the file, and write it."""
         scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
         if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return
         from ctxtui.services.editing.exporting import list_forms
 
-        ready, edits = area.to_edited_context(scene), area.overlay(self.state.thread).applied
-        if ready.applied.refused:
-            self.show_message(failed(f"refused: {ready.applied.refused}"))
+        edited, edits = area.to_edited_context(scene), area.overlay(self.state.thread).applied
+        if edited.applied.refused:
+            self.show_message(failed(f"refused: {edited.applied.refused}"))
             return
-        formats = list_forms(ready, loaded.path, edits)
+        formats = list_forms(edited, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
         for key, form in formats.items():
-            label = "resume" if form == ready.resume_form else _SHORT_NAMES.get(form, form)
-            words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == ready.form else "dim")]
-        self.prompt.ask_for(words, lambda key: self._ask_file(ready, formats[key]), keys=tuple(formats))
+            label = "resume" if form == edited.resume_form else _SHORT_NAMES.get(form, form)
+            words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == edited.form else "dim")]
+        self.prompt.ask_for(words, lambda key: self._ask_file(edited, formats[key]), keys=tuple(formats))
 
-    def _ask_file(self, ready: EditedContext, form: str) -> None:
-        """Ask for the file and write it; a curl command is copied instead."""
+    def _ask_file(self, edited: EditedContext, form: str) -> None:
+        """Ask for the file and write it in a worker; a curl command is copied instead."""
         from ctxtui.services.editing.exporting import CURL, default_path
 
         if form == CURL:
-            self._in_worker(lambda: self._copy_curl(ready))
+            self._in_worker(lambda: self._copy_curl(edited), "copying …")
             return
         source = self.state.loaded.path if self.state.loaded is not None else None
 
-        def write(place: str) -> None:
-            if place.strip():
-                self._in_worker(lambda: self._save(ready, form, place.strip()))
+        def write(path: str) -> None:
+            if path.strip():
+                self._in_worker(lambda: self._save(edited, form, path.strip()), "writing …")
 
-        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, default_path(ready, form, source))
+        self.prompt.ask_for([Span(f" {form} › ", "accent bold")], write, default_path(edited, form, source))
 
     def show_request(self) -> None:
-        """Show the next request as text, and its difference from the last one sent.
-
-        It includes the applied and the staged edits.
-        """
+        """Show the request after the call shown, under applied and staged edits."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return
         from ctxtui.services.editing.edited_context import build_request_body
         from ctxtui.services.editing.exporting import export_session
 
-        ready = area.to_edited_context(scene, staged=True)
-        chosen = ready.chosen
+        edited = area.to_edited_context(scene, staged=True)
+        chosen = edited.chosen
 
         def make() -> Requests:
-            sent = export_session(ready.session, ready.form, chosen).data if chosen.call.id else b""
-            missing = "" if ready.has_system_and_tools else "; system prompt and tools were not recorded"
-            return Requests(build_request_body(ready).body, sent, missing)
+            recorded = export_session(edited.session, edited.form, chosen).data if chosen.call.id else None
+            missing = "" if edited.has_system_and_tools else "; system prompt and tools were not recorded"
+            return Requests(build_request_body(edited).body, recorded, missing)
 
         self.access.push(RequestScreen(make, self._pager), lambda _: None)
 
-    def _save(self, ready: EditedContext, form: str, place: str) -> str:
+    def _save(self, edited: EditedContext, form: str, path: str) -> str:
         from ctxtui.services.editing.exporting import save
 
         overlay, loaded = self.edits.overlay, self.state.loaded
         assert overlay is not None and loaded is not None
-        staged_count = len(overlay.staged)
-        message = save(ready, form, loaded.path, overlay.applied, place).message
-        return message + (f"; staged edits are not included ({staged_count:,})" if staged_count else "")
+        return save(edited, form, loaded.path, overlay.applied, path).message + self._describe_staged()
 
-    def _copy_curl(self, ready: EditedContext) -> str:
-        from ctxtui.services.editing.exporting import CURL, write_form
+    def _copy_curl(self, edited: EditedContext) -> str:
+        from ctxtui.services.editing.exporting import CURL, list_forms, write_form
 
-        assert self.state.loaded is not None
-        data = write_form(ready, CURL, self.state.loaded.path, ()).data
+        loaded = self.state.loaded
+        assert loaded is not None
+        data = write_form(edited, CURL, loaded.path, ()).data
         if len(data) > MAX_CLIPBOARD_BYTES:
-            raise CtxtuiError(f"{len(data):,} bytes do not fit into the clipboard", way_out="a or o writes a file")
+            key = next(key for key, form in list_forms(edited, loaded.path, ()).items() if form == edited.form)
+            raise CtxtuiError(
+                f"{len(data):,} bytes do not fit into the clipboard", way_out=f"ctrl+e, then {key}, writes a file"
+            )
         self.access.deliver(lambda: self.access.copy(data.decode("utf-8", "replace")))
-        return f"copied as a curl command, {len(data):,} bytes"
+        return f"copied as a curl command, {len(data):,} bytes{self._describe_staged()}"
 
-    def _in_worker(self, job: Callable[[], str]) -> None:
-        self.show_message([Span("writing …", "dim")])
+    def _describe_staged(self) -> str:
+        assert self.edits.overlay is not None
+        count = len(self.edits.overlay.staged)
+        return f"; staged edits are not included ({count:,})" if count else ""
+
+    def _in_worker(self, job: Callable[[], str], progress: str) -> None:
+        self.show_message([Span(progress, "dim")])
 
         def run() -> None:
             try:
@@ -120,7 +124,7 @@ class ExportController(EditController):
 class ShowNext(Command):
     """Show the next request as text, as it would be sent with applied and staged edits.
 
-    `tab` there shows the difference from the last one sent.
+    `tab` there shows the difference from the request of the call shown.
     """
 
     name, keys, label, short_label = "next request as text", ("O",), "next request", "request"

@@ -144,8 +144,7 @@ class ForkController(EditController):
             if why := unfit_reason(ready, form, loaded.path):
                 unfit_reasons[key] = why
                 choices[key] = (command, partial(self.prompt.refuse, f"not by {command}: {why}"))
-        if ready.form != "ollama-chat":
-            choices["c"] = ("curl", lambda: self._in_worker(lambda: self._copy_curl(ready, CURL)))
+        choices["c"] = ("curl", lambda: self._in_worker(lambda: self._copy_curl(ready, CURL)))
         choices["w"] = ("file", lambda: self._ask_place(ready, ready.form, "file"))
         words = [Span(" continue ")]
         for key, (label, _) in choices.items():
@@ -200,7 +199,9 @@ class ForkController(EditController):
         assert self.state.loaded is not None
         export = write_form(ready, form, self.state.loaded.path, ())
         if len(export.data) > MAX_CLIPBOARD_BYTES:
-            raise CtxtuiError(f"{len(export.data):,} bytes do not fit into the clipboard", way_out="w writes a file")
+            raise CtxtuiError(
+                f"{len(export.data):,} bytes do not fit into the clipboard", way_out="f, then w, writes a file"
+            )
         return Handover(export.data.decode("utf-8", "replace"), "curl", "the clipboard", left_out(export))
 
     def _in_worker(self, job: Callable[[], Handover]) -> None:

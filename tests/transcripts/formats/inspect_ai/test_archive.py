@@ -104,16 +104,9 @@ def without_directory(data: bytes) -> bytes:
     return data[: data.index(b"PK\x01\x02")]
 
 
-def unsized(held: dict[str, bytes]) -> bytes:
-    """Stored members, whose sizes come after them: an archive written to a pipe."""
-    body = b""
-    for name, data in held.items():
-        body += struct.pack("<4sHHHHHLLLHH", b"PK\x03\x04", 63, 8, STORED, 0, 0, 0, 0, 0, len(name), 0)
-        body += name.encode() + data + struct.pack("<4sLLL", b"PK\x07\x08", zlib.crc32(data), len(data), len(data))
-    return body
-
-
-@pytest.mark.parametrize("written", [lambda held: without_directory(zipped(held, STORED)), unsized])
+@pytest.mark.parametrize(
+    "written", [lambda held: without_directory(zipped(held, STORED)), lambda held: streamed(held, STORED)]
+)
 def test_a_stored_member_without_a_directory_is_whole(written: Callable[[dict[str, bytes]], bytes]) -> None:
     one = sample(id="PK", scores={"match": {"value": "a ZIP begins with PK\x03\x04, or PK alone"}})
     value = log(one, sample(id=2))
@@ -123,7 +116,7 @@ def test_a_stored_member_without_a_directory_is_whole(written: Callable[[dict[st
     found, plain = read(data, "log.eval"), read(as_bytes(value), NAME)
     assert found.calls == plain.calls and found.threads == plain.threads
     (skipped,) = found.skipped
-    assert "without its directory" in skipped.reason
+    assert "without a readable directory" in skipped.reason
     survives_cuts(data, "log.eval")
 
 
@@ -133,13 +126,49 @@ def test_limits_hold_without_a_directory(method: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(archive, "MAX_TOTAL_BYTES", 1500)
     sizes = {"samples/0.json": 1300, "samples/1.json": 1000, "samples/2.json": 501, "samples/3.json": 500}
     inside = {name: b"0" * size for name, size in sizes.items()}
-    variants = [without_directory(zipped(inside, method)), *([unsized(inside)] if method == STORED else [])]
-    for data in variants:
+    for data in (without_directory(zipped(inside, method)), streamed(inside, method)):
         found = dict(archive.members(data))
         assert [name for name, body in found.items() if isinstance(body, bytes)] == ["samples/1.json", "samples/3.json"]
         _, large, over = told(data)
         assert large.startswith("samples/0.json cannot be unpacked: it") and "1,200" in large
         assert over.startswith("samples/2.json cannot be unpacked: it") and "500" in over
+
+
+def streamed(held: dict[str, bytes], method: int) -> bytes:
+    """Members with their checksums and sizes after them: an archive written to a pipe, cut before its directory."""
+    body = b""
+    for name, data in held.items():
+        inside = packed(data, method)
+        body += struct.pack("<4sHHHHHLLLHH", b"PK\x03\x04", 63, 8, method, 0, 0, 0, 0, 0, len(name), 0)
+        sizes = struct.pack("<4sLLL", b"PK\x07\x08", zlib.crc32(data), len(inside), len(data))
+        body += name.encode() + inside + sizes
+    return body
+
+
+@pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])
+@pytest.mark.parametrize("written", [lambda held, method: without_directory(zipped(held, method)), streamed])
+def test_without_a_directory_no_damaged_member_comes_as_content(
+    written: Callable[[dict[str, bytes], int], bytes], method: int
+) -> None:
+    name, body = "samples/1_epoch_1.json", as_bytes(sample())
+    data = written({name: body}, method)
+    assert dict(archive.members(data))[name] == body
+    first = data.index(name.encode()) + len(name)
+    for at in range(first, first + len(packed(body, method)), 7):
+        for odd in (data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], data[:at]):
+            got = [one for found, one in archive.members(odd) if found]
+            assert got and all(isinstance(one, Skipped) for one in got), at
+
+
+@pytest.mark.parametrize("written", [lambda held, method: without_directory(zipped(held, method)), streamed, zipped])
+def test_only_json_is_read_with_and_without_a_directory(written: Callable[[dict[str, bytes], int], bytes]) -> None:
+    inside = {"notes.txt": b"hey", "samples/1.json": b"{}", "empty.json": b"", "picture.png": b"\x89PNG"}
+    found = [(name, body) for name, body in archive.members(written(inside, DEFLATED)) if name]
+    assert found == [("samples/1.json", b"{}"), ("empty.json", b"")]
+
+
+def test_an_encrypted_member_is_named_without_a_directory() -> None:
+    assert told(without_directory(zipped({"samples/1.json": b"{}"}, flags=1)))[1].endswith("it is encrypted")
 
 
 @pytest.mark.parametrize("method", [STORED, DEFLATED, ZSTD])

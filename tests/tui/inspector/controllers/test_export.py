@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from ctxtui.services.editing import edited_context
 from ctxtui.services.editing.exporting import is_searched
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.messages import TalkFrom
+from tests.cases.sessions import Story
 from tests.tui.inspector.controllers.test_staging import at, session
 from tests.tui.inspector.test_inspector import opened, until
 
@@ -62,8 +64,24 @@ async def test_edits_can_be_used_again_and_curl_is_copied(tmp_path: Path, monkey
         assert [json.loads(line)["kind"] for line in made.read_text().splitlines()] == ["drop"]
         copied: list[str] = []
         monkeypatch.setattr(screen.app, "copy_to_clipboard", copied.append)
-        assert "curl" in await written(screen, pilot, "u")
-        assert copied[0].startswith("curl ") and "line of code" not in copied[0]
+        at(screen, "second question")
+        await pilot.press("d")
+        told = await written(screen, pilot, "u")
+        assert "curl" in told and "staged edits are not included (1)" in told
+        assert copied[0].startswith("curl ") and "line of code" not in copied[0] and "second question" in copied[0]
+
+
+async def test_what_does_not_fit_into_the_clipboard_can_be_written_with_the_keys_that_are_named(tmp_path: Path) -> None:
+    story = Story(hidden_tokens=0)
+    story.user("many words " * 8_000)
+    story.call("Yes.")
+    async with opened(story.session) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        told = await written(screen, pilot, "u")
+        assert "do not fit into the clipboard" in told
+        named = re.search(r"(ctrl\+e), then (\w), writes a file", told)
+        assert named is not None and named[1] == "ctrl+e"
+        assert (await written(screen, pilot, named[2], str(tmp_path / "request.json"))).startswith("✓")
 
 
 async def test_escape_writes_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_str
 from ctxtui.transcripts.formats.claude_code.written.request import (
     Ending,
     WrittenRequest,
@@ -21,7 +22,6 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
     answer_parts,
     read_request,
 )
-from ctxtui.transcripts.kit.fields import as_str
 from ctxtui.wire.codec.memo import Memo
 
 REQUEST: Final = ".request.json"

@@ -11,12 +11,13 @@ from typing import Final
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_str
 from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.claude_code.written.bodies import REQUEST, IndexLine
 from ctxtui.transcripts.formats.claude_code.written.exchanges import WrittenExchanges
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_str, parse_timestamp
+from ctxtui.transcripts.kit.fields import parse_timestamp
 from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 

@@ -17,10 +17,10 @@ from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.attachments import text_mark
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY
-from ctxtui.transcripts.kit.fields import as_dict, as_str
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.memo import Memo

@@ -12,19 +12,24 @@ from typing import Final
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import Item, Place
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, Skipped, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_dicts, as_str, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.messages import RESULT, make_message
 from ctxtui.transcripts.kit.readers import WholeReader, parse_json
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "cline"
+COPIED: Final = "copiedBy"
+"""Member of an answer's `metadata`: the program that copied it from another session."""
+ESTIMATED_BY: Final = "estimatedBy"
+"""Member of an answer's `metadata`: the program that estimated its usage, in place of a provider's report."""
 _SESSION: Final = frozenset({"agent", "sessionId", "origin", "messages"})
 _COMPACTION: Final = frozenset({"conversation_id", "source_message_count"})
 _DETAILS: Final = frozenset({"session_id", "messages_path"})
@@ -33,7 +38,7 @@ _PROVIDERS: Final = {"anthropic": "anthropic", "openai-native": "openai", "gemin
 """Cline's names of providers."""
 _SIGNED: Final = frozenset({"anthropic", "openai-native"})
 """Providers that get no thinking back without its signature, which the client does not keep."""
-_MAX_RESULT_CHARS: Final = 8000
+MAX_RESULT_CHARS: Final = 8000
 """Characters of a text in a tool's result that are sent, unless a variable of the client says otherwise."""
 _WRAPPED: Final = re.compile(r"<(user_input|user_command)\b[^>]*>(.*?)</\1>", re.DOTALL)
 """A user's text with its mode, which only the client sees."""
@@ -120,7 +125,7 @@ class _Session:
         system = as_str(value.get("system_prompt"))
         front = [Item(blocks.from_part(messages.text(system)), Place("system"))] if system else []
         modes = [mode for message in sent if (mode := _mode_of(message))] or [""]
-        mode, compacted = modes[0], _compacted_count(sent, compaction)
+        mode, compacted = modes[0], compacted_count(sent, compaction)
         dialogue.head = root = self._tree.extend(ROOT, front if mode == modes[-1] else [])
         previous: dict[str, Json] = {}
         for number, message in enumerate(sent, 1):
@@ -147,7 +152,7 @@ def _mode_of(message: dict[str, Json]) -> str:
     return next((match[1] for text in texts if (match := _MODE.match(text))), "")
 
 
-def _compacted_count(sent: list[dict[str, Json]], compaction: dict[str, Json]) -> int:
+def compacted_count(sent: list[dict[str, Json]], compaction: dict[str, Json]) -> int:
     """The number of messages that a compacted context replaces; 0 if there is none."""
     last = as_str(compaction.get("source_last_message_key")).removeprefix("id:")
     numbers = [number for number, message in enumerate(sent, 1) if last and message.get("id") == last]
@@ -163,6 +168,11 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
         yield Happened(kind, words, at=written, thread=dialogue.thread)
     elif message.get("role") == "assistant":
         provider = as_str(get_path(message, "modelInfo", "provider"))
+        reported, extra = usage(message.get("metrics"), provider), dict[str, Json]()
+        if copied_by := as_str(get_path(message, "metadata", COPIED)):
+            extra[COPIED_BY] = copied_by
+        if reported is not None and get_path(message, "metadata", ESTIMATED_BY):
+            extra[ESTIMATED_INPUT], reported = reported.input, None
         call = Call(
             as_str(message.get("id")),
             "",
@@ -170,10 +180,11 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
             model=as_str(get_path(message, "modelInfo", "id")),
             started=as_time(previous.get("ts")),
             ended=written,
-            usage=usage(message.get("metrics"), provider),
+            usage=reported,
+            extra=extra,
         )
         before = dialogue.head
-        yield dialogue.add_call(make_message("assistant", *_parts(message)), call)
+        yield dialogue.add_call(make_message("assistant", *convert_parts(message)), call)
         dialogue.head = before
         _add_message(dialogue, message)
     else:
@@ -183,9 +194,8 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
 def _add_message(dialogue: Dialogue, message: dict[str, Json]) -> None:
     """Add a message as later requests hold it."""
     is_summary = get_path(message, "metadata", "kind") == _SUMMARY
-    role, parts = as_str(message.get("role")) or "user", _parts(message)
-    if as_str(get_path(message, "modelInfo", "provider")) in _SIGNED:
-        parts = [part for part in parts if part.get("type") != "thinking" or part.get("signature")]
+    role = as_str(message.get("role")) or "user"
+    parts = [part for part in convert_parts(message) if is_sent_again(message, part)]
     results = [part for part in parts if part.get("type") == RESULT]
     if results:
         dialogue.add(messages.result_items(dialogue, results))
@@ -194,10 +204,21 @@ def _add_message(dialogue: Dialogue, message: dict[str, Json]) -> None:
         dialogue.add(make_message(role, *others, mark="summary" if is_summary else ""))
 
 
-def _parts(message: dict[str, Json]) -> list[dict[str, Json]]:
+def convert_parts(message: dict[str, Json]) -> list[dict[str, Json]]:
+    """Convert the content of a message to Anthropic's spelling, part by part."""
+    return [_convert_part(part, message.get("role") == "user") for part in content_parts(message)]
+
+
+def content_parts(message: dict[str, Json]) -> list[dict[str, Json]]:
+    """List the parts of a message, whose content may be a string."""
     content = message.get("content")
-    parts = [messages.text(content)] if isinstance(content, str) and content.strip() else as_dicts(content)
-    return [_convert_part(part, message.get("role") == "user") for part in parts]
+    return [messages.text(content)] if isinstance(content, str) and content.strip() else as_dicts(content)
+
+
+def is_sent_again(message: dict[str, Json], part: dict[str, Json]) -> bool:
+    """Whether later requests hold a converted part of `message`."""
+    is_thought = part.get("type") == "thinking" and not part.get("signature")
+    return not (is_thought and as_str(get_path(message, "modelInfo", "provider")) in _SIGNED)
 
 
 def _convert_part(part: dict[str, Json], of_user: bool) -> dict[str, Json]:
@@ -245,12 +266,12 @@ def _cut_texts(value: Json) -> Json:
 
 
 def _cut_middle(text: str) -> str:
-    if len(text) <= _MAX_RESULT_CHARS:
+    if len(text) <= MAX_RESULT_CHARS:
         return text
     # The client counts the cut characters with a mark of another length than the final one.
-    half = (_MAX_RESULT_CHARS - len(_cut_mark(len(text) - _MAX_RESULT_CHARS))) // 2
+    half = (MAX_RESULT_CHARS - len(_cut_mark(len(text) - MAX_RESULT_CHARS))) // 2
     mark = _cut_mark(len(text) - half * 2)
-    half = (_MAX_RESULT_CHARS - len(mark)) // 2
+    half = (MAX_RESULT_CHARS - len(mark)) // 2
     return f"{text[:half]}{mark}{text[-half:]}"
 
 

@@ -1,0 +1,30 @@
+"""Values inside a provider's JSON, whose types nobody has checked: each as the type that is expected, else empty."""
+
+from __future__ import annotations
+
+from ctxtui.core.canonical import Json, Number
+
+
+def as_str(value: Json) -> str:
+    """Return `value` if it is a string, else ""."""
+    return value if isinstance(value, str) else ""
+
+
+def as_dict(value: Json) -> dict[str, Json]:
+    """Return `value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """Return `value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def as_count(value: Json) -> int:
+    """Return a number of tokens; 0 for anything that is not a positive number below 1e18."""
+    if type(value) is int:
+        return value if 0 < value < 10**18 else 0
+    if isinstance(value, bool) or not isinstance(value, float | Number):
+        return 0
+    number = float(value)
+    return max(0, int(number)) if abs(number) < 1e18 else 0

@@ -1,0 +1,189 @@
+"""Write a Goose export that ``goose session import`` takes, so that its session has the requested context.
+
+The client gives the session a new id and keeps the rest: its name, by which it is resumed, the ids of its messages, and
+``total_tokens``, by which it compacts and which it tells the model. Hidden messages are copied, for the user to see.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from msgspec import field
+
+from ctxtui.core import block as blocks
+from ctxtui.core import block_content, canonical
+from ctxtui.core.block import Block, Item
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.transcripts.formats.goose.database import (
+    COPY_PREFIX,
+    ESTIMATED,
+    EXTENSION,
+    convert_part,
+    session_title,
+    sort_messages,
+)
+from ctxtui.transcripts.formats.goose.export import JSON_COLUMNS, MESSAGE_COLUMNS, to_tables
+from ctxtui.transcripts.kit.fields import as_time
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
+from ctxtui.transcripts.kit.readers import Row, decode_column, parse_json, parse_rows, tables_in
+from ctxtui.transcripts.kit.resume import (
+    ResumedFile,
+    ResumeEntry,
+    ResumeOrder,
+    apply_edits,
+    count_losses,
+    find_blocks,
+    find_end,
+    first_change,
+    format_time,
+    is_answer,
+)
+
+_SUMS: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
+_CURATED: Final = " (curated "
+_VISIBLE: Final = {"userVisible": True, "agentVisible": True}
+
+
+def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a file for ``goose session import``; its `id` is the new session's name."""
+    row, rows, lost = _read_source(order)
+    messages = [GooseMessage.from_row(message_row) for message_row in rows]
+    positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
+    edits = apply_edits(order, messages, positions, cut=True)
+    for number, _ in positions.values():
+        messages[number].is_read = True
+    conversation: list[dict[str, Any]] = []
+    for message in messages:
+        conversation += [_make_message(group, message.value, order.ids) for group in message.before]
+        conversation += [] if message.removed else [message.write(order.ids)]
+    conversation += [_make_message(group, messages[-1].value, order.ids) for group in edits.appended]
+    is_changed = bool(edits.appended) or first_change(messages) < len(messages)
+    mark = next(order.ids)[:8]
+    name = f"{(session_title(row) or 'session').partition(_CURATED)[0]}{_CURATED}{mark})"
+    session = _describe_session(row, order, is_changed=is_changed)
+    session |= {"name": name, "user_set_name": True, "conversation": conversation, "message_count": len(conversation)}
+    return ResumedFile(canonical.dumps(session) + b"\n", count_losses([*lost, *edits.lost]), name, f"goose-{mark}.json")
+
+
+class GooseMessage(ResumeEntry):
+    """A message as an export has it.
+
+    `places` has the 0-based part of `content` for each block. `is_read`: it is in the requested context.
+    """
+
+    value: dict[str, Any]
+    content: list[Any]
+    places: list[int] = field(default_factory=list)
+    is_read: bool = False
+
+    @classmethod
+    def from_row(cls, row: Row) -> GooseMessage:
+        """Make an unchanged message from its row."""
+        value = {member: decode_column(row.get(column)) for member, column in MESSAGE_COLUMNS.items()}
+        content = value["content"] if isinstance(value["content"], list) else []
+        message = cls(value=value, content=content, is_prompt=value["role"] != "assistant")
+        for n, part in enumerate(content):
+            converted = convert_part(part) if isinstance(part, dict) else None
+            if converted is None:
+                continue
+            if call_id := as_str(as_dict(converted).get("tool_use_id")):
+                message.answers[len(message.places)] = call_id
+                message.is_prompt = False
+            message.digests.append(blocks.from_part(converted).digest)
+            message.places.append(n)
+        return message
+
+    def write(self, ids: Iterator[str]) -> dict[str, Any]:
+        """Apply the changes, and mark the message as a copy."""
+        new = {self.places[n]: block for n, block in self.changes.items()}
+        content = []
+        for n, part in enumerate(self.content):
+            block = new.get(n)
+            if block is not None:
+                content.append(_change_part(as_dict(part), block))
+            elif n not in new:
+                content.append(part)
+        metadata = {**_VISIBLE, **as_dict(self.value["metadata"])}
+        if self.is_read:
+            metadata["agentVisible"] = True
+        id_ = as_str(self.value["id"]).removeprefix(COPY_PREFIX) or next(ids)
+        return {**self.value, "id": COPY_PREFIX + id_, "content": content, "metadata": metadata}
+
+
+def _read_source(order: ResumeOrder) -> tuple[Row, list[Row], list[str]]:
+    """Read the row of the session, those of its messages, and what could not be read.
+
+    Raises `CtxtuiError` if the source does not have the session.
+    """
+    damage = None
+    if tables_in(order.source[:HEAD_BYTES]):
+        tables = parse_rows(order.source)
+    else:
+        export, damage = parse_json(order.source)
+        tables = to_tables(as_dict(export))
+    row = next((row for row in tables.get("sessions", []) if as_str(row.get("id")) == order.session), None)
+    if row is None:
+        raise CtxtuiError("the session is not in the recording", place=order.session)
+    rows = sort_messages(tables).get(order.session, [])
+    return row, rows, [f"line {damage.line}: {damage.reason}"] if damage is not None else []
+
+
+def _describe_session(row: Row, order: ResumeOrder, *, is_changed: bool) -> dict[str, Any]:
+    """Describe the new session, without its messages; its own calls have cost nothing yet."""
+    names = {column: member for member, column in JSON_COLUMNS.items()}
+    members: dict[str, Any] = {names.get(column, column): decode_column(value) for column, value in row.items()}
+    # Another spelling of the name: an import refuses both.
+    members.pop("description", None)
+    created = as_time(row.get("created_at")) or order.now
+    members |= {f"accumulated_{name}": None for name in _SUMS}
+    members |= {"schedule_id": None, "archived_at": None, "session_type": "user"}
+    members |= {"created_at": _format_seconds(created), "updated_at": format_time(order.now)}
+    extensions = {key: value for key, value in as_dict(members.get("extension_data")).items() if key != EXTENSION}
+    if is_changed:
+        # The recorded tokens are of the old context.
+        size, answer = order.input_tokens, order.answer_tokens
+        members |= {"input_tokens": size, "output_tokens": None if size is None else answer}
+        members["total_tokens"] = None if size is None else size + answer
+        extensions |= {EXTENSION: {ESTIMATED: True}} if size is not None else {}
+    return {**members, "extension_data": extensions}
+
+
+def _format_seconds(moment: float) -> str:
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _make_message(group: Sequence[Item], near: dict[str, Any], ids: Iterator[str]) -> dict[str, Any]:
+    """Make a message from inserted items, at the time of the message `near`."""
+    content = [_make_content(item.block) for item in group]
+    role = "assistant" if is_answer(group[0]) else "user"
+    id_ = COPY_PREFIX + next(ids)
+    return {"id": id_, "role": role, "created": near["created"], "content": content, "metadata": _VISIBLE}
+
+
+def _make_content(block: Block) -> dict[str, Any]:
+    """Convert a block to Goose's spelling of a text or an image."""
+    value = as_dict(block.value())
+    source = as_dict(value.get("source"))
+    if value.get("type") == "image" and "data" in source:
+        return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
+    return {"type": "text", "text": block_content.read(block).text}
+
+
+def _change_part(part: dict[str, Any], block: Block) -> dict[str, Any]:
+    """Replace a part's content by that of `block`."""
+    value, kind = as_dict(block.value()), part.get("type")
+    if kind in ("toolRequest", "frontendToolRequest") and value.get("type") == "tool_use":
+        call = {"name": value.get("name"), "arguments": value.get("input")}
+        known = as_dict(as_dict(part.get("toolCall")).get("value"))
+        return {**part, "toolCall": {"status": "success", "value": {**known, **call}}}
+    if kind == "toolResponse":
+        content = value.get("content")
+        parts = [_make_content(blocks.from_part(inner)) for inner in content] if isinstance(content, list) else []
+        result = {"content": parts or [_make_content(block)], "isError": value.get("is_error") is True}
+        return {**part, "toolResult": {"status": "success", "value": result}}
+    if kind == "thinking":
+        return {**part, "thinking": block_content.read(block).text}
+    return _make_content(block)
