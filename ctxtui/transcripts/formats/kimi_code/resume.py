@@ -16,6 +16,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.formats.kimi_code.session import (
     COPIED_LINES,
     ESTIMATED_BY,
@@ -26,7 +27,6 @@ from ctxtui.transcripts.formats.kimi_code.session import (
     convert_event,
     convert_message,
 )
-from ctxtui.transcripts.kit.fields import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.kit.messages import RESULT, make_parts
 from ctxtui.transcripts.kit.resume import (
     OWN,
