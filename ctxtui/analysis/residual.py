@@ -10,12 +10,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.core.block_content import BlockContent, read
+from ctxtui.core.block_content import BlockContent, arguments_value, read
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import READ, find_touches, shell_command
+from ctxtui.core.file_accesses import READ, find_touches, only_prints, shell_command
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.record_summary import LISTS
+from ctxtui.curation.record_summary import listed_items
 
 _MAX_STEPS: Final = 12
 """Maximum number of steps whose causes are searched."""
@@ -24,7 +24,7 @@ _MIN_STEP_SHARE: Final = 0.03
 _MIN_STEP_TOKENS: Final = 100
 """Minimum tokens of a step: less may be a counting error."""
 _MAX_BLOCKS_BACK: Final = 2_000
-"""Blocks before a command that are searched for a read of the file."""
+"""Maximum number of blocks before a command that are searched for a read of a file."""
 _MAX_COMMAND_CHARACTERS: Final = 48
 """Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
@@ -42,10 +42,7 @@ class ResidualStep(Struct, frozen=True):
 
 
 def residual_steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
-    """Steps in which the residual of `call` changed since its epoch began, in order.
-
-    They add up to it if the context only grew.
-    """
+    """Steps in which the residual of `call` changed since its epoch began, in order; they add up to it."""
     reports = [
         residual
         for earlier in _calls_of_epoch(book, call)
@@ -86,7 +83,7 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
     before = calls[number - 2].sent_head if number > 1 else ROOT
     new = tree.path(head, tree.common(before, head))
     tool_calls = {node: read(tree[node].block) for node in new if tree[node].category == _CALL}
-    if any(word in tool_call.name.lower() for tool_call in tool_calls.values() for word in LISTS):
+    if any(_changes_list(tool_call) for tool_call in tool_calls.values()):
         return LIST_CAUSE
     node = next((node for node in reversed(tool_calls) if _may_change_files(tool_calls[node])), ROOT)
     if node != ROOT and _is_file_read_before(tree, node):
@@ -97,13 +94,19 @@ def likely_addition(book: Book, number: int, call: Call) -> str:
     return USER_CAUSE if any(tree[node].category == _USER for node in new) and not tool_calls else ANY_CAUSE
 
 
+def _changes_list(tool_call: BlockContent) -> bool:
+    value = arguments_value(tool_call) if tool_call.arguments else {}
+    return listed_items(tool_call.name, value) is not None
+
+
 def _may_change_files(tool_call: BlockContent) -> bool:
-    """Whether the call is a shell command that does more than print files."""
-    return bool(shell_command(tool_call)) and {touch.kind for touch in find_touches(tool_call)} != {READ}
+    """Whether the call is a shell command that is not known to print only."""
+    command = shell_command(tool_call)
+    return bool(command) and not only_prints(command) and {touch.kind for touch in find_touches(tool_call)} != {READ}
 
 
 def _is_file_read_before(tree: Tree, node: int) -> bool:
-    """Whether any call before the one of `node` read a file."""
+    """Whether one of the calls before `node` read a file."""
     return any(
         touch.kind == READ
         for earlier in islice(reversed(tree.path(tree[node].parent)), _MAX_BLOCKS_BACK)
@@ -113,7 +116,7 @@ def _is_file_read_before(tree: Tree, node: int) -> bool:
 
 
 _MAIN_SHARE: Final = 0.5
-"""Share of the residual from which one call's step is its cause; otherwise it grew with the context."""
+"""Minimum share of a residual in one step, or in the large ones together, for a cause in these calls."""
 _MAX_CAUSES: Final = 3
 """Number of causes shown."""
 _MAX_OVERHEAD: Final = 1_200
@@ -136,11 +139,9 @@ class ResidualPart(Struct, frozen=True):
 
     def describe(self, call: int) -> str:
         """Describe the part, as shown at `call`."""
-        since = _since_text(self.since, call)
-        first_words = (
-            since if self.steps == 1 else f"in {self.steps:,} steps, the largest {since.replace('since', 'with')}"
-        )
-        return f"{abs(self.tokens):,} {first_words}, likely {self.cause}"
+        largest = "with this call" if self.since == call else f"with call {self.since:,}"
+        when = _since_text(self.since, call) if self.steps == 1 else f"in {self.steps:,} steps, the largest {largest}"
+        return f"{abs(self.tokens):,} {when}, likely {self.cause}"
 
 
 class Residual(Struct, frozen=True):
@@ -148,8 +149,9 @@ class Residual(Struct, frozen=True):
 
     - `what`: describes them.
     - `cause`: the likely cause, as part of a sentence.
-    - `since`: the number of the call whose report brought the largest step, of the main cause if there are `parts`.
-    - `parts`: the main causes; `smaller`: number of other steps.
+    - `since`: the number of the call whose report brought the largest step of the main cause; of the first step of the
+      same sign if no step is a cause.
+    - `parts`: the main causes; `others`: number of steps in none of them.
     """
 
     tokens: int
@@ -157,7 +159,7 @@ class Residual(Struct, frozen=True):
     cause: str
     since: int
     parts: tuple[ResidualPart, ...] = ()
-    smaller: int = 0
+    others: int = 0
 
     def describe(self, call: int) -> str:
         """Describe the residual in one or two sentences, as shown at `call`."""
@@ -165,8 +167,8 @@ class Residual(Struct, frozen=True):
             return f"{_since_text(self.since, call)}, likely {self.cause}. These are {self.what}."
         parts = [part.describe(call) for part in self.parts]
         unexplained = self.tokens - sum(part.tokens for part in self.parts)
-        if self.smaller and unexplained * self.tokens > 0:
-            parts.append(f"{abs(unexplained):,} in {self.smaller:,} smaller step{'' if self.smaller == 1 else 's'}")
+        if self.others and unexplained * self.tokens > 0:
+            parts.append(f"{abs(unexplained):,} in {self.others:,} other step{'' if self.others == 1 else 's'}")
         return f"{'; '.join(parts)}. These are {self.what}."
 
 
@@ -176,28 +178,25 @@ def _since_text(number: int, call: int) -> str:
 
 def explain_residual(book: Book, call: Call) -> Residual | None:
     """Explain the residual of `call`; None if it is zero, unreported or not known yet."""
-    read = book.contexts.read_of(call)
-    if read is None or not read.residual or not read.reported or call.usage is None:
+    context = book.contexts.read_of(call)
+    if context is None or not context.residual or not context.reported or call.usage is None:
         return None
-    description = MORE_TEXT if read.residual > 0 else FEWER_TEXT
-    sudden = read.step * read.residual > 0 and abs(read.step) >= _MAIN_SHARE * abs(read.residual)
-    # The largest step may be a small share: then no single step is shown, unless several together are most of it.
+    tokens = context.residual
+    description = MORE_TEXT if tokens > 0 else FEWER_TEXT
+    is_sudden = context.step * tokens > 0 and abs(context.step) >= _MAIN_SHARE * abs(tokens)
     every = residual_steps(book, call)
-    main_steps = largest_steps(every, read.residual)
-    explained = sum(step.tokens for step in main_steps)
-    if not sudden and abs(explained) < _MAIN_SHARE * abs(read.residual):
+    main_steps = largest_steps(every, tokens)
+    if not is_sudden and abs(sum(step.tokens for step in main_steps)) < _MAIN_SHARE * abs(tokens):
         cause = "the model's tokenizer counts these texts differently from the one used here"
-        return Residual(read.residual, description, cause, read.since)
+        return Residual(tokens, description, cause, next(step.number for step in every if step.tokens * tokens > 0))
     parts = _group_by_cause(book, call, main_steps)[:_MAX_CAUSES]
-    since = parts[0].since if parts else read.since
-    cause = parts[0].cause if parts else _find_cause(book, call, read.residual, read.since)
-    return Residual(
-        read.residual, description, cause, since, tuple(parts), len(every) - sum(step.steps for step in parts)
-    )
+    since = parts[0].since if parts else context.since
+    cause = parts[0].cause if parts else _find_cause(book, call, tokens, since)
+    return Residual(tokens, description, cause, since, tuple(parts), len(every) - sum(part.steps for part in parts))
 
 
 def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> list[ResidualPart]:
-    """Group the steps, the largest first, by cause."""
+    """Group the steps, which are sorted by size, by cause; the cause with the most tokens is first."""
     parts: dict[str, ResidualPart] = {}
     for step in steps:
         cause = _find_cause(book, call, step.tokens, step.number)
@@ -207,11 +206,12 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
 
 
 def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
+    """The likely cause of `tokens` that came with the report of call `since`, for the context of `call`."""
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)
     if any(sums[category] for category in _MEDIA) and call.fidelity == Fidelity.WIRE:
-        return "how the model counts images or documents is not known"
+        return "images or documents, which the model may count differently"
     if tokens < 0:
         return "a block of that call was not sent as recorded, or has fewer tokens than counted"
     if call.fidelity == Fidelity.WIRE:

@@ -6,6 +6,7 @@ They are recognized from its name and input, in the spellings of many clients.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
@@ -33,6 +34,15 @@ _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s
 """A command that prints one whole file."""
 _CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 """A command that prints some lines of a file."""
+_PRINTING: Final = frozenset(
+    "cat cd cut date du echo file git-diff git-log git-show git-status grep head ls nl pwd rg stat tail tree wc "
+    "which".split()
+)
+"""Programs that only print; commands of git after ``git-``."""
+_OPERATOR: Final = frozenset(";&|()<>")
+"""Characters of a shell's operators."""
+_MAX_COMMAND_CHARS: Final = 2_000
+"""Maximum characters of a command that is divided into words."""
 _WRITTEN: Final = re.compile(
     r"(?:^|[;&|\n])[ \t]*(?=(?:cat|tee)\b[^\n]{0,400}<<)(?:cat[^\n]{0,400}?>>?|tee(?:[ \t]+-a)?)[ \t]*"
     r"(?P<path>[^\s|;&<>$`*?\"']+)"
@@ -66,15 +76,20 @@ def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
         return
     if not isinstance(arguments, Mapping):
         return
-    name = call.name.rpartition("__")[2].rpartition(".")[2].lower()
-    path = next((arguments[key] for key in _PATHS if isinstance(arguments.get(key), str)), "")
-    looks = str(arguments.get("command", "")) in _VIEWS
-    if path and (name in _READS or (looks and name in _CHANGES)):
-        yield Touch(_relative_path(str(path), cwd), READ, *_line_range(arguments))
-    elif path and name in _CHANGES:
-        yield Touch(_relative_path(str(path), cwd), CHANGE)
-    else:
+    name, path = _file_tool(call, arguments)
+    if not path:
         yield from _find_in_shell(arguments, cwd)
+    elif name in _READS or str(arguments.get("command", "")) in _VIEWS:
+        yield Touch(_relative_path(path, cwd), READ, *_line_range(arguments))
+    else:
+        yield Touch(_relative_path(path, cwd), CHANGE)
+
+
+def _file_tool(call: BlockContent, arguments: Mapping[str, Json]) -> tuple[str, str]:
+    """Name and path of a call of a tool that reads or changes one file; ("", "") of others."""
+    name = call.name.rpartition("__")[2].rpartition(".")[2].lower()
+    path = next((path for key in _PATHS if isinstance(path := arguments.get(key), str)), "")
+    return (name, path) if path and name in _READS | _CHANGES else ("", "")
 
 
 def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
@@ -87,12 +102,33 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
 
 
 def shell_command(call: BlockContent) -> str:
-    """The first argument of a call that is named like a shell command, whatever the tool.
+    """The first argument of a call that is named like a shell command.
 
-    "" if none is.
+    "" if none is, and for tools that read or change one file: their `command` is one of their own.
     """
     arguments = arguments_value(call) if call.arguments else {}
-    return next(_list_commands(arguments), "") if isinstance(arguments, Mapping) else ""
+    if not isinstance(arguments, Mapping) or _file_tool(call, arguments)[1]:
+        return ""
+    return next(_list_commands(arguments), "")
+
+
+def only_prints(command: str) -> bool:
+    """Whether a shell command only runs programs of `_PRINTING`, and redirects nothing to a file."""
+    if len(command) > _MAX_COMMAND_CHARS or "`" in command:
+        return False
+    lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = [";", *lexer, ";", ";"]
+    except ValueError:
+        return False
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        if _OPERATOR.issuperset(word):
+            if ">" in word and after != "/dev/null" and not (word == ">&" and after.isdecimal()):
+                return False
+        elif set(before) <= _OPERATOR - {"<", ">"} and (f"git-{after}" if word == "git" else word) not in _PRINTING:
+            return False
+    return True
 
 
 def _list_commands(arguments: Mapping[str, Json]) -> Iterator[str]:

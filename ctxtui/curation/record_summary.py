@@ -116,7 +116,7 @@ _DONE: Final = frozenset("completed complete done finished cancelled canceled sk
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
 _BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
 """An item with a check box in Markdown."""
-LISTS: Final = ("todo", "plan", "task")
+_LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
 
@@ -262,7 +262,7 @@ def _read_call(content: BlockContent) -> CallFacts:
     program = _LEAD.sub("", command).split()[:2]
     key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (content.name, *program)
     label = short(main_argument(content) if command else f"{content.name} {main_argument(content)}", _LINE_CELLS)
-    return CallFacts(key, label, changed, read, tuple(commits), _read_todos(content.name, value))
+    return CallFacts(key, label, changed, read, tuple(commits), listed_items(content.name, value))
 
 
 def _iter_strings(value: Json) -> Iterator[str]:
@@ -276,13 +276,15 @@ def _iter_strings(value: Json) -> Iterator[str]:
 # To-do lists
 
 
-def _read_todos(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
+def listed_items(name: str, value: Json) -> tuple[tuple[str, str, bool], ...] | None:
     """(id, text, is open) of items that a call's input lists, or of one it adds or updates.
 
-    The id is then ``+`` or starts with ``=``. None if the input has no list.
+    The id is then ``+`` or starts with ``=``. None if the input does not change a list.
     """
-    if not isinstance(value, Mapping) or not any(word in name.lower() for word in LISTS):
+    if not isinstance(value, Mapping) or not any(word in name.lower() for word in _LISTS):
         return None
+    if list(value.values()) == [[]]:
+        return ()
     for items in value.values():
         if (
             isinstance(items, list)

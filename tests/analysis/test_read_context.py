@@ -12,7 +12,7 @@ from ctxtui.analysis.money.block_costs import thread_costs
 from ctxtui.analysis.money.spending import rows_by_category
 from ctxtui.analysis.read import absence
 from ctxtui.analysis.request_counts import count_request
-from ctxtui.analysis.residual import explain_residual
+from ctxtui.analysis.residual import explain_residual, residual_steps
 from ctxtui.analysis.running_totals import RunningTotals
 from ctxtui.core import block
 from ctxtui.core.block import Item
@@ -334,6 +334,20 @@ def test_a_residual_says_what_it_is_its_cause_and_its_first_call() -> None:
     left = explain_residual(book, made.calls[-1])
     assert left is not None and left.since == 6 and left.tokens > 2_800
     assert "unrecorded text that the client added" in left.cause and "beyond" in left.what
+
+
+def test_a_residual_of_many_small_steps_began_with_the_first_of_them() -> None:
+    made = Unsaid()
+    made.hear()
+    made.work(3)
+    for added in (60, 60, 60, 95, 60, 60, 60):
+        made.added += added
+        made.work(1)
+    book = counted(made.script)
+    residual = explain_residual(book, made.calls[-1])
+    assert residual is not None and "tokenizer" in residual.cause
+    first = next(step.number for step in residual_steps(book, made.calls[-1]) if step.tokens > 0)
+    assert residual.since == first and f"since call {first}, likely the model's tokenizer" in residual.describe(99)
 
 
 def test_the_whole_of_a_request_without_any_recorded_block_is_not_recorded() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.residual import ANY_CAUSE, likely_addition
+from ctxtui.analysis.residual import ANY_CAUSE, LIST_CAUSE, likely_addition
 from ctxtui.core.session import Session
 from tests.cases.sessions import Story, book_of, use
 
@@ -33,8 +33,57 @@ def test_a_command_may_have_changed_files_that_were_read(commands: tuple[str, ..
     )
 
 
-def test_a_command_that_only_prints_a_file_changes_none() -> None:
-    assert cause(after("cat a.py")) == ANY_CAUSE
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a.py", "ls", "pwd", "cd src && ls -la | head -5", "grep -n 'a|b' a.py 2>/dev/null", "git status\nls 2>&1",
+        "rg 'a -> b' .", "(cd a; ls)", "cat < a.py | wc -l",
+    ],
+)  # fmt: skip
+def test_a_command_that_only_prints_changes_no_file(command: str) -> None:
+    assert cause(after(command)) == ANY_CAUSE
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls > a.py", "ls >& a.py", "echo $(make)", "echo `make`", "ls && make", "ls\nmake", "cat <<X\na\nX", "ls 'a",
+        "git commit -m x", "cat a.py >> b.py",
+    ],
+)  # fmt: skip
+def test_a_command_that_does_more_than_print_may_have_changed_files(command: str) -> None:
+    assert "may have changed" in cause(after(command))
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("str_replace_editor", {"command": "str_replace", "path": "a.py", "old_str": "1", "new_str": "2"}),
+        ("Task", {"description": "look", "prompt": "find it", "subagent_type": "Explore"}),
+        ("TaskOutput", {"task_id": "1", "block": True}),
+    ],
+)
+def test_the_command_of_an_editor_is_none_of_a_shell_and_a_sub_agent_is_no_list(
+    name: str, arguments: dict[str, object]
+) -> None:
+    story = Story().user("go").call(use("r", "Read", file_path="a.py")).results(("r", "x = 1"))
+    session = story.call(use("c", name, **arguments)).results(("c", "done")).call("done").session
+    assert cause(session) == ANY_CAUSE
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("TodoWrite", {"todos": [{"content": "a", "status": "pending"}]}),
+        ("TodoWrite", {"todos": []}),
+        ("update_plan", {"plan": [{"step": "a", "status": "completed"}]}),
+        ("TaskCreate", {"subject": "a", "blockedBy": []}),
+        ("TaskUpdate", {"taskId": "1", "status": "completed"}),
+    ],
+)
+def test_a_call_that_changes_a_list_is_a_cause(name: str, arguments: dict[str, object]) -> None:
+    session = Story().user("go").call(use("c", name, **arguments)).results(("c", "ok")).call("done").session
+    assert cause(session) == LIST_CAUSE
 
 
 def test_only_files_read_before_the_command_count() -> None:

@@ -309,6 +309,29 @@ def test_a_task_that_is_ticked_off_is_not_open() -> None:
     assert record_summary.collect_facts(context, range(len(context))).todos == {"2": "second thing"}
 
 
+def test_a_list_that_was_emptied_has_no_open_tasks() -> None:
+    talk = [
+        ("call", "TodoWrite", {"todos": [{"content": "ab", "status": "pending"}]}, "ok"),
+        ("call", "TodoWrite", {"todos": []}, "ok"),
+    ]
+    context, _ = context_of(anthropic(talk), "anthropic")
+    assert record_summary.collect_facts(context, range(len(context))).todos == {}
+
+
+def test_an_editors_change_that_failed_is_solved_by_a_later_change_of_the_file() -> None:
+    change = {"command": "str_replace", "path": "a.py"}
+    talk = [
+        ("call", "str_replace_editor", {**change, "old_str": "x"}, "Error: no match in a.py"),
+        ("call", "str_replace_editor", {"command": "view", "path": "a.py"}, "y = 1"),
+        ("call", "Edit", {"file_path": "a.py", "old_string": "y", "new_string": "z"}, "done"),
+    ]
+    body = anthropic(talk)
+    body["messages"][1]["content"][0]["is_error"] = True
+    context, _ = context_of(body, "anthropic")
+    (failure,) = record_summary.collect_facts(context, range(len(context))).failures.values()
+    assert failure.solved
+
+
 @pytest.mark.parametrize(("text", "cells", "short"), [
     ("One two three. Four five six seven.", 22, "One two three. …"),
     ("One two three four five six", 14, "One two three…"),

@@ -1,7 +1,7 @@
 """Duplicate content: equal or similar text, and files that were read again or changed later.
 
-`DuplicateFinder` marks the blocks of a path that could be removed. From these, `stale_results` finds tool results that
-are outdated.
+`DuplicateFinder` marks the blocks of a path that could be removed. `stale_results` adds the tool results of earlier
+turns.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def make_sketch(text: str) -> Sketch | None:
-    """Sketch of `text`; None if it is too short, or has fewer than three significant lines."""
+    """Sketch of `text`; None if it is too short, or has fewer than three different significant lines."""
     if len(text) < MIN_CHARACTERS:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
@@ -119,16 +119,16 @@ def _contained_share(lines: Sequence[str], other_lines: set[str]) -> float:
 
 
 IDENTICAL, NEAR, REREAD, EDITED, WORKSPACE = "identical", "near", "read again", "edited since", "in workspace"
-"""Reasons to remove a block: equal text before it, or similar; its file was read again later, or changed later; its
-text is still in its file."""
+"""Reasons to remove a block: equal text before it; similar text elsewhere; its file was read again later, or changed
+later; its text is still in its file."""
 EARLIER: Final = "earlier turn"
-"""Reason for a stale result without duplicates: it answers a call of an earlier turn."""
+"""Reason for a stale result that is not marked: it answers a call of an earlier turn."""
 _STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
 MIN_SIMILARITY: Final = 0.85
-"""Minimum share of a block's lines that must be in the other one."""
-_MAX_BLOCKS_PER_LINE: Final = 8
-"""Maximum number of blocks stored for one line."""
+"""Minimum share (by characters) of a block's lines that must be in the other one."""
+_MAX_LATER_BLOCKS: Final = 8
+"""Maximum number of blocks stored for one line, besides the first."""
 _MAX_LOOKUP_LINES: Final = 48
 """Number of lines of a block used to look up similar blocks."""
 _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"]
@@ -137,9 +137,9 @@ _CALL, _RESULT, _TOOLS = INDEX["tool_call"], INDEX["tool_result"], INDEX["tools"
 class Duplicate(Struct, frozen=True):
     """The block `node` could be removed, for the reason `kind`.
 
-    - `counterpart`: the node whose block has its content, or changed its file; `ROOT`: a file has the content.
-    - `share`: the part of its lines found there.
-    - `path`: the file, if one is concerned.
+    - `counterpart`: the node whose block has its content, or read or changed its file; `ROOT`: a file has the content.
+    - `share`: the part of its lines found there (`NEAR`, `WORKSPACE`), by characters.
+    - `path`: the file of `REREAD`, `EDITED` and `WORKSPACE`.
     """
 
     node: int
@@ -152,9 +152,9 @@ class Duplicate(Struct, frozen=True):
 class DuplicateFinder:
     """Finds duplicates along a path, block by block.
 
-    `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the finds by node. A block that
-    has the content of marked ones stays: if it is marked later, these are unmarked. Thus all marked blocks can be
-    removed together, and no valid text is lost.
+    `cwd` is the session's directory, `names` pairs results with calls; `duplicates` has the marked blocks by node. If
+    the block that has the content of marked ones is marked itself, these are unmarked. Thus all marked blocks can be
+    removed together, and no valid text is lost except the lines in which `NEAR` blocks differ.
     """
 
     def __init__(self, tree: Tree, names: Names, cwd: str = "") -> None:
@@ -192,11 +192,11 @@ class DuplicateFinder:
 
     @property
     def head(self) -> int:
-        """End of the last path that was searched."""
+        """The last node that was searched."""
         return self._head
 
     def files(self) -> Iterator[tuple[int, Touch]]:
-        """Yield (node of the result, file) for reads on the last path that are no duplicates."""
+        """Yield (node of the result, read lines) for reads on the last path that are not marked."""
         for reads in self._reads.values():
             yield from ((node, touch) for node, touch in reads if node not in self.duplicates)
 
@@ -223,8 +223,9 @@ class DuplicateFinder:
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
-        for earlier, earlier_touch in before:
-            if earlier not in self.duplicates and (touch.kind == CHANGE or touch.covers(earlier_touch)):
+        # Twice: to mark a read unmarks those that it made outdated before.
+        for earlier, earlier_touch in (*before, *before):
+            if self._is_unmarked(earlier) and (touch.kind == CHANGE or touch.covers(earlier_touch)):
                 kind = EDITED if touch.kind == CHANGE else REREAD
                 self._add_duplicate(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
@@ -235,11 +236,12 @@ class DuplicateFinder:
     def _add_duplicate(self, duplicate: Duplicate) -> None:
         if duplicate.node in self.duplicates:
             return
-        # The blocks that this one replaced must stay, so that no valid text is lost.
         for node in self._replaced_by.pop(duplicate.node, ()):
             del self.duplicates[node]
         self.duplicates[duplicate.node] = duplicate
-        self._replaced_by.setdefault(duplicate.counterpart, []).append(duplicate.node)
+        # A read stays outdated, whatever happens to the result of the change.
+        if duplicate.kind != EDITED:
+            self._replaced_by.setdefault(duplicate.counterpart, []).append(duplicate.node)
 
     def _is_unmarked(self, node: int) -> bool:
         return node not in self.duplicates
@@ -269,7 +271,7 @@ class DuplicateFinder:
         for line in sketch.hashes:
             if line in self._by_line:
                 self._also.setdefault(line, []).append(node.id)
-                del self._also[line][:-_MAX_BLOCKS_PER_LINE]
+                del self._also[line][:-_MAX_LATER_BLOCKS]
             else:
                 # A number, not a list: most lines occur once, and lists cost time in garbage collection.
                 self._by_line[line] = node.id
@@ -305,7 +307,7 @@ def _block_text(node: Node, content: BlockContent) -> str:
 
 
 def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
-    """Filter `duplicates` to pairs that are both in the context `head`, in prompt order."""
+    """The `duplicates` in the context `head` whose counterparts are in it too or are files, in prompt order."""
     path = set(tree.path(head))
     return sorted(
         (
@@ -320,15 +322,14 @@ def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) ->
 def stale_results(tree: Tree, head: int, turns: Turns, repeats: Iterable[Duplicate]) -> dict[int, str]:
     """Outdated tool results of the context `head`, each with the reason.
 
-    A result is outdated if its file was read again or changed since, if it has a duplicate (`repeats` of this context),
-    or if it answers a call of an earlier turn.
+    A result is outdated if it is marked in `repeats` (of this context), or answers a call of an earlier turn.
     """
     reasons = {duplicate.node: _STALE[duplicate.kind] for duplicate in repeats if duplicate.kind != WORKSPACE}
     now = turns.number_of(head)
     stale = {}
     for node in tree.path(head):
         if tree[node].category == _RESULT:
-            why = reasons.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
-            if why:
-                stale[node] = why
+            reason = reasons.get(node) or (EARLIER if now and turns.number_of(node) < now else "")
+            if reason:
+                stale[node] = reason
     return stale

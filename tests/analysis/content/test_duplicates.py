@@ -80,6 +80,34 @@ def test_a_file_that_was_changed_makes_what_was_read_of_it_outdated() -> None:
     assert found == {before: (EDITED, edit)} and other not in found
 
 
+def test_of_three_equal_reads_the_last_one_stays() -> None:
+    work = Work()
+    first, second, third = (work.do("Read", numbered(CODE), file_path="/w/a.py") for _ in range(3))
+    assert work.found() == {first: (REREAD, third), second: (REREAD, third)}
+
+
+def test_a_part_that_was_read_before_the_whole_was_read_twice_is_outdated() -> None:
+    work = Work()
+    part = work.do("Read", "\n".join(numbered(CODE).splitlines()[:20]), file_path="/w/a.py", offset=1, limit=20)
+    first, second = (work.do("Read", numbered(CODE), file_path="/w/a.py") for _ in range(2))
+    assert work.found() == {part: (REREAD, second), first: (REREAD, second)}
+
+
+def test_a_change_makes_every_read_before_it_outdated() -> None:
+    work = Work()
+    first, second = (work.do("Read", numbered(CODE), file_path="/w/a.py") for _ in range(2))
+    edit = work.do("Edit", "done", file_path="/w/a.py", old_string="x", new_string="y")
+    assert work.found() == {first: (EDITED, edit), second: (EDITED, edit)}
+
+
+def test_a_read_stays_outdated_if_the_result_of_the_change_is_a_duplicate() -> None:
+    work = Work()
+    before = work.do("Read", numbered(CODE), file_path="/w/a.py")
+    result = work.do("Edit", OTHER, file_path="/w/b.py", old_string="x", new_string="y")
+    again = work.do("Edit", OTHER, file_path="/w/a.py", old_string="x", new_string="y")
+    assert work.found() == {before: (EDITED, again), again: (IDENTICAL, result)}
+
+
 def test_a_change_that_failed_outdates_nothing() -> None:
     work = Work()
     work.do("Read", numbered(CODE), file_path="/w/a.py")
@@ -126,7 +154,18 @@ def test_no_mark_leans_on_a_block_that_is_marked(some: list[tuple[str, str, str]
     for name, path, text in some:
         work.do(name, text, file_path=f"/w/{path}")
     found = work.found()
-    assert all(other not in found and other != node for node, (_, other) in found.items())
+    assert all(other not in found and other != node for node, (kind, other) in found.items() if kind != EDITED)
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps)
+def test_a_read_before_a_change_is_always_marked(some: list[tuple[str, str, str]]) -> None:
+    work = Work()
+    nodes = [work.do(name, text, file_path=f"/w/{path}") for name, path, text in some]
+    found = work.found()
+    for at, (name, path, _) in enumerate(some):
+        changed = any(later == "Edit" and other == path for later, other, _ in some[at:])
+        assert nodes[at] in found or name != "Read" or not changed
 
 
 def test_only_what_stands_in_a_context_counts_for_it() -> None:
