@@ -137,7 +137,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _make_format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _make_format("qwen code", "qwen_code.session", bare="a Qwen Code session without any message"),
-    _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _make_format(
+        "kimi code", "kimi_code.session", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"
+    ),
     _make_format(
         "cline",
         "cline.session",

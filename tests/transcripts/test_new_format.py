@@ -68,7 +68,7 @@ NAMED = {
     "services/headless/job_log.py": {"ctxtui"},
     "services/workers/lab_worker.py": {"ctxtui"},
     "transcripts/targets.py": set(
-        "aider,claude code,cline,codex,continue cli,copilot cli,goose,opencode,pi,qwen code".split(",")
+        "aider,claude code,cline,codex,continue cli,copilot cli,goose,kimi code,opencode,pi,qwen code".split(",")
     ),
     # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
