@@ -46,7 +46,7 @@ class BlockSizes:
             self._person_position = tree[start].depth - 1 if start != ROOT else 0
 
     def block_tokens(self, block: Block) -> int:
-        """Tokens of any block; headers count with the next block."""
+        """Tokens of any block, without the header of its message; 0 for a header."""
         if block.kind == HEADER:
             return 0
         tokens = self._by_digest.get(block.digest)

@@ -16,8 +16,9 @@ from ctxtui.core.canonical import Json
 class RequestBegun(Struct, frozen=True, kw_only=True):
     """A request's head.
 
-    `exchange_id` names the exchange within the run; `session` and `thread` are set if the program names them.
-    `keep_warm`: ctxtui sends it by itself, to keep a cached prefix from expiring.
+    - `exchange_id`: names the exchange within the run.
+    - `session`, `thread`: as a hooked program names them, or ctxtui for a request of its own; "": by the headers.
+    - `keep_warm`: ctxtui sends it by itself, to keep a cached prefix from expiring.
     """
 
     exchange_id: str
@@ -31,7 +32,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body as sent; `last`: it is complete."""
+    """More of a request's body as the client sent it, before edits; `last`: it is complete."""
 
     exchange_id: str
     data: bytes
@@ -39,7 +40,7 @@ class RequestBytes(Struct, frozen=True):
 
 
 class AnswerBegun(Struct, frozen=True):
-    """The head of an answer."""
+    """The head of an answer: the provider's, or ctxtui's own."""
 
     exchange_id: str
     at: float
@@ -48,7 +49,7 @@ class AnswerBegun(Struct, frozen=True):
 
 
 class AnswerBytes(Struct, frozen=True):
-    """More of an answer's body as received."""
+    """More of an answer's body, before edits."""
 
     exchange_id: str
     at: float
@@ -73,9 +74,10 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request: the body sent instead of its own (None: its own).
+    """The decision on a request.
 
-    `report` is the record of the decision (see `gate.RequestVerdict`).
+    - `replacement_body`: the body sent instead of the client's; None: the client's is sent, or ctxtui answers itself.
+    - `report`: the record of the decision (see `gate.RequestVerdict`).
     """
 
     exchange_id: str

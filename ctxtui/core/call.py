@@ -121,6 +121,8 @@ CLIENT_VERSION: Final = "client_version"
 """Key in `Call.extra`: version of the client that made the request (``2.1.69``), if its record says it."""
 UNATTENDED: Final = "unattended"
 """Key in `Call.extra`, True if the client ran for a program, with no person at its screen."""
+ASKED_AT: Final = "asked_at"
+"""Key in `Call.extra`: the time of the user's message (Unix seconds), if the record's own time is that of a copy."""
 FRONT_RECORDED: Final = "front_recorded"
 """Key in `Call.extra` of a transcript's call, True if its system prompt and tools are on record nevertheless."""
 

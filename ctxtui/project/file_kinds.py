@@ -1,4 +1,4 @@
-"""The kind of a file (source, test, documentation ...), by its path and size."""
+"""The kind of a file (source, test, documentation ...) by path and size, and whether it is private."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA = (
     "source", "tests", "documentation", "configuration", "data", "generated", "media",
 )  # fmt: skip
 KINDS: Final = (SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA)
-"""Kinds in display order. `GENERATED` is program output, `MEDIA` anything but text."""
+"""Kinds in display order. `GENERATED` are lock files and code made by programs, `MEDIA` anything but text."""
 
 _SOURCE: Final = frozenset(
     ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .c .h .cc .cpp .cxx .hpp .hh .cs .fs .kt .kts .swift "
@@ -18,7 +18,7 @@ _SOURCE: Final = frozenset(
     ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
     ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
 )
-"""Ends of names of source files; the following sets are those of other kinds."""
+"""Extensions of source files; the following sets are those of other kinds."""
 _DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
 _CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
 _DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
@@ -30,46 +30,48 @@ _LOCKS: Final = frozenset(
 _BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grpc)?\.py$|\.pb\.go$|\.generated\.")
 """Parts of names of generated files."""
 _PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
-"""Names of source files without an end."""
+"""Names of source files without an extension."""
 _TEST_NAME: Final = re.compile(r"^(?:(?i:test_.+|.+_spec|.+\.spec|conftest|(?:.+[-_.])?tests?)|.*[A-Za-z0-9]Tests?)$")
-"""The name of a test file, without its end; ``Test`` within a word needs its capital: not ``latest``."""
+"""The name of a test file, without its extension; ``Test`` that ends a word needs its capital: not ``latest``."""
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
 _SECRET: Final = re.compile(r"^(?:id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|jks|keystore)|credentials.*|secrets?\..*)$")
-"""The name of a file with a key or a secret."""
+"""The name of a file that may hold a key or a secret."""
 _LEGAL: Final = re.compile(r"^(?:licen[cs]e|notice|copying|authors)\b")
 """The beginning of a name of a licence or a list of authors."""
-_PINNED: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
+_REQUIREMENTS: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
 """Text files that are configuration."""
-_LARGE_JSON: Final = 50_000
-"""Bytes above which a JSON or XML file counts as data."""
+_LARGE_JSON_CHARS: Final = 50_000
+"""Characters above which a JSON or XML file counts as data."""
 
 
-def kind_of(path: str, size: int = 0) -> str:
-    """The kind of the text file at `path` (with ``/``), `size` bytes long, as one of `KINDS`.
+def kind_of(path: str, characters: int = 0) -> str:
+    """The kind of the text file at `path` (with ``/``) with a number of `characters`, as one of `KINDS`.
 
-    An unknown extension means `DATA`, a name without one `SOURCE`. Never `MEDIA`, which no text file is.
+    An unknown extension means `DATA`, a name without one `SOURCE`, a dot file of neither known kind `CONFIGURATION`.
+    Never `MEDIA`, which no text file is.
     """
-    place = PurePosixPath(path.lower())
-    name, end = place.name, place.suffix
+    lower_path = PurePosixPath(path.lower())
+    name, extension = lower_path.name, lower_path.suffix
     if name in _LOCKS or _BUILT.search(name):
         return GENERATED
-    if end in _SOURCE or name in _PLAIN:
-        is_test = bool(_TEST_FOLDERS & set(place.parts[:-1])) or _TEST_NAME.match(PurePosixPath(path).stem) is not None
+    if extension in _SOURCE or name in _PLAIN:
+        is_test = (
+            bool(_TEST_FOLDERS & set(lower_path.parts[:-1])) or _TEST_NAME.match(PurePosixPath(path).stem) is not None
+        )
         return TESTS if is_test else SOURCE
     # Legal texts count as data, which is not loaded by default.
     if _LEGAL.match(name):
         return DATA
-    if end in _DOCUMENTATION or name in ("readme", "changelog", "contributing"):
-        return CONFIGURATION if _PINNED.match(name) else DOCUMENTATION
-    if end in _DATA or (end in (".json", ".xml") and size > _LARGE_JSON):
+    if extension in _DOCUMENTATION or name in ("readme", "changelog", "contributing"):
+        return CONFIGURATION if _REQUIREMENTS.match(name) else DOCUMENTATION
+    if extension in _DATA or (extension in (".json", ".xml") and characters > _LARGE_JSON_CHARS):
         return DATA
-    return CONFIGURATION if end in _CONFIGURATION or name.startswith(".") else SOURCE if not end else DATA
+    if extension in _CONFIGURATION or name.startswith("."):
+        return CONFIGURATION
+    return DATA if extension else SOURCE
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is left out unless the user names it.
-
-    Dot files, files in dot folders, secrets.
-    """
-    place = PurePosixPath(path.lower())
-    return any(part.startswith(".") for part in place.parts) or _SECRET.match(place.name) is not None
+    """Whether a file is not loaded by default: a dot file, one in a dot folder, or one that may hold a secret."""
+    lower_path = PurePosixPath(path.lower())
+    return any(part.startswith(".") for part in lower_path.parts) or _SECRET.match(lower_path.name) is not None

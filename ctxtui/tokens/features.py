@@ -1,11 +1,8 @@
-"""Raw features of blocks, counted before any weight is applied.
-
-They are linear: sums of features are features of sums.
-"""
+"""Raw features of blocks, counted before any weight is applied; those of several blocks are their sum."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from operator import add, sub
 from typing import Final, NamedTuple
 
@@ -18,18 +15,18 @@ class Features(NamedTuple):
     - `tools`: in tool definitions; `thinking`: in visible thinking.
 
     Other sizes:
-    - `hidden`: characters of signature or cipher beyond the empty envelope; they count in place of visible thinking,
-      which may be a summary.
-    - `image`: tokens by the card's image rule.
-    - `pages`: tokens of PDF pages.
+    - `hidden`: characters of a signature or cipher, less those that one of no content has; they count in place of
+      visible thinking, which may be a summary.
+    - `image`: tokens by the card's image rule, also of a PDF whose bytes are not recorded.
+    - `pages`: tokens of the pages of other PDFs.
     - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
       at least a token on each, Claude less.
     - `reported`: tokens that a report gives for a block, in place of its own counts.
-    - `letters`: a quarter of the number of characters in prose and results: the ratio to the card's encoding tells one
-      tokenizer from another.
+    - `letters`: a quarter of the number of characters in prose and results. Its ratio to `text` and `result` differs
+      between tokenizers.
 
     Numbers of parts:
-    - `calls`: tool calls; `returns`: tool results; `definitions`: tools; `messages`: message heads.
+    - `calls`: tool calls; `returns`: tool results; `definitions`: tools; `messages`: headers of messages.
     """
 
     text: float = 0.0
@@ -68,6 +65,6 @@ def minus(a: Features, b: Features) -> Features:
     return _new(Features, map(sub, a, b))
 
 
-def sum_features(several: Iterable[Features]) -> Features:
+def sum_features(vectors: Sequence[Features]) -> Features:
     """Add many feature vectors."""
-    return _new(Features, map(sum, zip(*several, strict=True)))
+    return _new(Features, map(sum, zip(*vectors, strict=True))) if vectors else NOTHING

@@ -1,4 +1,4 @@
-"""Registry of the recording formats, which are detected by content.
+"""Registry of the recording formats, which are detected by content and file name.
 
 A new format is a module in ``formats`` and a line in `FORMATS`.
 """
@@ -23,7 +23,7 @@ from ctxtui.transcripts.reader import ChangedReader, Reader
 class Format(Struct, frozen=True):
     """A kind of recording.
 
-    - `name`: becomes `Described.source`.
+    - `name`: unique. Its reader says the source of a session itself (`Described.source`), mostly by the same name.
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
     - `open`: makes a reader on a tree.
     - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
@@ -137,7 +137,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _make_format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _make_format("qwen code", "qwen_code.session", bare="a Qwen Code session without any message"),
-    _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _make_format(
+        "kimi code", "kimi_code.session", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"
+    ),
     _make_format(
         "cline",
         "cline.session",
@@ -205,10 +207,7 @@ def _plugin_formats(further: ExtraFormats) -> Iterable[Format]:
 
 
 def describe_file(head: bytes, name: str = "", further: ExtraFormats = tuple) -> str:
-    """Describe a file that gave no context, such as ``a HAR file``.
-
-    One in a known format is described as such: ``a pi session without any message``.
-    """
+    """Describe a file that gave no context: ``a pi session without any message``, ``a PNG image``."""
     form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"
@@ -228,12 +227,14 @@ _MAGIC: Final = (
     (b"\xff\xfe", "UTF-16 text"),
     (b"\xfe\xff", "UTF-16 text"),
 )
+# Files of these formats that their `sniff` does not accept.
 _JSON_KINDS: Final[tuple[tuple[frozenset[str], str], ...]] = (
     (frozenset({"eval", "plan"}), "an Inspect log"),
     (frozenset({"eval", "version"}), "an Inspect log"),
     (frozenset({"trajectory_format", "messages"}), "a mini-SWE-agent trajectory"),
 )
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_MAX_CHARACTER_BYTES: Final = 4
 
 
 def _content_kind(head: bytes) -> str:
@@ -256,13 +257,15 @@ def _content_kind(head: bytes) -> str:
 
 
 def _binary_at(head: bytes) -> int | None:
-    odd = _CONTROL.search(head)
+    """Offset of the first byte that is no text; None if there is none."""
+    control = _CONTROL.search(head)
     try:
-        head[: file_head.HEAD_BYTES - 4].decode()
+        head[: file_head.HEAD_BYTES - _MAX_CHARACTER_BYTES].decode()
     except UnicodeDecodeError as error:
-        if error.start < len(head) - 4:
-            return min(error.start, odd.start()) if odd else error.start
-    return odd.start() if odd else None
+        # The head may cut its last character.
+        if error.start < len(head) - _MAX_CHARACTER_BYTES:
+            return min(error.start, control.start()) if control else error.start
+    return control.start() if control else None
 
 
 def _json_kind(values: list[Json]) -> str:

@@ -46,6 +46,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             beside=False,
         ),
         ResumeTarget("qwen-code", "qwen code", lazy_import("qwen_code.resume", "resume"), "qwen --resume {id}"),
+        ResumeTarget(
+            "kimi-code",
+            "kimi code",
+            lazy_import("kimi_code.resume", "resume"),
+            "kimi --session {id}",
+            own_folder=3,
+            reads=("../../state.json", "blobs/*"),
+        ),
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }

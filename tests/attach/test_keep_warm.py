@@ -398,6 +398,7 @@ async def test_one_without_an_answer_is_ended_and_named(tmp_path: Path, monkeypa
             await run.pause(600)
         assert run.warm.reasons == {"s": NO_ANSWER} and run.warm.count == 0
         # The client's next request begins anew.
+        monkeypatch.setattr(keep_warm, "MAX_REFRESH_S", 60.0)
         await run.ask("go on")
         await run.pause(300)
         assert run.warm.count == 1

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
 from ctxtui.tokens.block_features import count_features
-from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 from ctxtui.tokens.image import UNKNOWN_SIZE, image_tokens, pdf_pages
 from ctxtui.tokens.models import ModelTable
 from ctxtui.tokens.weights import half_interval, is_exact, prior_weights, weigh
@@ -189,3 +189,9 @@ def test_measured_framing_of_codex_calls(count: Count, table: ModelTable) -> Non
 def test_symbols_are_runs_of_characters_from_2000_to_2bff(text: str) -> None:
     made = blocks.from_part({"type": "tool_result", "tool_use_id": "t", "content": text})
     assert count_features(made, len, ModelTable(()).card("")).symbols == len(re.findall("[\u2000-\u2bff]+", text))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_features_of_several_blocks_are_their_sum(count: int) -> None:
+    one = Features(text=2.0, calls=1.0)
+    assert sum_features([one] * count) == Features(text=2.0 * count, calls=1.0 * count)

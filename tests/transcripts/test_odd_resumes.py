@@ -14,7 +14,17 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, cline, codex_current, continue_cli, goose, opencode, pi, qwen_code
+from tests.cases import (
+    claude_code_requests,
+    cline,
+    codex_current,
+    continue_cli,
+    goose,
+    kimi_code,
+    opencode,
+    pi,
+    qwen_code,
+)
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -55,6 +65,7 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "codex": ("codex", lambda: codex_current.parent().dump()),
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
+    "kimi-code": ("kimi-code", lambda: kimi_code.shop(1).dump()),
     "goose": ("goose", lambda: goose.dump(goose.shop(1))),
     "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),

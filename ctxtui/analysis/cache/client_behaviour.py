@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.core.call import Call, Fidelity
+from ctxtui.core.call import ASKED_AT, Call, Fidelity
 from ctxtui.core.usage import Usage
 
 MAX_CALL_SECONDS: Final = 180.0
@@ -21,8 +21,6 @@ MIN_ANSWER_SECONDS: Final = 0.5
 """Shortest possible duration of an answer in seconds: a faster call has the times of a copy."""
 LAG_TOKENS: Final = 300
 """Tokens by which a read may fall short of the cached prefix before the cache counts as behind."""
-ASKED_AT: Final = "asked_at"
-"""Key in `Call.extra`: the time of the user's message, if the record's own time is that of a copy."""
 
 
 def sent_at(call: Call) -> float | None:

@@ -1,4 +1,4 @@
-"""`ctxtui doctor`: checks that everything ctxtui needs is available."""
+"""`ctxtui doctor`: checks what ctxtui needs, and lists the clients that it finds."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["error"]}
 @JSON_OPTION
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> int:
-    """Check this machine: Python, packages, terminal, vocabularies, database, sessions.
+    """Check this machine: packages, vocabularies, database, sessions of each client, plug-ins, terminal.
 
-    Exits with 8 if a check fails. In a terminal it also measures the width of the screen's glyphs.
+    Exits with 8 if a check fails. In a terminal it also measures how wide an ambiguous glyph is drawn.
 
     \b
-    Example: ctxtui doctor --json | jq '.checks[] | select(.state != "ok")'
+    Example: ctxtui doctor --json | jq '.clients[] | select(.sessions > 0) | .name'
     Example: ctxtui doctor
     """
     config = config_of(context)

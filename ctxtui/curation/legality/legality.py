@@ -17,8 +17,8 @@ from ctxtui.curation.legality import anthropic, encrypted, google, images, marke
 from ctxtui.curation.legality.violation import CHARACTERS, SIZE, Violation
 from ctxtui.tokens.models import UNKNOWN_LIMITS, RequestLimits
 
+# No provider accepts these characters in a string.
 _NUL: Final = "\x00"
-"""No provider accepts NUL characters and lone surrogates in a string."""
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -62,7 +62,7 @@ _CHECKS: Final[dict[str, tuple[_Check, ...]]] = {
         markers.openai,
         check_characters,
     ),
-    # Ollama refuses no conversation; a template may.
+    # Ollama refuses no other conversation; a model's template may.
     "ollama_chat": (check_characters,),
     "google": (google.violations, google.tools, check_characters),
 }
@@ -72,27 +72,29 @@ MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}
 
 
 def check(dialect: str, body: bytes | Json, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
-    """Find everything in `body` that the provider would refuse; empty if the body is valid.
+    """Find what the provider would refuse in `body`, JSON as bytes or as a value.
 
-    `body` is JSON as bytes or as a value. Checked are pairs of call and result, roles, the first and the last message,
-    empty or invalid text, thinking, compaction, images, cache breakpoints, and names of tools. `limits` are the limits
-    of the model. Raises `KeyError` for an unknown dialect.
+    Checked are pairs of call and result, roles, the first and the last message, empty or invalid text, thinking,
+    encrypted content, compaction, images and documents, cache breakpoints, names and choice of tools, and the size of
+    bytes; of Ollama's bodies characters alone. `limits` are the model's, for Anthropic. Raises `KeyError` for an
+    unknown dialect.
     """
-    find = _CHECKS[dialect]
+    checks = _CHECKS[dialect]
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
+        if not isinstance(value, dict):
+            return [Violation("$", "the body must be an object")]
+        violations = [violation for find in checks for violation in find(value)]
+        if dialect == "anthropic":
+            violations += images.anthropic(value, limits.media)
+            violations += [] if limits.prefill else anthropic.check_prefill(value)
     except UnicodeDecodeError as error:
         return [Violation("$", f"the body is not UTF-8: byte {error.start}")]
     except ValueError as error:
         return [Violation("$", f"the body is not JSON: {error}")]
-    if not isinstance(value, dict):
-        return [Violation("$", "the body must be an object")]
-    violations = [violation for rule in find for violation in rule(value)]
-    if dialect == "anthropic":
-        violations += images.anthropic(value, limits.media)
-    if not limits.prefill and dialect == "anthropic":
-        violations += anthropic.check_prefill(value)
-    most = MAX_REQUEST_BYTES.get(dialect)
-    if most and isinstance(body, bytes) and len(body) > most:
-        violations.append(Violation("$", f"the request is {len(body):,} bytes, the most is {most:,}", SIZE))
+    except RecursionError:
+        return [Violation("$", "the body is nested too deeply")]
+    max_bytes = MAX_REQUEST_BYTES.get(dialect)
+    if max_bytes and isinstance(body, bytes) and len(body) > max_bytes:
+        violations.append(Violation("$", f"the request is {len(body):,} bytes, the most is {max_bytes:,}", SIZE))
     return violations

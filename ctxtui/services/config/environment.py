@@ -1,7 +1,4 @@
-"""Selects the environment variables passed on to other programs.
-
-The agent's commands and MCP servers.
-"""
+"""Selects the environment variables that the agent's commands and MCP servers get."""
 
 from __future__ import annotations
 
@@ -22,13 +19,13 @@ _NAMES: Final = frozenset(
     # Certificates
     "SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO".split()
 )
-"""Variables that are passed on: useful to common tools and known to hold no secret."""
+"""Variables that are passed on, with ``LC_*``: useful to common tools and known to hold no secret."""
 
 
 def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:
     """Select the variables of `env` for another program.
 
-    Those known to hold no secret, and the user's choice. `further` has names or patterns separated by blanks.
+    Those known to hold no secret, and the user's choice: `further` has names or patterns separated by spaces.
     """
     patterns = ("LC_*", *further.split())
     return {

@@ -135,7 +135,9 @@ def write_beside(path: Path, written: WrittenContext, *, replace: bool = False) 
     Raises the errors of `write_private`.
     """
     for name, data in written.beside.items():
-        write_private(path.with_name(name), data, replace=replace)
+        place = path.parent / name
+        _create_folder(place.parent)
+        write_private(place, data, replace=replace)
 
 
 def _create_folder(folder: Path) -> None:
@@ -258,7 +260,7 @@ def default_path(edited: EditedContext, form: str, source: Path | None, env: Map
     if env is not None and is_translation(edited, form, source):
         return _find_client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
-        return str(source.absolute().parent.parent if TARGETS[form].own_folder else source.parent)
+        return str(source.absolute().parents[TARGETS[form].own_folder] if TARGETS[form].own_folder else source.parent)
     stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
     ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"

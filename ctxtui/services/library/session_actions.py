@@ -83,7 +83,7 @@ class SessionActions:
         """Hide the session from the list, or show it again."""
         with self._open_store() as store:
             store.archive(self._stored_id(store, summary), undo=not archived)
-        return "archived; A shows archived sessions" if archived else "back in the list"
+        return "archived; show or hide archived sessions with ctrl+p" if archived else "back in the list"
 
     def subscription(self, summary: SessionSummary, on: bool) -> str:
         """Mark the session as paid by a subscription, or by use."""

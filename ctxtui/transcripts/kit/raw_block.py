@@ -1,4 +1,4 @@
-"""Build blocks from a file's bytes; canonical bytes are not decoded and encoded again."""
+"""Build blocks from a file's JSON; canonical bytes are not decoded and encoded again."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UN
 
 
 def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
-    """Build the block of a content part's JSON text `raw`, whose type is `kind`.
+    """Build the block of a content part's JSON object `raw`, whose ``type`` is `kind` ("": it has none).
 
-    `clean` as returned by `records.minify`, `unmarked` if it is known to have no cache breakpoints. Equal to
-    ``block.from_part(canonical.loads(raw), kind)``, except that a kind with one of ctxtui's own names gets a suffix.
+    - `clean`: `raw` is canonical (see `records.minify`).
+    - `unmarked`: it is known to have no cache breakpoints.
+
+    Equal to ``from_value(canonical.loads(raw))``.
     """
-    # A session has a dozen kinds and thousands of blocks: interning keeps one string per kind.
-    kind = intern(kind_of({"type": kind}, "text") if kind in _OURS else kind)
-    if clean and (unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)):
-        return Block(canonical.digest(raw), kind, raw)
-    return block.make(kind, block.without_markers(canonical.loads(raw)))
+    is_unmarked = unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)
+    if clean and is_unmarked and kind and kind not in _OURS:
+        # A session has a dozen kinds and thousands of blocks: interning keeps one string per kind.
+        return Block(canonical.digest(raw), intern(kind), raw)
+    return from_value(canonical.loads(raw))
 
 
 def from_text(raw: bytes, clean: bool) -> Block:
@@ -41,7 +43,8 @@ def from_text(raw: bytes, clean: bool) -> Block:
 def from_value(value: Json) -> Block:
     """Build the block of a decoded content part.
 
-    A bare string is text, anything else keeps its JSON without cache breakpoints.
+    A bare string is text, an object keeps its JSON without cache breakpoints, and anything else is of the kind
+    ``unknown``.
     """
     if isinstance(value, str):
         return block.text(value)

@@ -92,9 +92,9 @@ class OpenHeld(Command):
 
 
 class FilterSessions(Command):
-    """Show only sessions that contain every word you type.
+    """Show only sessions that contain every word, or part of a word, that you type.
 
-    Words are looked for in title, model, source, directory, first text and tags.
+    Searched are title, models, source, directory, file, tags, the first text, the sentence and the error.
     """
 
     name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
@@ -111,7 +111,7 @@ class FindText(Command):
 class ShowToolLedger(Command):
     """List the tools of all sessions by server, and whether to keep, defer or drop each.
 
-    Each has the tokens of its definition and its calls.
+    Each has the tokens of its definition, what they cost, and how often it was called.
     """
 
     name, group, synonyms = "tools of all sessions", "sessions", ("mcp", "servers")
@@ -121,8 +121,8 @@ class ShowToolLedger(Command):
 class ShowStats(Command):
     """Show tokens and cost of all sessions by project, model, tool, week and more.
 
-    Other groups are client version, skill and window of 5 hours. Cache hits, misses and calls over the usable window
-    are shown, too.
+    Other groups are source, client version, skill, day and window of 5 hours. Cache hits, misses and calls over the
+    usable window are shown, too.
     """
 
     name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
@@ -200,7 +200,7 @@ class Archive(_Change):
 
 
 class Subscription(_Change):
-    """Mark the session as paid by a subscription, or by use.
+    """Mark the session as paid by a subscription, or by use; this imports it first.
 
     With a subscription tokens come first, and cost is the list price.
     """
@@ -218,7 +218,10 @@ class ShowArchived(Command):
 
 
 class Delete(_Change):
-    """Delete ctxtui's copy of the session; recordings of other programs are never touched."""
+    """Delete the session from ctxtui's database; recordings of other programs are never touched.
+
+    A chat of ctxtui is only there.
+    """
 
     name, keys, label, group = "delete stored session", ("delete",), "delete", "sessions"
     what = "delete"
@@ -226,7 +229,7 @@ class Delete(_Change):
 
 
 class CloseOpen(Command):
-    """Close the welcome, then clear the filter."""
+    """Close a notice, then the welcome, then clear the filter."""
 
     name, keys, group = "close what is open", ("escape",), "sessions"
     run = Act(lambda: HomeScreen, lambda home: home.leave())
@@ -241,7 +244,7 @@ HOME: tuple[type[Command], ...] = (
 _KEYS_BEFORE_QUIT = 4
 """Keys of the key line before the quit key: open, filter, find, stats.
 
-The key of a held request comes second; stats then follows the quit key.
+With a held request its key comes second, and stats after the quit key; without a readable session open is missing.
 """
 
 
@@ -290,7 +293,7 @@ class HomeScreen(Commanded, Screen[None]):
         )
         self._trouble = ""
         """Last message about the database."""
-        self._glimpses = source.list_fast
+        self._list_fast = source.list_fast
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
@@ -302,7 +305,7 @@ class HomeScreen(Commanded, Screen[None]):
 
     def on_mount(self) -> None:
         """Show names and times in the first frame, and start watching after it."""
-        self.collection.update(self._glimpses())
+        self.collection.update(self._list_fast())
         self.show(to_top=True)
         self.call_after_refresh(self.watcher.start)
         self.set_interval(TICK_SECONDS, self._tick)
@@ -378,13 +381,14 @@ class HomeScreen(Commanded, Screen[None]):
         self.browser.show(entries, has_sessions=bool(self.collection.sessions), to_top=to_top)
         self.query_one(HomeHeader).show(self.collection.totals(self.browser.list_order.words))
         self._progress()
-        self._cursor_moved()
+        self._update_at_cursor()
 
     def _progress(self) -> None:
         self.browser.progress(*self.collection.progress(), self.watcher.is_reading)
 
     @on(SessionList.Moved)
-    def _cursor_moved(self) -> None:
+    def _update_at_cursor(self) -> None:
+        """Update the preview, the sessions to watch and to read first, and the key line."""
         on_screen = tuple(self.browser.in_view())
         live = (session for session in self.collection.sessions.values() if session.live)
         self.watcher.queue.front = tuple(session.key for session in on_screen)
@@ -401,7 +405,7 @@ class HomeScreen(Commanded, Screen[None]):
 
     def on_descendant_focus(self) -> None:
         """Update the key line: other keys act while a question is open."""
-        self._cursor_moved()
+        self._update_at_cursor()
 
     def commands_now(self) -> list[type[Command]]:
         """Return the available commands, in the order of use."""

@@ -20,11 +20,11 @@ else:
 
 
 StripContent: TypeAlias = "tuple[call_strip.CallStrip, Spans, Spans]"
-"""Columns, range of calls, legend of the marks."""
+"""The strip, the range of calls in view, the legend of colours and marks."""
 
 
 class CallsBoard(Board, can_focus=True):
-    """The strip of calls."""
+    """The strip of calls, and whether marks are shown below it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left", "screen.command('PreviousCall')", "previous call", show=False),
@@ -34,7 +34,10 @@ class CallsBoard(Board, can_focus=True):
     ]
 
     class Pointed(Message):
-        """Column `column` of those in view was clicked, from 0."""
+        """A click on a column: 0 is that of the first call in view.
+
+        Less than 0 on the axis, more than there are calls to the right of the last one.
+        """
 
         def __init__(self, column: int) -> None:
             super().__init__()
@@ -52,7 +55,7 @@ class CallsBoard(Board, can_focus=True):
 
     @property
     def room(self) -> int:
-        """Columns for calls."""
+        """Cells for the columns of calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
     def place(self, rows: int, *, shows_marks: bool) -> None:
@@ -64,7 +67,7 @@ class CallsBoard(Board, can_focus=True):
     def show(self, make_content: Callable[[int, int], StripContent]) -> None:
         """Show other calls, or the cursor on another one.
 
-        `make_content` makes the content for a number of columns and a pane width; it is called now and after a resize.
+        `make_content` makes the content for a number of cells and a pane width; it is called now and for a new width.
         """
         self._make_content, previous = make_content, (self._strip, self._range, self._legend)
         self._update()
@@ -92,7 +95,7 @@ class CallsBoard(Board, can_focus=True):
         return self._range
 
     def notes(self) -> Spans:
-        """Return the legend of the marks."""
+        """Return the legend."""
         return self._legend
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:

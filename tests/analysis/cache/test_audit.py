@@ -13,11 +13,11 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.cache import what_if
 from ctxtui.analysis.cache.audit import AuditedRead, audit_reads, summarize_bands, summarize_reads
-from ctxtui.analysis.cache.client_behaviour import ASKED_AT, ClientBehaviour, Clock, sent_at
+from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock, sent_at
 from ctxtui.analysis.cache.forecast import CacheForecast, predicted_usage
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
 from ctxtui.core import block
-from ctxtui.core.call import CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
+from ctxtui.core.call import ASKED_AT, CLIENT_VERSION, UNATTENDED, Call, Epoch, EpochStart, Fidelity
 from ctxtui.core.session import ASIDE, CallSeen, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table

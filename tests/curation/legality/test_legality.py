@@ -8,6 +8,7 @@ import pytest
 
 from ctxtui.core import canonical
 from ctxtui.curation.legality.legality import check
+from ctxtui.wire.registry import DIALECTS
 from tests.cases.sessions import PNG
 
 USE = {"type": "tool_use", "id": "t", "name": "n", "input": {}}
@@ -120,3 +121,12 @@ OUT = {"type": "function_call_output", "call_id": "c", "output": "x"}
 )
 def test_responses(body: Any, paths: list[str]) -> None:
     assert [v.path for v in check("openai_responses", body)] == paths
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_body_that_is_nested_too_deeply_is_named(dialect: str) -> None:
+    value: list[Any] = []
+    for _ in range(100_000):
+        value = [value]
+    for body in (b'{"messages":' + b"[" * 100_000 + b"]" * 100_000 + b"}", {"messages": value, "contents": value}):
+        assert [violation.message for violation in check(dialect, body)] == ["the body is nested too deeply"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import threading
 import time
 from collections.abc import AsyncIterator
@@ -14,6 +15,7 @@ import pytest
 
 from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.tool import PlannedWrite
+from ctxtui.services import child_process
 from ctxtui.services.agent_tools.tool_process import ToolProcess
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker
@@ -98,26 +100,26 @@ async def test_whoever_is_cancelled_ends_the_tool_and_nothing_behind_it_begins(r
         assert (await made.run(ToolCall("l", "list_dir", {}))).text == "a.txt"
 
 
-async def test_a_tool_that_was_cancelled_on_its_way_is_not_done(root: Path) -> None:
+async def test_a_tool_that_was_cancelled_on_its_way_is_not_done(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child is still being started when the turn is interrupted."""
-    write = ToolCall("w", "write_file", {"path": "new.txt", "content": "x"})
-    on_its_way = 0
-    for moment in (0.0, 0.001, 0.005):
-        async with tools(root) as made:
-            task = asyncio.create_task(made.run(write))
-            await asyncio.sleep(moment)
-            if made._worker.child._process is not None:
-                # On a busy machine this sleep takes longer than the start.
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                (root / "new.txt").unlink(missing_ok=True)
-                continue
-            on_its_way += 1
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            await asyncio.sleep(0.5)
-            assert not (root / "new.txt").exists() and made._worker.child._process is None
-    assert on_its_way
+    begun, go_on, start = threading.Event(), threading.Event(), child_process._start
+
+    def start_late(maker: str) -> subprocess.Popen[bytes]:
+        begun.set()
+        assert go_on.wait(60)
+        return start(maker)
+
+    monkeypatch.setattr(child_process, "_start", start_late)
+    async with tools(root) as made:
+        task = asyncio.create_task(made.run(ToolCall("w", "write_file", {"path": "new.txt", "content": "x"})))
+        assert await asyncio.to_thread(begun.wait, 60)
+        task.cancel()
+        asyncio.get_running_loop().call_later(0.1, go_on.set)
+        await asyncio.gather(task, return_exceptions=True)
+        async with asyncio.timeout(60):
+            while not go_on.is_set() or made._worker.child._lock.locked():
+                await asyncio.sleep(0.01)
+        assert not (root / "new.txt").exists() and made._worker.child._process is None
 
 
 def test_a_request_that_a_close_came_before_is_not_asked() -> None:

@@ -11,6 +11,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.session_actions import SessionActions
+from ctxtui.tui.home.screen import ShowArchived
 from ctxtui.views.model.session_summary import SessionSummary
 from tests.services.lookalike import ClaudeCode, lines
 
@@ -47,7 +48,7 @@ def test_each_change_imports_first_and_shows_on_the_shelf(shelf: SessionLibrary)
     keeper.tag(one, ["good"])
     (one,) = own(shelf)
     assert one.tags == ("good",)
-    keeper.archive(one, True)
+    assert ShowArchived.name in keeper.archive(one, True), "that command has no key"
     (one,) = own(shelf)
     assert one.archived
     keeper.archive(one, False)

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from ctxtui.core import block, canonical
 from ctxtui.core.session import Skipped
+from ctxtui.transcripts.formats.claude_code.message import parse_parts
+from ctxtui.transcripts.formats.codex.items import parse_item
 from ctxtui.transcripts.kit import raw_block
 from ctxtui.transcripts.kit.records import BrokenRecord, LineBuffer, Piece, RawRecord, RecordStream, TextLine, minify
 from tests.transcripts.driving import chunked
@@ -151,6 +153,20 @@ def test_a_block_from_bytes_is_the_block_of_its_value(value: dict[str, object], 
         part["content"] = [{"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}]
     raw, clean = tidied(json.dumps(part, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     assert raw_block.from_part(raw, "tool_result", clean) == block.from_part(canonical.loads(raw))
+
+
+KINDS = st.sampled_from(["text", "tool_result", "x", *raw_block._OURS, "", None])
+
+
+@given(KINDS, st.text(), st.booleans(), st.booleans())
+def test_a_part_has_one_digest_however_it_comes(kind: object, words: str, marked: bool, ascii_: bool) -> None:
+    part = {"text": words, **({} if kind is None else {"type": kind})}
+    blocks = []
+    for marker in ({}, {"cache_control": {"type": "ephemeral"}} if marked else {}):
+        raw, clean = tidied(json.dumps({**part, **marker}, ensure_ascii=ascii_).encode("utf-8", "surrogatepass"))
+        blocks += [message.block for message in parse_parts(b"[" + raw + b"]", clean)]
+        blocks += [item.block for item in parse_item(raw, clean).items][:1] if kind in ("x", "text") else []
+    assert {block.digest for block in blocks} == {raw_block.from_value(canonical.loads(canonical.dumps(part))).digest}
 
 
 @given(st.text())

@@ -17,6 +17,7 @@ from ctxtui.core.answer_least import min_tokens
 from ctxtui.core.block import Item, message_place
 from ctxtui.core.call import (
     ANSWER_LEAST,
+    ASKED_AT,
     CLIENT_VERSION,
     COMPACTED,
     COPIED_BY,
@@ -93,7 +94,7 @@ class PendingCall:
         if message.content:
             self.answer.contents += (message.content,)
         before, usage = self.usage, newer_report(self.usage, message.report.usage)
-        # A repeated report adds no facts to those of an identified request.
+        # A report that was added already, or is not used, adds no facts to those of an identified request.
         if not (usage and "requestId" in self.extra and usage is before):
             self.extra = add_facts(record, message, self.extra)
         if usage is None or usage is before:
@@ -143,7 +144,7 @@ def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
 
 
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """Add the minimum tokens of an answer whose final usage is not reported yet.
+    """Add the minimum tokens of an answer that has a report, but no final one.
 
     Blocks in the tree are weighed once; without contexts, all are weighed each time.
     """
@@ -162,8 +163,9 @@ def first_facts(
 ) -> dict[str, Json]:
     """Collect the extra facts of a call from the first `record` of its answer.
 
-    Its request was sent after `point`; the last call of its thread had `input_before` tokens of input; `times` are
-    those of the newest record before it, and its own.
+    - `point`: its request was sent after it.
+    - `input_before`: input tokens of the last call of its thread.
+    - `times`: those of the newest record before it, and its own.
     """
     exchange = sent.exchange
     exact = exchange is not None and exchange.fidelity == Fidelity.WIRE
@@ -174,7 +176,7 @@ def first_facts(
 
 
 def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
-    """Trigger and size of the compaction that the context begins with."""
+    """Trigger and size of the compaction that the context begins with, for the first call after it."""
     if anchor.used or not anchor.trigger:
         return {}
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
@@ -200,7 +202,7 @@ def _prompt_time(prompted: float | None, before: float | None, answer_time: floa
         or before - prompted < _MIN_ANSWER_SECONDS
     ):
         return {}
-    return {"asked_at": prompted}
+    return {ASKED_AT: prompted}
 
 
 def add_facts(record: ClaudeRecord, message: ClaudeMessage, facts: dict[str, Json]) -> dict[str, Json]:
@@ -245,10 +247,10 @@ class Answers:
     def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
         """Return the call id of a record's message, and its answer so far.
 
-        The answer is None if no earlier record of it was read. The message id identifies a response; gateways that
-        reuse one id are distinguished by the request id.
+        The answer is None if no earlier record of it was read. The message id identifies a response; responses to which
+        a gateway gives one id are told apart by the request id.
         """
-        id_ = message.id or record.request_id or record.uuid or f"line {len(self._answers) + 1}"
+        id_ = message.id or record.request_id or record.uuid or f"answer {len(self._answers) + 1}"
         answer = self._answers.get(id_)
         if answer is not None and record.request_id:
             request = self._extra(id_).get("requestId")
@@ -317,9 +319,8 @@ class Answers:
     ) -> tuple[str, Usage | None]:
         """Add a record of the time `time`, which ends at byte `end`, to `answer`.
 
-        New blocks are added in order; the latest usage counts.
-
-        Returns the call's model and usage; the call itself is built by `build_call`.
+        New blocks are added in order; of the reports counts that of `newer_report`. Returns the call's model and usage;
+        the call itself is built by `build_call`.
         """
         pending = self._pending_call
         if pending is None or pending.answer is not answer or pending.call is not self.calls[answer.id]:
@@ -378,7 +379,7 @@ class Answers:
             answer.version += 1
 
     def _expect_result(self, answer: ApiResponse, call_id: str) -> None:
-        """Note that `answer` waits for the result of a tool call, unless it is known."""
+        """Note that `answer` waits for the result of a tool call, unless the call is known as its own."""
         if self._owners.get(call_id) is not answer:
             # A call that an earlier answer made gets its result there, so this answer never gets one.
             self._owners.setdefault(call_id, answer)

@@ -301,12 +301,12 @@ def _parse_mixed_parts(raw: bytes, clean: bool) -> list[ContentPart]:
 
 
 def _part_from_raw(raw: bytes, part: _RawPart, clean: bool) -> ContentPart:
-    kind = part.type or "text"
     # Breakpoints are in the part itself, or in the items of a result (`block.without_markers`).
     unmarked = part.cache_control is _ABSENT and part.prompt_cache_breakpoint is _ABSENT
-    if unmarked and kind == "tool_result":
+    if unmarked and part.type == "tool_result":
         unmarked = bytes(part.content)[:1] == b'"'
-    return _make_part(raw_block.from_part(raw, kind, clean, unmarked=unmarked), part.id or "", part.tool_use_id or "")
+    block = raw_block.from_part(raw, part.type or "", clean, unmarked=unmarked)
+    return _make_part(block, part.id or "", part.tool_use_id or "")
 
 
 def _parts_from_value(content: Json) -> list[ContentPart]:

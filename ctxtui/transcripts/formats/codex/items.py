@@ -153,11 +153,10 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
     """Parse the item whose JSON text is `raw`, canonical if `clean`."""
     try:
         head = _head.decode(raw)
-        if clean and head.role is None and head.type not in _SPLIT and head.type not in _UNSENT_ITEMS:
-            place = Place("messages", item_role(head.type or "", {}))
-            return _single_block_message(
-                Item(raw_block.from_part(raw, head.type or "", True), place), head.id, head.call_id
-            )
+        is_single = head.type and head.type not in _SPLIT and head.type not in _UNSENT_ITEMS
+        if clean and head.role is None and head.type and is_single:
+            place = Place("messages", item_role(head.type, {}))
+            return _single_block_message(Item(raw_block.from_part(raw, head.type, True), place), head.id, head.call_id)
     except msgspec.MsgspecError:
         pass
     return item_from_value(canonical.loads(raw))

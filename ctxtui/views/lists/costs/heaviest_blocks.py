@@ -1,4 +1,4 @@
-"""The list of blocks by weight: tokens, calls, carried tokens, cost, and cacheability.
+"""The list of blocks by weight: tokens, calls, carried tokens, cost, and stability in the cache.
 
 `weigh_blocks` belongs in a worker, since a long context takes longer than a frame.
 """
@@ -29,8 +29,8 @@ _WIDE: Final = 96
 """Line width from which all columns are shown."""
 REASON_CELLS: Final = 13
 """Cells needed to say why a result is stale."""
-_STABLE: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
-"""Style of each cacheability ("": unknown)."""
+_STABILITY_STYLES: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
+"""Style of each stability ("": unknown)."""
 
 
 class HeavyBlock(Struct, frozen=True):
@@ -49,21 +49,21 @@ class HeavyBlock(Struct, frozen=True):
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Carried tokens of all blocks, for the rule, and their cacheability if all have the same."""
+    """Carried tokens of all blocks, for the heading's line, and their stability if all have the same."""
     carried = sum(row.weight.carry for row in rows)
-    stable = _common_stability(rows)
-    alike = f", cacheable: {stable}" if stable else ""
-    return [Span(numbers.tokens(carried)), Span(f" carried in all{alike}", "dim")]
+    stability = _common_stability(rows)
+    suffix = f", cacheable: {stability}" if stability else ""
+    return [Span(numbers.tokens(carried)), Span(f" carried in all{suffix}", "dim")]
 
 
 def explain_total(rows: Sequence[HeavyBlock]) -> str:
-    """Explain the figure in the rule."""
+    """Explain the carried tokens as a sum."""
     carried = [row.weight.carry for row in rows]
     return sums.addition(sum(carried), "carried", carried, "blocks")
 
 
 def stale_tokens(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Tokens of `rows`, all of them stale, for the rule."""
+    """Tokens of `rows`, all of them stale, for the heading's line."""
     tokens = sum(row.weight.tokens for row in rows)
     return [Span(numbers.tokens(tokens), "ink bold"), Span(" could go", "dim")] if rows else []
 
@@ -75,10 +75,7 @@ def explain_stale_tokens(rows: Sequence[HeavyBlock]) -> str:
 
 
 def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
-    """The common cacheability of all `rows` ("": unknown), or None if they differ.
-
-    A constant column is not shown.
-    """
+    """The common stability of all `rows` ("": unknown); None if they differ."""
     stabilities = {row.weight.stability for row in rows}
     return next(iter(stabilities)) if len(stabilities) == 1 else None
 
@@ -86,12 +83,13 @@ def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
 def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
     """The table; `preview_of` previews a node's block.
 
-    Left out are ``stale`` and ``cost`` if no row has a value, and ``cacheable`` if all `rows` have the same.
+    Left out are ``stale`` and ``cost`` if no row has a value (without rows ``stale`` alone), and ``cacheable`` if all
+    `rows` have the same.
     """
 
-    def words(row: HeavyBlock, room: int) -> list[Span]:
-        sign, says = CATEGORY[row.category], preview_of(row.weight.node)
-        return [sign.span, Span(" "), *one_line.preview_spans(says, sign.style, "ink" if says.loud else "dim")]
+    def describe_block(row: HeavyBlock, room: int) -> list[Span]:
+        sign, preview = CATEGORY[row.category], preview_of(row.weight.node)
+        return [sign.span, Span(" "), *one_line.preview_spans(preview, sign.style, "ink" if preview.loud else "dim")]
 
     left_out = {
         "stale" if not any(row.stale for row in rows) else "",
@@ -99,7 +97,7 @@ def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ())
         "cacheable" if _common_stability(rows) is not None else "",
     }
     figures = [column for column in _FIGURES if column.name not in left_out]
-    return Table((Column("  block", 0, words, "left", least=6), *figures))
+    return Table((Column("  block", 0, describe_block, "left", least=6), *figures))
 
 
 def stale_table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
@@ -120,10 +118,10 @@ def _tokens(count: int, bold: int) -> Span:
 
 
 def _calls(weight: BlockWeight) -> str:
-    """The calls that contained the block."""
+    """Describe the calls that sent the block."""
     if not weight.first_call:
         return "No call has read it yet."
-    return f"Added by call {weight.first_call:,}; sent in {weight.calls:,} call{'' if weight.calls == 1 else 's'}."
+    return f"Sent in {numbers.many(weight.calls, 'call')}, first in call {weight.first_call:,}."
 
 
 def _stale(row: HeavyBlock, room: int) -> Span:
@@ -175,7 +173,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
     Column(
         "cacheable",
         11,
-        lambda row, _: Span(row.weight.stability or numbers.NOT_YET, _STABLE[row.weight.stability]),
+        lambda row, _: Span(row.weight.stability or numbers.NOT_YET, _STABILITY_STYLES[row.weight.stability]),
     ),
 )
 
@@ -183,7 +181,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 def weigh_blocks(
     scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
-    """All blocks of the scene's context with carried tokens and, if `ledger` has it, cost.
+    """The blocks of the scene's context that the provider reads, with carried tokens and, if `ledger` has it, cost.
 
     `repeats` are the duplicates in this context that are found so far.
     """
