@@ -42,7 +42,7 @@ class ResidualStep(Struct, frozen=True):
 
 
 def residual_steps(book: Book, call: Call) -> tuple[ResidualStep, ...]:
-    """Steps in which the residual of `call` changed since its epoch began, in order; they add up to it."""
+    """Steps in which the residual of `call` changed since its epoch began; they add up to it."""
     reports = [
         residual
         for earlier in _calls_of_epoch(book, call)
@@ -196,7 +196,7 @@ def explain_residual(book: Book, call: Call) -> Residual | None:
 
 
 def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> list[ResidualPart]:
-    """Group the steps, which are sorted by size, by cause; the cause with the most tokens is first."""
+    """Group `steps`, the largest first, by cause; the cause with the most tokens is first."""
     parts: dict[str, ResidualPart] = {}
     for step in steps:
         cause = _find_cause(book, call, step.tokens, step.number)
@@ -206,7 +206,7 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
 
 
 def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
-    """The likely cause of `tokens` that came with the report of call `since`, for the context of `call`."""
+    """The likely cause of `tokens` in the context of `call` that the report of call `since` added."""
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)

@@ -113,7 +113,7 @@ def shell_command(call: BlockContent) -> str:
 
 
 def only_prints(command: str) -> bool:
-    """Whether a shell command only runs programs of `_PRINTING`, and redirects nothing to a file."""
+    """Whether a shell command runs only programs that print, and redirects nothing to a file."""
     if len(command) > _MAX_COMMAND_CHARS or "`" in command:
         return False
     lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)

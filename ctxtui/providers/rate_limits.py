@@ -1,21 +1,23 @@
-"""Remaining rate limits, from the headers of a provider's answers (facts §1, §4)."""
+"""Remaining rate limits and requested waits, from the headers of answers (facts §1, §4)."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from typing import Final
 
 from msgspec import Struct
 
-_HEADER: Final = re.compile(
-    r"(?:anthropic-ratelimit-(?P<what>requests|tokens|input-tokens|output-tokens)-(?P<field>limit|remaining|reset))"
-    r"|(?:x-ratelimit-(?P<field2>limit|remaining|reset)-(?P<what2>requests|tokens))"
+_HEADERS: Final = (
+    re.compile(r"anthropic-ratelimit-(?P<what>(?:input-|output-)?tokens|requests)-(?P<field>limit|remaining|reset)"),
+    re.compile(r"x-ratelimit-(?P<field>limit|remaining|reset)-(?P<what>requests|tokens)"),
 )
-"""A header about a limit: ``anthropic-ratelimit-tokens-reset``, or OpenAI's ``x-ratelimit-reset-tokens``."""
+"""Headers about a limit: ``anthropic-ratelimit-tokens-reset``, or OpenAI's ``x-ratelimit-reset-tokens``."""
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
-"""A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date."""
+"""A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date and time."""
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -34,22 +36,21 @@ class Headroom(Struct, frozen=True):
     @property
     def share(self) -> float:
         """Remaining share, from 0 to 1."""
-        return self.remaining / self.limit if self.limit else 1.0
+        return min(1.0, self.remaining / self.limit) if self.limit else 1.0
 
 
 def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:
-    """Every limit in `headers`, the tightest first; `now` in Unix seconds."""
+    """Limits with both figures in `headers`, the tightest first; `now` in Unix seconds."""
     fields_by_limit: dict[str, dict[str, str]] = {}
     for name, value in headers.items():
-        match = _HEADER.fullmatch(name.lower())
-        if match:
-            fields_by_limit.setdefault(match["what"] or match["what2"], {})[match["field"] or match["field2"]] = value
+        for match in filter(None, (header.fullmatch(name.lower()) for header in _HEADERS)):
+            fields_by_limit.setdefault(match["what"], {})[match["field"]] = value
     headrooms = []
     for limit_name, fields in fields_by_limit.items():
         remaining, limit = _as_number(fields.get("remaining", "")), _as_number(fields.get("limit", ""))
         if remaining is not None and limit:
             headrooms.append(Headroom(limit_name, remaining, limit, _reset_time(fields.get("reset", ""), now)))
-    return tuple(sorted(headrooms, key=lambda room: room.share))
+    return tuple(sorted(headrooms, key=lambda headroom: headroom.share))
 
 
 def _as_number(text: str) -> int | None:
@@ -57,20 +58,21 @@ def _as_number(text: str) -> int | None:
 
 
 def _reset_time(text: str, now: float) -> float | None:
-    spans = _TIME_PART.findall(text)
-    if spans and "".join(a + b for a, b in spans) == text:
-        return now + sum(float(number) * _SECONDS[unit] for number, unit in spans)
+    parts = _TIME_PART.findall(text)
+    if parts and "".join(number + unit for number, unit in parts) == text:
+        return now + sum(float(number) * _SECONDS[unit] for number, unit in parts)
     try:
-        return datetime.fromisoformat(text).timestamp()
+        moment = datetime.fromisoformat(text)
     except ValueError:
         return None
+    return moment.timestamp() if moment.tzinfo is not None else None
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The seconds that an error's headers ask to wait; None if not given, or given as a date."""
+    """The seconds that an error's headers ask to wait; None if not given as a number."""
+    values = {name.lower(): value for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) * scale)
-        except (KeyError, ValueError):
-            continue
+        with suppress(KeyError, ValueError):
+            if math.isfinite(seconds := float(values[name]) * scale):
+                return max(0.0, seconds)
     return None

@@ -137,7 +137,9 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("inspect", "inspect_ai.sample", bare="an Inspect log without samples"),
     _make_format("gemini cli", "gemini_cli", bare="a Gemini CLI session without any message of a model"),
     _make_format("qwen code", "qwen_code.session", bare="a Qwen Code session without any message"),
-    _make_format("kimi code", "kimi_code", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"),
+    _make_format(
+        "kimi code", "kimi_code.session", ("../agent-*/wire.jsonl",), "a Kimi Code session without any message"
+    ),
     _make_format(
         "cline",
         "cline.session",
@@ -149,7 +151,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
     _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),
     _make_format("goose export", "goose.export", bare="a Goose session without any message"),
-    _make_format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
+    _make_format("copilot cli", "copilot_cli.session", bare="a Copilot CLI session without any message of a model"),
     _make_format("har", "har", bare="a HAR file without model traffic"),
     _make_format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
     _make_format("tau-bench", "tau_bench"),

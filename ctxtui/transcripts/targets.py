@@ -37,6 +37,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             own_folder=True,
             reads=("{id}.json", "{id}.compaction.json"),
         ),
+        ResumeTarget(
+            "copilot-cli",
+            "copilot cli",
+            lazy_import("copilot_cli.resume", "resume"),
+            "copilot --resume={id}",
+            own_folder=True,
+            reads=("workspace.yaml",),
+        ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
         ResumeTarget(
             "goose",
@@ -46,6 +54,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             beside=False,
         ),
         ResumeTarget("qwen-code", "qwen code", lazy_import("qwen_code.resume", "resume"), "qwen --resume {id}"),
+        ResumeTarget(
+            "kimi-code",
+            "kimi code",
+            lazy_import("kimi_code.resume", "resume"),
+            "kimi --session {id}",
+            own_folder=3,
+            reads=("../../state.json", "blobs/*"),
+        ),
         ResumeTarget("continue-cli", "continue cli", lazy_import("continue_cli.resume", "resume"), "cn --fork {id}"),
     )
 }

@@ -1,7 +1,7 @@
 """Lazy imports of modules that neither the first frame nor the first blocks need.
 
 if TYPE_CHECKING:
-    from ctxtui.views import composition
+    from ctxtui.views.inspector import composition
 else:
     composition = later("ctxtui.views.inspector.composition")
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class later:
-    """Proxy that imports the module `name` at its first use."""
+    """Read-only proxy that imports the module `name` when an attribute is first read."""
 
     def __init__(self, name: str) -> None:
         self._name = name

@@ -36,8 +36,10 @@ GOOSE = Client(
     },
     ask=lambda lab, prompt: _asked(lab, "-n", "one", "-t", prompt),
     again=lambda lab, prompt: _asked(lab, "-n", "one", "--resume", "-t", prompt),
-    first="run `cat a.txt` then run `sh gate.sh 1`",
-    second="run `cat b.txt` then run `sh gate.sh 2`",
+    # It orders a session of its own by the seconds of its messages, and drops a call whose result seems to be older
+    # (1.34): only what ctxtui wrote is resumed with calls.
+    first="say hello",
+    second="run `cat a.txt` then run `cat b.txt` then run `sh gate.sh 2`",
     sums=True,
     recordings="home/.local/share/goose/sessions/sessions.db",
     unrecorded=(_NOTE,),

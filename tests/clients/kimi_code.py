@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
+import shutil
+from pathlib import Path
+
+from tests.clients.client import Client, Command
 from tests.clients.lab import Lab
 
 _CONFIG = """\
@@ -16,11 +19,17 @@ provider = "own"
 model = "claude-sonnet-4-5"
 max_context_size = 200000
 """
-_NOT_WRITTEN = "ctxtui does not write its files"
 
 
 def _asked(lab: Lab, *args: str) -> Command:
     return [lab.client.program("kimi"), *args]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    """With the session's whole folder beside the recorded one."""
+    session = curated.parents[2]
+    shutil.copytree(session, lab.recorded()[0].parents[3] / session.name)
+    return [_asked(lab, "--session", session.name, "-p", prompt)]
 
 
 KIMI_CODE = Client(
@@ -30,5 +39,6 @@ KIMI_CODE = Client(
     ask=lambda lab, prompt: _asked(lab, "-p", prompt),
     again=lambda lab, prompt: _asked(lab, "--continue", "-p", prompt),
     recordings="home/.kimi-code/sessions/*/*/agents/main/wire.jsonl",
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    curate_to="kimi-code",
+    resume=_resume,
 )

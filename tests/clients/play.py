@@ -68,7 +68,8 @@ class Watched:
 
     @property
     def calls(self) -> int:
-        return len(self.loaded.session.calls) if self.loaded else 0
+        """Calls in the open session, without sums: these are there before the last call is."""
+        return sum(not call.is_sum for call in self.loaded.session.calls.values()) if self.loaded else 0
 
 
 @dataclass

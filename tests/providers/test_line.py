@@ -162,7 +162,34 @@ def test_openai_spells_it_otherwise() -> None:
     headers |= {"x-ratelimit-reset-tokens": "1m2.5s"}
     (room,) = read_headrooms(headers, 10.0)
     assert (room.what, room.share, room.reset) == ("tokens", 0.1, 72.5)
-    assert retry_after({"retry-after": "soon"}) is None
+
+
+def test_a_limit_that_is_exceeded_by_what_remains_is_whole() -> None:
+    (room,) = read_headrooms({"x-ratelimit-limit-requests": "5", "x-ratelimit-remaining-requests": "7"}, 10.0)
+    assert room.share == 1.0
+
+
+@pytest.mark.parametrize("reset", ["2026-01-01T00:00:00", "tomorrow", ""])
+def test_a_reset_without_a_zone_or_malformed_is_unknown(reset: str) -> None:
+    headers = {f"anthropic-ratelimit-tokens-{name}": value for name, value in (("limit", "9"), ("remaining", "3"))}
+    (room,) = read_headrooms({**headers, "anthropic-ratelimit-tokens-reset": reset}, 10.0)
+    assert room.reset is None
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"Retry-After": "3"}, 3.0),
+        ({"retry-after-ms": "500", "retry-after": "3"}, 0.5),
+        ({"retry-after-ms": "inf", "retry-after": "-3"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "1e999"}, None),
+        ({"retry-after": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_the_wait_that_a_provider_asks_for(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
 
 
 def test_keys_come_from_the_environment_and_are_never_shown() -> None:

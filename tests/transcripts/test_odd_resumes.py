@@ -14,7 +14,18 @@ import pytest
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import claude_code_requests, cline, codex_current, continue_cli, goose, opencode, pi, qwen_code
+from tests.cases import (
+    claude_code_requests,
+    cline,
+    codex_current,
+    continue_cli,
+    copilot_cli,
+    goose,
+    kimi_code,
+    opencode,
+    pi,
+    qwen_code,
+)
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
@@ -49,17 +60,30 @@ def qwen_code_compaction() -> bytes:
     return script.dump()
 
 
+def copilot() -> bytes:
+    script = copilot_cli.shop(1)
+    script.add("session.compaction_complete", success=True, summaryContent="so far")
+    script.ask("On.")
+    script.answer("c", "I send.", "t9")
+    script.answer("s", "One.", parentToolCallId="t9")
+    script.add("tool.execution_complete", toolCallId="t9", success=False, error={"message": "denied"})
+    script.answer("d", "Well.")
+    return script.dump()
+
+
 SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "claude-code": ("claude-code", claude_code),
     "claude-code with requests": ("claude-code", lambda: claude_code_requests.parallel().dump()),
     "codex": ("codex", lambda: codex_current.parent().dump()),
     "opencode": ("opencode", opencode_export),
     "pi": ("pi", lambda: pi.shop(1).dump()),
+    "kimi-code": ("kimi-code", lambda: kimi_code.shop(1).dump()),
     "goose": ("goose", lambda: goose.dump(goose.shop(1))),
     "qwen-code": ("qwen-code", lambda: qwen_code.shop(1).dump()),
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
     "cline": ("cline", lambda: cline.dump(cline.shop(1))),
+    "copilot-cli": ("copilot-cli", copilot),
 }
 ONE_VALUE = ("opencode", "goose", "continue-cli", "cline")
 """Targets whose sessions are one JSON."""

@@ -1,7 +1,8 @@
-"""Tests whether a model takes the recorded next step again when asked under other edits.
+"""Tests whether a model takes the recorded next step again.
 
-``ctxtui agree`` sends the requests; this module compares the steps. A model does not always do the same twice: its
-answers to the unchanged request are the *noise floor* that variants are compared with.
+``ctxtui agree`` sends the requests, under other edits or to another model; this module compares the steps. A model
+does not always do the same twice: its answers to the unchanged request are the *noise floor* that variants are
+compared with.
 """
 
 from __future__ import annotations
@@ -28,17 +29,14 @@ WORSE, BETTER, ALIKE, UNTOLD = "worse", "better", "not told apart", "not told"
 
 
 class ToolCall(NamedTuple):
-    """A tool that a model called, and its arguments as canonical JSON."""
+    """A tool that a model called, and its arguments as JSON with sorted members."""
 
     name: str
     arguments: str
 
 
 class NextStep(NamedTuple):
-    """The step of an answer: the tools that it calls, and its text.
-
-    Without calls it writes text and stops.
-    """
+    """The step of an answer: the tools that it calls, and its text."""
 
     calls: tuple[ToolCall, ...] = ()
     text: str = ""
@@ -83,14 +81,14 @@ def _sort_members(value: Json) -> Json:
 class Trial(Struct, frozen=True, kw_only=True):
     """Call `number` (from 1), sent again under `variant`.
 
-    `recorded` is the recorded step, `got` the new one (None: no answer, see `error`). `usage` and `usd` are those of
-    the new call.
+    `recorded` is the recorded step, `new` that of the new answer (None: no answer, see `error`). `usage` and `usd` are
+    those of the new call.
     """
 
     variant: str
     number: int
     recorded: NextStep
-    got: NextStep | None = None
+    new: NextStep | None = None
     error: str = ""
     usage: Usage | None = None
     usd: float | None = None
@@ -98,51 +96,47 @@ class Trial(Struct, frozen=True, kw_only=True):
     @property
     def tools_agree(self) -> bool:
         """Whether the same tools were called."""
-        return self.got is not None and self.got.same_tools(self.recorded)
+        return self.new is not None and self.new.same_tools(self.recorded)
 
     @property
     def calls_agree(self) -> bool:
         """Whether they were called with the same arguments."""
-        return self.got is not None and self.got.same_calls(self.recorded)
+        return self.new is not None and self.new.same_calls(self.recorded)
 
 
 class Share(NamedTuple):
-    """`hits` of `of` cases.
-
-    `low` to `high` is the 90 % interval of the underlying share (Wilson's).
-    """
+    """`hits` in `cases`; `low` to `high` is the 90 % interval of the underlying share."""
 
     hits: int
-    of: int
+    cases: int
     low: float
     high: float
 
     @property
     def share(self) -> float | None:
         """The observed share; None without cases."""
-        return self.hits / self.of if self.of else None
+        return self.hits / self.cases if self.cases else None
 
 
-def wilson_interval(hits: int, of: int) -> Share:
-    """Estimate the share behind `hits` out of `of` with Wilson's 90 % interval.
-
-    It is valid for small counts too.
-    """
-    if of <= 0:
+def wilson_interval(hits: int, cases: int) -> Share:
+    """Estimate a share with Wilson's 90 % interval, which is valid for small counts too."""
+    if cases <= 0:
         return Share(0, 0, 0.0, 1.0)
-    share, square = hits / of, _DEVIATIONS_90**2
-    middle = (share + square / (2 * of)) / (1 + square / of)
-    half = _DEVIATIONS_90 / (1 + square / of) * math.sqrt(share * (1 - share) / of + square / (4 * of * of))
+    share, square = hits / cases, _DEVIATIONS_90**2
+    middle = (share + square / (2 * cases)) / (1 + square / cases)
+    spread = math.sqrt(share * (1 - share) / cases + square / (4 * cases * cases))
+    half = _DEVIATIONS_90 / (1 + square / cases) * spread
     low = 0.0 if hits == 0 else max(0.0, middle - half)
-    high = 1.0 if hits == of else min(1.0, middle + half)
-    return Share(hits, of, low, high)
+    high = 1.0 if hits == cases else min(1.0, middle + half)
+    return Share(hits, cases, low, high)
 
 
 class Agreement(Struct, frozen=True, kw_only=True):
     """Agreement of a variant's answers with the recorded next steps.
 
     - `tools` is the share of answers that call the same tools, `calls` the share that also pass the same arguments.
-    - `lost` lists the calls whose tools matched without the variant, but not with it. `won` lists the opposite.
+    - `lost` has the numbers of the recorded calls that only the unchanged request answers with the same tools, `won`
+      of those that only the variant does.
     - `failed` is the number of trials without an answer.
     - `verdict` says how `tools` compares with the noise floor: worse, better, not told apart, or not told.
     - `usd` is the sum of the known costs of the trials; None if no cost is known.
@@ -163,15 +157,15 @@ def compare_variants(trials: Sequence[Trial]) -> list[Agreement]:
     by_variant: dict[str, list[Trial]] = {}
     for trial in trials:
         by_variant.setdefault(trial.variant, []).append(trial)
-    floor = {trial.number: trial.tools_agree for trial in by_variant.get(UNCHANGED, ()) if trial.got is not None}
+    floor = {trial.number: trial.tools_agree for trial in by_variant.get(UNCHANGED, ()) if trial.new is not None}
     noise = wilson_interval(sum(floor.values()), len(floor))
-    return [_measure_agreement(variant, some, floor, noise) for variant, some in by_variant.items()]
+    return [_measure_agreement(variant, variant_trials, floor, noise) for variant, variant_trials in by_variant.items()]
 
 
 def _measure_agreement(
     variant: str, variant_trials: Sequence[Trial], floor: dict[int, bool], noise: Share
 ) -> Agreement:
-    answered = [trial for trial in variant_trials if trial.got is not None]
+    answered = [trial for trial in variant_trials if trial.new is not None]
     tools = wilson_interval(sum(trial.tools_agree for trial in answered), len(answered))
     charged = [trial.usd for trial in variant_trials if trial.usd is not None]
     return Agreement(
@@ -187,7 +181,7 @@ def _measure_agreement(
 
 
 def _judge(tools: Share, noise: Share) -> str:
-    if not tools.of or not noise.of:
+    if not tools.cases or not noise.cases:
         return UNTOLD
     if tools.high < noise.low:
         return WORSE
@@ -195,10 +189,10 @@ def _judge(tools: Share, noise: Share) -> str:
 
 
 def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
-    """Rank variants that leave out one block each, by importance of the block.
+    """Rank variants that leave out one block each, the most important block first.
 
     The more often the model does something else without a block, the more important it is. Of equally important blocks
-    the heavier one (by `weights`) is last: removing it saves most.
+    the heavier one (by `weights`) is last: removing it saves most. A variant without an answer ranks as unimportant.
     """
     ranked = [agreement for agreement in agreements if agreement.variant in weights]
     return sorted(

@@ -97,7 +97,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def make_sketch(text: str) -> Sketch | None:
-    """Sketch of `text`; None if it is too short, or has fewer than three different significant lines."""
+    """Sketch of `text`; None if it is short or has fewer than three different significant lines."""
     if len(text) < MIN_CHARACTERS:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
@@ -307,7 +307,7 @@ def _block_text(node: Node, content: BlockContent) -> str:
 
 
 def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
-    """The `duplicates` in the context `head` whose counterparts are in it too or are files, in prompt order."""
+    """The `duplicates` in the context `head` with counterparts in it or in files, in prompt order."""
     path = set(tree.path(head))
     return sorted(
         (

@@ -195,7 +195,7 @@ def _agreement_json(agreement: Agreement) -> dict[str, Any]:
     }
 
 
-_SHARE: Final = "hits of share low high"
+_SHARE: Final = "hits of=cases share low high"
 """Members of a share with its interval, for `members`."""
 
 

@@ -380,7 +380,7 @@ async def send_plan(
                 else:
                     usage = response.billed
                     usd = charge(usage, resend.model) if usage is not None else None
-                    trials.append(replace(trial, got=extract_step(response.items), usage=usage, usd=usd))
+                    trials.append(replace(trial, new=extract_step(response.items), usage=usage, usd=usd))
             tell(len(trials), len(plan))
     finally:
         await client.close()

@@ -99,7 +99,7 @@ class WrittenContext:
     - `name`: the required file name ("": any).
     - `id`: the session's id ("": none).
     - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
-    - `beside`: further files of the session, by name, for the folder of the file.
+    - `beside`: further files of the session, by their path from the folder of the file.
     """
 
     data: bytes
@@ -291,9 +291,10 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
 
 
 def _read_beside(source: Path, target: ResumeTarget, session: str) -> dict[str, bytes]:
-    """Read the files beside the recording `source` that the writer of `target` needs, by name."""
-    paths = (source.with_name(name.format(id=session)) for name in target.reads if session)
-    return {path.name: read_content(path) for path in paths if path.is_file()}
+    """Read the files that the writer of `target` needs beside the recording `source`, by their path from its folder."""
+    names = [name.format(id=session) for name in target.reads if session or "{id}" not in name]
+    paths = (path for name in names for path in (source.parent / name).parent.glob(Path(name).name))
+    return {str(path.relative_to(source.parent)): read_content(path) for path in paths if path.is_file()}
 
 
 def _new_ids() -> Iterator[str]:

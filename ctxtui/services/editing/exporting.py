@@ -104,12 +104,12 @@ _CHECKPOINTS: Final = "file-history"
 """Claude Code's folder of files for its rewind, a sibling of ``projects``: a folder for each session."""
 
 
-def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
+def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, create: bool = True) -> Path:
     """The path for writing `written` to `path`.
 
-    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it, and
-      that folder is created.
-    - The tool's rewind files of the recording `source` are copied for the new session.
+    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it.
+    - With `create`, the folder for it is created, and the tool's rewind files of the recording `source` are copied for
+      the new session.
 
     Raises `CtxtuiError` if a folder cannot be created.
     """
@@ -118,8 +118,9 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
         path = sessions / written.name
-        _create_folder(path.parent)
-    if written.id and source is not None and path.absolute().parent.parent.name == "projects":
+        if create:
+            _create_folder(path.parent)
+    if create and written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
             try:
@@ -135,7 +136,9 @@ def write_beside(path: Path, written: WrittenContext, *, replace: bool = False) 
     Raises the errors of `write_private`.
     """
     for name, data in written.beside.items():
-        write_private(path.with_name(name), data, replace=replace)
+        place = path.parent / name
+        _create_folder(place.parent)
+        write_private(place, data, replace=replace)
 
 
 def _create_folder(folder: Path) -> None:
@@ -258,7 +261,7 @@ def default_path(edited: EditedContext, form: str, source: Path | None, env: Map
     if env is not None and is_translation(edited, form, source):
         return _find_client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
-        return str(source.absolute().parent.parent if TARGETS[form].own_folder else source.parent)
+        return str(source.absolute().parents[TARGETS[form].own_folder] if TARGETS[form].own_folder else source.parent)
     stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
     ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"

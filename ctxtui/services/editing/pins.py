@@ -60,7 +60,7 @@ class PinnedBlock(Struct, frozen=True):
 
 
 def pinned_blocks(session: Session, edits: Iterable[Edit]) -> list[PinnedBlock]:
-    """The blocks with text that `edits` (those in force) pin, in the order of pinning, each once."""
+    """The blocks with text that the active `edits` pin, in the order of pinning, each once."""
     pins: dict[str, PinnedBlock] = {}
     for edit in edits:
         for target in edit.targets if edit.kind == PIN else ():
@@ -108,7 +108,7 @@ def cold_command() -> str:
 
 
 def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict[str, Any]:
-    """Return `settings` with a hook in place of earlier ones of its `kind`, and nothing else changed.
+    """`settings` with a hook in place of earlier ones of its `kind`, and nothing else changed.
 
     Raises `Malformed` if the hooks of this event are malformed.
     """

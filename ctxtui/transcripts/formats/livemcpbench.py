@@ -1,4 +1,4 @@
-"""LiveMCPBench's runs: a list of tasks with question, answer and messages."""
+"""LiveMCPBench's runs: tasks with a question and messages, as a list or a single one."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import first_task, tasks_reader
 
 NAME: Final = "livemcpbench"
-_QUESTION_KEYS: Final = frozenset({"Question", "question", "Annotator Metadata", "category"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a list of tasks with questions and messages."""
-    task = first_task(head)
-    return 0.9 if {"task_id", "messages"} <= task.keys() and _QUESTION_KEYS & task.keys() else 0.0
+    """Confidence that `head` begins with a task that has a question and messages."""
+    keys = first_task(head).keys()
+    return 0.9 if {"task_id", "messages"} <= keys and {"Question", "question"} & keys else 0.0
 
 
 reader = json_reader(tasks_reader(NAME))

@@ -51,8 +51,8 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
     - `input_tokens`: input of the last answer's request with the new context; None: not known.
     - `answer_tokens`: tokens of that answer and everything after it.
     - `ids`: yields random UUIDs; `now`: Unix seconds.
-    - `beside`: the files beside the source that the target reads (`ResumeTarget.reads`), by name; missing ones are not
-      in it.
+    - `beside`: the files beside the source that the target reads (`ResumeTarget.reads`), by their path from its folder;
+      missing ones are not in it.
     """
 
     source: bytes
@@ -72,7 +72,8 @@ class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
 
     `name` is the required file name ("": any), with the session's own folder before it if it has one. `folder` is the
-    required folder below the tool's ``sessions`` ("": any). `beside` has further files of the session, by name.
+    required folder below the tool's ``sessions`` ("": any). `beside` has further files of the session, by their path
+    from the folder of this one.
     """
 
     data: bytes
@@ -90,8 +91,8 @@ class ResumeTarget(Struct, frozen=True):
     - `write`: makes the file.
     - `command`: the user's command to resume, with ``{id}`` for the session's id and ``{file}`` for the file's path.
     - `beside`: the tool finds the file only in the folder of its recordings.
-    - `own_folder`: each session has a folder of its own there.
-    - `reads`: names of files beside a recording that the writer needs, with ``{id}`` for the session's id.
+    - `own_folder`: levels of folders that each session has of its own there; 0: none.
+    - `reads`: patterns of files that the writer needs, from the recording's folder, with ``{id}`` for the session's id.
     - `key`: the key with which a user continues there with a context of another tool; "": no translation.
     """
 
@@ -100,7 +101,7 @@ class ResumeTarget(Struct, frozen=True):
     write: Callable[[ResumeOrder], ResumedFile]
     command: str
     beside: bool = True
-    own_folder: bool = False
+    own_folder: int = 0
     reads: tuple[str, ...] = ()
     key: str = ""
 

@@ -83,7 +83,10 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns (0: no limit): the dearest of each bucket, with the marks of all."""
+    """All calls in at most `room` columns (0: no limit), in buckets.
+
+    A column is that of the dearest call of its bucket, with the marks of all.
+    """
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -97,7 +100,7 @@ def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColum
 
 
 def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str]]:
-    """Return the upper end of each part in eighths from the bottom, with its style; the ghost is on top."""
+    """The upper end of each part in eighths from the bottom, and its style; the ghost is last."""
     ghost = max(0.0, min(column.ghost, column.total))
     parts = [("accent" if column.is_shown else "read", column.read), ("write", column.write), ("fresh", column.fresh)]
     # The column keeps its height: ghost tokens are taken from read, then write, then fresh.
@@ -116,7 +119,10 @@ def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` (from 0) from the bottom; of more than two parts the smallest are merged."""
+    """One cell of a column, `row` (from 0) from the bottom.
+
+    Of more than two parts, the empty rest included, the smallest are merged with a neighbour.
+    """
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
@@ -139,7 +145,7 @@ def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """Like `stacked_cell`, without colour: the largest part's style, at the height of all; ``░`` for a ghost."""
+    """Like `stacked_cell`, without colour: the largest part, at the height of all."""
     bottom, top = 8 * row, min(levels[-1][0], 8 * row + 8)
     if top <= bottom:
         return Span(" ")

@@ -105,7 +105,7 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
 
 
 def fix_lines(smallest: Smallest | None, report: Preflight, name: str, place: str) -> Iterator[list[Span]]:
-    """The smallest set of edits that makes room for the turns, and its command line (see `fix_command`)."""
+    """The smallest set of edits that makes room for the turns, and its command line."""
     if smallest is None:
         return
     yield []
@@ -137,12 +137,12 @@ def _describe_end(smallest: Smallest, report: Preflight) -> str:
 
 
 def fix_command(smallest: Smallest, name: str, place: str) -> str:
-    """The command line that makes the edits in session `name`, at a `place` from `advice.place_options`."""
+    """The command line for session `name`, at a `place` from `advice.place_options`."""
     return f"ctxtui curate {shlex.quote(name)}{place} --after --policy budget --set target={smallest.target}"
 
 
 def advice_lines(pieces: Sequence[Advice], name: str, place: str) -> Iterator[list[Span]]:
-    """The first pieces of advice for the calls ahead, each with its command line (see `advice.command`)."""
+    """The first pieces of advice for the calls ahead, each with its command line."""
     if pieces:
         yield []
         yield [Span("What would help, ", "bold"), Span(f"{advice.note(pieces)}:", "dim")]

@@ -49,15 +49,15 @@ def side_by_side(trial: Trial, room: int) -> list[Spans]:
 
 
 def _new_answer(trial: Trial, room: int) -> Iterator[Spans]:
-    if trial.got is None:
+    if trial.new is None:
         for text in safe_text.wrap(trial.error, max(10, room)):
             yield [Span(text, "crit")]
-    yield from step_lines(trial.got, room)
+    yield from step_lines(trial.new, room)
 
 
 def describe_agreement(trial: Trial) -> Span:
     """Whether both answers take the same next step, in words."""
-    if trial.got is None:
+    if trial.new is None:
         return Span("no answer", "crit")
     if trial.calls_agree:
         return Span("the same tools with the same arguments" if trial.recorded.calls else "both call no tool", "ok")
@@ -94,6 +94,6 @@ def agreement_lines(agreements: Sequence[Agreement], room: int) -> Iterator[Span
 
 
 def _share(share: Share) -> str:
-    if not share.of:
+    if not share.cases:
         return numbers.NOT_APPLICABLE
-    return f"{share.hits}/{share.of} ({share.low * 100:.0f}–{share.high * 100:.0f} %)"
+    return f"{share.hits}/{share.cases} ({share.low * 100:.0f}–{share.high * 100:.0f} %)"

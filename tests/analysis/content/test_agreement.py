@@ -28,7 +28,7 @@ REST = NextStep((), "done")
 
 
 def trials(variant: str, got: list[NextStep | None]) -> list[Trial]:
-    return [Trial(variant=variant, number=n, recorded=READ, got=one) for n, one in enumerate(got, 1)]
+    return [Trial(variant=variant, number=n, recorded=READ, new=one) for n, one in enumerate(got, 1)]
 
 
 def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
@@ -74,7 +74,7 @@ def test_a_variant_is_told_apart_from_noise_only_where_intervals_part() -> None:
 
 def test_arguments_count_apart_and_what_failed_counts_nowhere() -> None:
     (one,) = compare_variants(trials(UNCHANGED, [READ, OTHER, None]))
-    assert (one.tools.hits, one.tools.of, one.calls.hits, one.failed) == (2, 2, 1, 1)
+    assert (one.tools.hits, one.tools.cases, one.calls.hits, one.failed) == (2, 2, 1, 1)
 
 
 def test_calls_are_spread_evenly_and_the_same_each_time() -> None:

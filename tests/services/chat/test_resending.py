@@ -129,7 +129,7 @@ def test_unchanged_calls_agree_and_the_load_bearing_block_ranks_first() -> None:
     _, trials, server = played(made, variants, numbers)
     found = compare_variants(trials)
     floor = found[0]
-    assert floor.variant == UNCHANGED and floor.tools.hits == floor.tools.of == len(numbers) and floor.failed == 0
+    assert floor.variant == UNCHANGED and floor.tools.hits == floor.tools.cases == len(numbers) and floor.failed == 0
     ranked = rank_by_importance(found, {one.name: one.tokens for one in heavy})
     bodies = {one.name: made.tree.blocks[one.digest].body for one in heavy}
     assert LOAD.encode() in bodies[ranked[0].variant], "what every step rests on ranks first"
@@ -282,7 +282,7 @@ def test_what_cannot_be_sent_again_says_why() -> None:
             lambda usage, model: None,
         )
     )
-    assert trials[0].got is None and trials[0].error == plan[0].refused
+    assert trials[0].new is None and trials[0].error == plan[0].refused
 
 
 def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
@@ -291,4 +291,4 @@ def test_a_provider_that_fails_is_a_trial_that_failed() -> None:
     dead = replace(HOSTED, endpoint=Endpoint("here", ANTHROPIC, "http://127.0.0.1:9", "k", local=True))
     plan: list[PlannedResend] = list(plan_resends(known, counter, settings, dead, MAIN, [1], []))
     trials = asyncio.run(send_plan(plan, dead, lambda usage, model: None))
-    assert trials[0].got is None and trials[0].error and compare_variants(trials)[0].failed == 1
+    assert trials[0].new is None and trials[0].error and compare_variants(trials)[0].failed == 1

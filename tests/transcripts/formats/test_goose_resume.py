@@ -147,6 +147,13 @@ def test_a_rewind_ends_where_its_call_does_also_where_texts_repeat() -> None:
         assert parts(rewind) == [("user", text("go on")), ("assistant", text("ok"))] * number
 
 
+def test_a_result_that_seems_to_be_older_than_its_call_stays_after_it() -> None:
+    value = shop(1)
+    value["conversation"][3]["created"] -= 5
+    made_at = [one["created"] - AT for one in json.loads(made(dump(value)).data)["conversation"]]
+    assert made_at == [10, 11, 12, 12, 14], "the client orders by it"
+
+
 def test_what_was_hidden_stays_hidden_and_a_rewind_before_that_shows_it_again() -> None:
     hidden = [one | {"metadata": HIDDEN} for one in turn(1)]
     summary = message(20, "user", text("So far: it is 1."))

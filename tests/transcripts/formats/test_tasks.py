@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.transcripts.formats import livemcpbench
 from tests.corpus import corpus_params
 from tests.transcripts.reading import (
     as_bytes,
@@ -64,6 +65,13 @@ def test_the_context_of_a_call() -> None:
     assert shown(session, second.raw_head, first.response_head) == [
         ("messages", "tool", "header"), ("messages", "tool", "text"),
     ]  # fmt: skip
+
+
+def test_a_task_without_a_question_is_none_of_livemcpbench() -> None:
+    (task,) = mcp()
+    assert livemcpbench.sniff(as_bytes([task]), NAME) > 0.5 < livemcpbench.sniff(as_bytes(task), NAME)
+    del task["Question"]
+    assert livemcpbench.sniff(as_bytes([task]), NAME) == 0.0
 
 
 def test_any_chunking_any_cut_any_value() -> None:

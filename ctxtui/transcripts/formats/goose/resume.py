@@ -16,7 +16,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.formats.goose.database import (
     COPY_PREFIX,
     ESTIMATED,
@@ -56,10 +56,14 @@ def resume(order: ResumeOrder) -> ResumedFile:
     for number, _ in positions.values():
         messages[number].is_read = True
     conversation: list[dict[str, Any]] = []
-    for message in messages:
-        conversation += [_make_message(group, message.value, order.ids) for group in message.before]
-        conversation += [] if message.removed else [message.write(order.ids)]
+    for recorded in messages:
+        conversation += [_make_message(group, recorded.value, order.ids) for group in recorded.before]
+        conversation += [] if recorded.removed else [recorded.write(order.ids)]
     conversation += [_make_message(group, messages[-1].value, order.ids) for group in edits.appended]
+    # The client orders messages by this time, and drops a call whose result seems to be before it.
+    latest = 0
+    for message in conversation:
+        latest = message["created"] = max(latest, as_count(message["created"]))
     is_changed = bool(edits.appended) or first_change(messages) < len(messages)
     mark = next(order.ids)[:8]
     name = f"{(session_title(row) or 'session').partition(_CURATED)[0]}{_CURATED}{mark})"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
-from ctxtui.core.call import FRONT_RECORDED, Call, EpochStart, Fidelity
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, FRONT_RECORDED, MAKER, Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
@@ -23,7 +23,14 @@ from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "kimi code"
-_LOOP: Final = "loop"
+COPIED_LINES: Final = "copied_lines"
+"""Member of the first record: the number of lines that ctxtui copied from another session."""
+ESTIMATED_BY: Final = "estimated_by"
+"""Member of a usage: the program that estimated it, in place of a provider's report."""
+MESSAGE: Final = "context.append_message"
+EVENT: Final = "context.append_loop_event"
+"""Types of records with a message, and with an event of a step: a part of its answer, a result, its begin or end."""
+LOOP: Final = "loop"
 """Kind of request that continues an agent's work; others summarize, or name the session."""
 _SUMMARY: Final = "summary"
 _PROVIDERS: Final = frozenset({"anthropic", "openai"})
@@ -61,6 +68,8 @@ class _Agent:
         """Results of its tools, which follow the answer."""
         self._timed: set[str] = set()
         """Ids of tool calls whose duration is sent with the result."""
+        self.copied_lines = 0
+        """Number of the file's lines that were copied from another session."""
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
@@ -74,14 +83,14 @@ class _Agent:
                 if value.get("turnStep") != self._request.get("turnStep"):
                     yield from self._end_request({}, value, source)
                 self._request = value
-                self._in_step = value.get("kind") == _LOOP
+                self._in_step = value.get("kind") == LOOP
                 self._begin_request(self._tools.get(as_str(value.get("toolsHash")), []))
             case "usage.record":
                 yield from self._handle_usage(value, source)
             case "turn.prompt" | "turn.ended":
                 yield from self._end_request({}, value, source)
             case "context.append_message":
-                self._add_items(_convert_message(as_dict(value.get("message"))))
+                self._add_items(convert_message(as_dict(value.get("message"))))
             case "context.append_loop_event":
                 yield from self._handle_step(as_dict(value.get("event")), value, source)
             case kind:
@@ -168,15 +177,11 @@ class _Agent:
                 if self._used is not None:
                     yield from self._end_request({}, value, source)
                 self._in_step = True
-            case "content.part":
-                self._answer_parts.append(_convert_part(as_dict(event.get("part"))))
-            case "tool.call":
-                name = as_str(event.get("name"))
+            case "content.part" | "tool.call" as kind:
+                name = as_str(event.get("name")) if kind == "tool.call" else ""
                 if name in _TIMED_TOOLS or name.startswith("mcp__"):
                     self._timed.add(as_str(event.get("toolCallId")))
-                self._answer_parts.append(
-                    messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
-                )
+                self._answer_parts.append(convert_event(event))
             case "tool.result":
                 self._results.append(
                     _convert_result(event.get("toolCallId"), as_dict(event.get("result")), self._timed)
@@ -189,9 +194,11 @@ class _Agent:
     def _end_request(self, event: dict[str, Json], value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """End the pending request, with its answer, or without one if something else begins."""
         used = usage(event.get("usage")) or self._used
-        if self._request.get("kind") == _LOOP or used is not None or self._answer_parts:
+        if self._request.get("kind") == LOOP or used is not None or self._answer_parts:
             items = make_message("assistant", *self._answer_parts) if self._answer_parts else []
             call = self._make_call(as_str(event.get("messageId")), used, value, source)
+            if used is not None and ESTIMATED_BY in as_dict(event.get("usage")):
+                call = replace(call, usage=None, extra={**call.extra, ESTIMATED_INPUT: used.input})
             yield self.dialogue.add_call(items, replace(call, stop_reason=as_str(event.get("rawFinishReason"))))
             self._messages += [items] if items else []
         self._add_results()
@@ -206,19 +213,24 @@ class _Agent:
         Such a request gets a call with usage only, in a thread for its kind.
         """
         used, self._model = usage(value.get("usage")), as_str(value.get("model"))
-        kind = as_str(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else _LOOP)
-        if kind == _LOOP:
+        kind = as_str(self._request.get("kind")) or ("other" if value.get("usageScope") == "session" else LOOP)
+        if kind == LOOP:
             self._used = used
             return
         thread = f"{self.dialogue.thread} {kind}"
         yield ThreadSeen(thread, kind, self.dialogue.thread)
-        call = replace(self._make_call("", used, value, source), fidelity=Fidelity.TOTALS, extra={"purpose": kind})
+        call = self._make_call("", used, value, source)
+        copied: dict[str, Json] = {COPIED_BY: MAKER} if call.is_copy else {}
+        call = replace(call, fidelity=Fidelity.TOTALS, extra={"purpose": kind, **copied})
         yield Dialogue(self._tree, thread, self._ids).add_call([], call)
         self._request = {}
 
     def _make_call(self, id_: str, used: Usage | None, value: dict[str, Json], source: RawRecord) -> Call:
         request = self._request
         provider = as_str(request.get("provider"))
+        extra: dict[str, Json] = {FRONT_RECORDED: True} if self._front else {}
+        if source.line <= self.copied_lines:
+            extra[COPIED_BY] = MAKER
         return Call(
             id_,
             "",
@@ -228,7 +240,7 @@ class _Agent:
             ended=_read_time(value) if used is not None else None,
             usage=used,
             line=source.line,
-            extra={FRONT_RECORDED: True} if self._front else {},
+            extra=extra,
         )
 
 
@@ -243,16 +255,21 @@ class _FileHandler:
         self._agents = agents
         self._ids = ids
         self._name = name
+        self._copied_lines = 0
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        if value.get("type") == "metadata" or value.get("kind") == "event":
-            # Records of the program, not of an agent.
+        if value.get("type") == "metadata":
+            self._copied_lines = as_count(value.get(COPIED_LINES)) or self._copied_lines
+            return
+        if value.get("kind") == "event":
+            # A record of the program, not of an agent.
             return
         self._name = name = as_str(value.get("agentId")) or self._name
         if name not in self._agents:
             self._agents[name] = _Agent(self._tree, name, self._ids)
             if name != MAIN:
                 yield ThreadSeen(name, name, MAIN)
+        self._agents[name].copied_lines = self._copied_lines
         yield from self._agents[name].record(value, source)
 
     def state_events(self) -> Iterator[Event]:
@@ -278,7 +295,7 @@ def _read_time(value: dict[str, Json]) -> float | None:
     return as_count(value.get("time")) / 1000 or None
 
 
-def _convert_message(message: dict[str, Json]) -> list[Item]:
+def convert_message(message: dict[str, Json]) -> list[Item]:
     parts = [_convert_part(part) for part in as_dicts(message.get("content"))]
     for call in as_dicts(message.get("toolCalls")):
         inner = as_dict(call.get("function")) or call
@@ -299,7 +316,7 @@ def _is_of_user(message: list[Item]) -> bool:
     return message[0].place == Place("messages", "user") and message[-1].block.kind != messages.RESULT
 
 
-_FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
+FAILED: Final = "<system>ERROR: Tool execution failed.</system>"
 _EMPTY: Final = "<system>Tool output is empty.</system>"
 _FAILED_EMPTY: Final = "<system>ERROR: Tool execution failed. Tool output is empty.</system>"
 _BLANK: Final = ("", "Tool output is empty.")
@@ -335,11 +352,18 @@ def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
     text = output if isinstance(output, str) else only
     if isinstance(text, str):
         if failed:
-            return [messages.text(f"{_FAILED}\n{text}" if text else _FAILED_EMPTY)]
+            return [messages.text(f"{FAILED}\n{text}" if text else _FAILED_EMPTY)]
         return [messages.text(_EMPTY if text.strip() in _BLANK else text)]
     if all(not as_str(part.get("text")).strip() and part.get("type") == "text" for part in parts):
         return [messages.text(_FAILED_EMPTY if failed else _EMPTY)]
-    return [messages.text(_FAILED), *parts] if failed else parts
+    return [messages.text(FAILED), *parts] if failed else parts
+
+
+def convert_event(event: dict[str, Json]) -> Json:
+    """Convert an event with a part of an answer to that part."""
+    if event.get("type") == "tool.call":
+        return messages.tool_use(event.get("toolCallId"), event.get("name"), event.get("args"))
+    return _convert_part(as_dict(event.get("part")))
 
 
 def _convert_part(part: dict[str, Json]) -> Json:

@@ -1,0 +1,1 @@
+"""Kimi Code's sessions; also written, for Kimi Code to resume."""

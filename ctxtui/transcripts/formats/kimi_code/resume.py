@@ -1,0 +1,286 @@
+"""Writes a session folder that Kimi Code resumes, with an edited context.
+
+The client replays the records of ``agents/main/wire.jsonl`` in order; ``state.json`` in the session's folder names the
+session and its directory. The records of the context are written anew, message by message, so that no undo or
+compaction has to be repeated; an unchanged block has the record that it came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
+
+from msgspec import Struct, field
+
+from ctxtui.core import canonical
+from ctxtui.core.block import HEADER, Item
+from ctxtui.core.call import MAKER
+from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.transcripts.formats.kimi_code.session import (
+    COPIED_LINES,
+    ESTIMATED_BY,
+    EVENT,
+    FAILED,
+    LOOP,
+    MESSAGE,
+    convert_event,
+    convert_message,
+)
+from ctxtui.transcripts.kit.messages import RESULT, make_parts
+from ctxtui.transcripts.kit.resume import (
+    OWN,
+    Body,
+    ResumedFile,
+    ResumeOrder,
+    SentBlock,
+    add_member,
+    count_losses,
+    is_answer,
+    read_source,
+    replace_members,
+)
+
+_STATE: Final = "../../state.json"
+_NO_STATE: Final = "state.json is not in the session's folder: without it the client does not find the copy"
+_CONTEXT: Final = ("context.", "turn.", "prompt.", "usage.", "token_counting.", "llm.request", "agent.")
+"""Beginnings of the types of records about the context and its requests; all others are copied."""
+_ORIGINS: Final = {"summary": "compaction_summary", "meta": "injection"}
+"""The client's names for texts that no person wrote, by the mark of their place."""
+_ANSWER: Final = "assistant"
+
+
+def resume(order: ResumeOrder) -> ResumedFile:
+    """Write a session, so that the client that resumes it has the requested context."""
+    pieces, lost = read_source(order)
+    source = _Source()
+    for raw, piece in pieces:
+        source.add(raw, canonical.loads(piece.raw))
+    end = len(order.path) if order.end is None else order.end
+    sent = [block for block in order.sent if block.at is None or block.at < end]
+    if [item.block for item in order.path[:end] if _is_own(item)] != [item.block for item, _ in sent if _is_own(item)]:
+        lost.append(OWN)
+    writer = _Writer(source, order, sent, end)
+    writer.write()
+    lines = [*source.settings, *map(canonical.dumps, writer.records)]
+    lines[:1] = [_mark_copied(line, len(lines)) for line in lines[:1]]
+    data = b"".join(line + b"\n" for line in lines)
+    id_ = f"session_{next(order.ids)}"
+    beside = {
+        name: blob for name, blob in order.beside.items() if name != _STATE and name.rpartition("/")[2].encode() in data
+    }
+    if _STATE in order.beside:
+        beside[_STATE] = _write_state(order.beside[_STATE], id_)
+    else:
+        lost.append(_NO_STATE)
+    return ResumedFile(data, count_losses(lost), id_, f"{id_}/agents/main/wire.jsonl", beside=beside)
+
+
+def _is_own(item: Item) -> bool:
+    return item.place.section != "messages"
+
+
+class _Source(Struct):
+    """The parts of the source that are taken over.
+
+    The lines of records without context, the records of blocks by digest and of results by the call that they answer,
+    the ends of steps by the step's uuid, and the last request.
+    """
+
+    settings: list[bytes] = field(default_factory=list)
+    parts: dict[str, Body] = field(default_factory=dict)
+    results: dict[str, Body] = field(default_factory=dict)
+    ends: dict[str, Body] = field(default_factory=dict)
+    request: Body = field(default_factory=dict)
+
+    def add(self, raw: bytes, record: Body) -> None:
+        """Add a record and its bytes."""
+        kind, event = as_str(record.get("type")), as_dict(record.get("event"))
+        if kind == "llm.request" and record.get("kind") == LOOP:
+            self.request = record
+        elif kind == MESSAGE:
+            self.parts |= {item.block.digest: record for item in convert_message(as_dict(record.get("message")))[1:2]}
+        elif kind == EVENT and event.get("type") == "tool.result":
+            self.results[as_str(event.get("toolCallId"))] = record
+        elif kind == EVENT and event.get("type") == "step.end":
+            self.ends[as_str(event.get("uuid"))] = record
+        elif kind == EVENT and event.get("type") in ("content.part", "tool.call"):
+            self.parts |= {item.block.digest: record for item in make_parts(_ANSWER, convert_event(event))}
+        elif not kind.startswith(_CONTEXT) and record.get("kind") != "event":
+            self.settings.append(raw)
+
+
+class _Message(NamedTuple):
+    """Blocks of one message of the context; `first` is the number of the first one, from 0."""
+
+    speaker: str
+    first: int
+    blocks: list[SentBlock]
+
+
+def _group_messages(sent: Iterable[SentBlock]) -> list[_Message]:
+    messages: list[_Message] = []
+    begins = True
+    for number, block in enumerate(sent):
+        kind = block.item.block.kind
+        if _is_own(block.item) or kind == HEADER:
+            begins = True
+            continue
+        speaker = _ANSWER if is_answer(block.item) else RESULT if kind == RESULT else "user"
+        if begins or messages[-1].speaker != speaker:
+            messages.append(_Message(speaker, number, []))
+        messages[-1].blocks.append(block)
+        begins = False
+    return messages
+
+
+class _Writer:
+    """Writes the records of the context `sent`, of which the source holds `length` blocks."""
+
+    def __init__(self, source: _Source, order: ResumeOrder, sent: Sequence[SentBlock], length: int) -> None:
+        self._source = source
+        self._order = order
+        self._path = [item.block for item in order.path]
+        self._messages = _group_messages(sent)
+        self._last_answer = max((m.first for m in self._messages if m.speaker == _ANSWER), default=-1)
+        numbered = enumerate(sent)
+        self._first_change = next(
+            (n for n, (item, at) in numbered if at != n or item.block != self._path[n]), len(sent)
+        )
+        self._is_edited = not self._first_change == len(sent) == length
+        self._step_end: Body = {}
+        """Record that ends the open step; {}: none is open."""
+        self.records: list[Body] = []
+
+    def write(self) -> None:
+        """Write them, and the size of the context if it is known."""
+        turn, step, messages = 0, 0, 0
+        for message in self._messages:
+            if message.speaker == RESULT:
+                self.records += map(self._make_result, message.blocks)
+                messages += len(message.blocks)
+                continue
+            self._end_step()
+            if message.speaker == _ANSWER:
+                step += 1
+                self._begin_step(message, {"turnId": str(turn), "step": step})
+            else:
+                turn, step = (turn + 1, 0) if step else (turn, 0)
+                self.records.append(self._make_message(message.blocks))
+            messages += 1
+        self._end_step()
+        if self._order.input_tokens is not None:
+            tokens = self._order.input_tokens + self._order.answer_tokens
+            self.records.append(self._make({"type": "token_counting.measured", "length": messages, "tokens": tokens}))
+
+    def _end_step(self) -> None:
+        self.records += [self._step_end] if self._step_end else []
+        self._step_end = {}
+
+    def _begin_step(self, message: _Message, number: Body) -> None:
+        """Write an answer as the step `number`; its end follows the results."""
+        origins = [self._origin(block, EVENT) for block in message.blocks]
+        uuid = next(self._order.ids)
+        begin = {"type": "step.begin", "uuid": uuid, **number}
+        self.records.append(self._make({"type": EVENT, "event": begin}, {"time": origins[0].get("time")}))
+        if request := self._source.request:
+            step = {"turnStep": f"{number['turnId']}.{number['step']}", "time": self.records[-1]["time"]}
+            self.records.append({**request, **step})
+        for block, origin in zip(message.blocks, origins, strict=True):
+            event = as_dict(origin.get("event"))
+            if not event or self._is_changed(block):
+                event = {**_to_event(block.item.block.value()), "uuid": next(self._order.ids)}
+            self.records.append(self._make({"event": {**event, **number, "stepUuid": uuid}}, {"type": EVENT, **origin}))
+        end = self._source.ends.get(as_str(as_dict(origins[0].get("event")).get("stepUuid")), {"type": EVENT})
+        event = {"finishReason": "end_turn", **as_dict(end.get("event")), "type": "step.end", "uuid": uuid, **number}
+        self._update_report(event, message.first)
+        self._step_end = self._make({"event": event}, end)
+
+    def _update_report(self, end: Body, first: int) -> None:
+        """Remove the report of a step if it describes the old context; the last answer gets an estimate, if known."""
+        size = self._order.input_tokens if first == self._last_answer else None
+        if self._is_edited and (first > self._first_change or size is not None):
+            output = as_count(as_dict(end.pop("usage", None)).get("output"))
+            if size is not None:
+                counts = {"inputOther": size, "output": output, "inputCacheRead": 0, "inputCacheCreation": 0}
+                end["usage"] = {**counts, ESTIMATED_BY: MAKER}
+
+    def _make_message(self, blocks: Sequence[SentBlock]) -> Body:
+        record = self._origin(blocks[0], MESSAGE)
+        # The client joins a person's messages that follow each other.
+        origin = {"kind": _ORIGINS.get(blocks[0].item.place.mark, "user")}
+        message = {"role": "user", "toolCalls": [], "origin": origin, **as_dict(record.get("message"))}
+        message["content"] = [_to_part(block.item.block.value()) for block in blocks]
+        return self._make({"type": MESSAGE, "message": message}, record)
+
+    def _make_result(self, block: SentBlock) -> Body:
+        value = as_dict(block.item.block.value())
+        record = self._source.results.get(as_str(value.get("tool_use_id")), {"type": EVENT})
+        event = {"type": "tool.result", "toolCallId": value.get("tool_use_id"), **as_dict(record.get("event"))}
+        if "result" not in event or self._is_changed(block):
+            event["result"] = _to_result(value)
+        return self._make({"event": event}, record)
+
+    def _make(self, members: Body, record: Body | None = None) -> Body:
+        """Make a record with `members`; all others are those of `record`."""
+        made: Body = {**(record or {}), **members}
+        made.setdefault("agentId", "main")
+        return made if made.get("time") is not None else {**made, "time": round(self._order.now * 1000)}
+
+    def _origin(self, block: SentBlock, type_: str) -> Body:
+        """The source's record of `type_` that held the block; {} for none."""
+        record = self._source.parts.get(self._path[block.at].digest, {}) if block.at is not None else {}
+        return record if record.get("type") == type_ else {}
+
+    def _is_changed(self, block: SentBlock) -> bool:
+        return block.at is None or block.item.block != self._path[block.at]
+
+
+def _to_part(value: Any) -> Any:
+    """Convert a block's value to the client's spelling of a content part."""
+    if not isinstance(value, dict):
+        return {"type": "text", "text": as_str(value)}
+    if value.get("type") != "thinking":
+        return value
+    sealed = {"encrypted": value["signature"]} if value.get("signature") else {}
+    return {"type": "think", "think": as_str(value.get("thinking")), **sealed}
+
+
+def _to_event(value: Any) -> Body:
+    if as_dict(value).get("type") == "tool_use":
+        return {
+            "type": "tool.call",
+            "toolCallId": value.get("id"),
+            "name": value.get("name"),
+            "args": value.get("input"),
+        }
+    return {"type": "content.part", "part": _to_part(value)}
+
+
+def _to_result(value: Body) -> Body:
+    """Convert a changed result, without the words that the client puts before a failed one."""
+    content = value.get("content")
+    if not isinstance(content, str):
+        return {"output": [_to_part(part) for part in as_list(content)]}
+    failed = {"isError": True} if content.startswith(FAILED) else {}
+    return {"output": content.removeprefix(FAILED).removeprefix("\n") if failed else content, **failed}
+
+
+def _mark_copied(line: bytes, lines: int) -> bytes:
+    count = canonical.dumps(lines)
+    if COPIED_LINES in canonical.loads(line):
+        return replace_members(line, {COPIED_LINES: count})
+    return add_member(line, COPIED_LINES, count)
+
+
+def _write_state(data: bytes, id_: str) -> bytes:
+    """Write the session's ``state.json`` for the session `id_`, which has no subagent.
+
+    Raises `CtxtuiError` if `data` is damaged.
+    """
+    try:
+        state = as_dict(canonical.loads(data))
+    except ValueError as error:
+        raise CtxtuiError(f"no JSON: {error}", place="state.json", way_out="restore that file") from None
+    main = {key: value for key, value in as_dict(as_dict(state.get("agents")).get("main")).items() if key != "homedir"}
+    return canonical.dumps({**state, "id": id_, "agents": {"main": {"type": "main", **main}}})
