@@ -151,7 +151,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),
     _make_format("goose", "goose.database", bare="a database without any message of a Goose session"),
     _make_format("goose export", "goose.export", bare="a Goose session without any message"),
-    _make_format("copilot cli", "copilot_cli", bare="a Copilot CLI session without any message of a model"),
+    _make_format("copilot cli", "copilot_cli.session", bare="a Copilot CLI session without any message of a model"),
     _make_format("har", "har", bare="a HAR file without model traffic"),
     _make_format("event stream", "event_stream", bare="an event stream (SSE) without any answer of a model"),
     _make_format("tau-bench", "tau_bench"),

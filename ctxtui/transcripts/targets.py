@@ -37,6 +37,14 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             own_folder=True,
             reads=("{id}.json", "{id}.compaction.json"),
         ),
+        ResumeTarget(
+            "copilot-cli",
+            "copilot cli",
+            lazy_import("copilot_cli.resume", "resume"),
+            "copilot --resume={id}",
+            own_folder=True,
+            reads=("workspace.yaml",),
+        ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),
         ResumeTarget(
             "goose",

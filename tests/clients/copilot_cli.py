@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from tests.clients.client import CURATED, RESUMED, Client, Command
-from tests.clients.lab import Lab
+import shutil
+from pathlib import Path
 
-_NOT_WRITTEN = "ctxtui does not write its files"
+from tests.clients.client import Client, Command
+from tests.clients.lab import Lab
 
 
 def _asked(lab: Lab, *args: str) -> Command:
     return [lab.client.program("copilot"), "--allow-all-tools", "--no-auto-update", *args]
+
+
+def _resume(lab: Lab, curated: Path, prompt: str) -> list[Command]:
+    folder = curated.parent
+    shutil.copytree(folder, lab.recorded()[0].parents[1] / folder.name)
+    return [_asked(lab, f"--resume={folder.name}", "-p", prompt)]
 
 
 COPILOT_CLI = Client(
@@ -24,5 +31,6 @@ COPILOT_CLI = Client(
     ask=lambda lab, prompt: _asked(lab, "-p", prompt),
     again=lambda lab, prompt: _asked(lab, "--continue", "-p", prompt),
     recordings="home/.copilot/session-state/*/events.jsonl",
-    lacks={CURATED: _NOT_WRITTEN, RESUMED: _NOT_WRITTEN},
+    curate_to="copilot-cli",
+    resume=_resume,
 )

@@ -67,7 +67,9 @@ NAMED = {
     "services/editing/exporting.py": {"ctxtui"},
     "services/headless/job_log.py": {"ctxtui"},
     "services/workers/lab_worker.py": {"ctxtui"},
-    "transcripts/targets.py": {"aider", "claude code", "cline", "codex", "continue cli", "opencode", "pi", "qwen code"},
+    "transcripts/targets.py": set(
+        "aider,claude code,cline,codex,continue cli,copilot cli,goose,kimi code,opencode,pi,qwen code".split(",")
+    ),
     # A folder of this program's own; what stands behind the last call there, and whose requests are held.
     "services/config/paths.py": {"attached"},
     "tui/inspector/controllers/attached_program.py": {"attached"},

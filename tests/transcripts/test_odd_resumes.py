@@ -19,6 +19,7 @@ from tests.cases import (
     cline,
     codex_current,
     continue_cli,
+    copilot_cli,
     goose,
     kimi_code,
     opencode,
@@ -59,6 +60,17 @@ def qwen_code_compaction() -> bytes:
     return script.dump()
 
 
+def copilot() -> bytes:
+    script = copilot_cli.shop(1)
+    script.add("session.compaction_complete", success=True, summaryContent="so far")
+    script.ask("On.")
+    script.answer("c", "I send.", "t9")
+    script.answer("s", "One.", parentToolCallId="t9")
+    script.add("tool.execution_complete", toolCallId="t9", success=False, error={"message": "denied"})
+    script.answer("d", "Well.")
+    return script.dump()
+
+
 SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "claude-code": ("claude-code", claude_code),
     "claude-code with requests": ("claude-code", lambda: claude_code_requests.parallel().dump()),
@@ -71,6 +83,7 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
     "qwen-code with a compaction": ("qwen-code", qwen_code_compaction),
     "continue-cli": ("continue-cli", lambda: continue_cli.dump(continue_cli.shop(1))),
     "cline": ("cline", lambda: cline.dump(cline.shop(1))),
+    "copilot-cli": ("copilot-cli", copilot),
 }
 ONE_VALUE = ("opencode", "goose", "continue-cli", "cline")
 """Targets whose sessions are one JSON."""

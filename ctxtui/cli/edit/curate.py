@@ -166,7 +166,9 @@ def curate(
         guard=Guard(guard_rules()) if flags["redact"] else None,
     )
 
-    out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"])
+    out, output = prepare_output(
+        curation, loaded, form or "", output, flags["dry_run"], writes=not flags["as_json"] and not flags["dry_run"]
+    )
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
@@ -259,11 +261,12 @@ def curate_session(
 
 
 def prepare_output(
-    curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool
+    curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool, *, writes: bool = True
 ) -> tuple[WrittenContext, Path | None]:
     """Return the text to write and its destination, and note the command that resumes it.
 
-    The text is empty if `dry`. Only a format that a client resumes has such a command.
+    The text is empty if `dry`. Folders are created if the caller `writes` it. Only a format that a client resumes has
+    such a command.
     """
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None
@@ -271,7 +274,7 @@ def prepare_output(
     if out.name:
         if TARGETS[form].beside:
             note(f"the file must be named {out.name}")
-        output = prepare_path(output, out, None if dry else loaded.path) if output is not None else None
+        output = prepare_path(output, out, loaded.path, create=writes) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, session_path(out, output))}")
     return (replace(out, data=b"") if dry else out), output

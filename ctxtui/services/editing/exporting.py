@@ -104,12 +104,12 @@ _CHECKPOINTS: Final = "file-history"
 """Claude Code's folder of files for its rewind, a sibling of ``projects``: a folder for each session."""
 
 
-def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Path:
+def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, create: bool = True) -> Path:
     """The path for writing `written` to `path`.
 
-    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it, and
-      that folder is created.
-    - The tool's rewind files of the recording `source` are copied for the new session.
+    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it.
+    - With `create`, the folder for it is created, and the tool's rewind files of the recording `source` are copied for
+      the new session.
 
     Raises `CtxtuiError` if a folder cannot be created.
     """
@@ -118,8 +118,9 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None) -> Pa
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
         path = sessions / written.name
-        _create_folder(path.parent)
-    if written.id and source is not None and path.absolute().parent.parent.name == "projects":
+        if create:
+            _create_folder(path.parent)
+    if create and written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
             try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cases import cline
 from tests.cases.claude_code import generate
 from tests.cases.opencode import shop as opencode_shop
 from tests.cases.pi import shop as pi_shop
@@ -156,7 +158,7 @@ def test_a_clients_reminders_are_not_shown_as_the_users_words(ctxtui: Run, home:
 
 
 def test_another_tools_recording_is_refused_with_the_way_out(ctxtui: Run, recording: Path) -> None:
-    for form in ("opencode", "pi", "aider", "continue-cli", "cline"):
+    for form in ("opencode", "pi", "aider", "continue-cli", "cline", "copilot-cli"):
         ran = ctxtui("export", recording, "--to", form)
         assert ran.code == 7 and "only a tool's own recording" in ran.err and ran.out == ""
 
@@ -198,3 +200,30 @@ def test_a_copy_in_our_own_format_is_written_anew_without_what_only_its_session_
     assert asked and not any(part["type"] == "thinking" for _, part in claude_code_context(out.read_bytes()))
     refused = ctxtui("curate", copy, "--to", "pi")
     assert refused.code == 7 and "the recording is ctxtui, not pi" in refused.err
+
+
+def test_a_session_of_several_files_is_a_folder_of_its_own(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    sessions = tmp_path / "sessions"
+    source = sessions / cline.ID / f"{cline.ID}.messages.json"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(cline.dump(cline.shop()))
+    details = source.with_name(f"{cline.ID}.json")
+    details.write_bytes(cline.dump(cline.details()))
+    for more in (("--json",), ("--dry-run",)):
+        assert ctxtui("curate", source, "--to", "cline", "-o", sessions, *more).code == 0
+        assert list(sessions.iterdir()) == [source.parent], "nothing is written"
+    for command in ("curate", "export"):
+        ran = ctxtui(command, source, "--to", "cline", "-o", sessions)
+        assert ran.code == 0, ran.err
+        (made,) = set(sessions.iterdir()) - {source.parent}
+        assert sorted(file.name for file in made.iterdir()) == [f"{made.name}.json", f"{made.name}.messages.json"]
+        assert all(file.stat().st_mode & 0o777 == 0o600 for file in made.iterdir())
+        assert f"cline --id {made.name}" in ran.err
+        assert made.name in json.loads((made / f"{made.name}.json").read_bytes())["messages_path"]
+        shutil.rmtree(made)
+    printed = ctxtui("export", source, "--to", "cline")
+    assert json.loads(printed.out)["agent"] == "lead" and ".json: -o FOLDER writes all of it" in printed.err
+    details.unlink()
+    refused = ctxtui("curate", source, "--to", "cline", "-o", sessions)
+    assert refused.code == 7 and f"details are missing, by which Cline finds it @ {cline.ID}.json" in refused.err
+    assert list(sessions.iterdir()) == [source.parent]

@@ -14,7 +14,7 @@ from ctxtui.core.session import Session
 from ctxtui.services.editing.exporting import copy_session, write_beside
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
-from tests.cases import client_homes, cline, continue_cli, goose, kimi_code, opencode, pi, qwen_code
+from tests.cases import client_homes, cline, continue_cli, copilot_cli, goose, kimi_code, opencode, pi, qwen_code
 from tests.services.lookalike import claude_code, codex
 
 
@@ -84,6 +84,13 @@ def cline_more(data: bytes) -> bytes:
     return json.dumps(session).encode()
 
 
+def copilot_cli_more(data: bytes) -> bytes:
+    script = copilot_cli.Script()
+    script.ask("more")
+    script.answer("more", "More.", used=70)
+    return data + b"".join(line + b"\n" for line in script.dump().splitlines()[2:])
+
+
 CASES = {
     "claude-code": ("a.jsonl", lambda: claude_code(2), claude_code_more),
     "codex": ("rollout.jsonl", lambda: codex(3), codex_more),
@@ -95,6 +102,7 @@ CASES = {
     "goose": ("export.json", lambda: goose.dump(goose.shop()), goose_more),
     "continue-cli": ("session.json", lambda: continue_cli.dump(continue_cli.shop()), continue_more),
     "cline": (f"{cline.ID}.messages.json", lambda: cline.dump(cline.shop()), cline_more),
+    "copilot-cli": ("events.jsonl", lambda: copilot_cli.shop().dump(), copilot_cli_more),
 }
 BESIDE = {"cline": {f"{cline.ID}.json": cline.dump(cline.details())}}
 """What else is in the folder of a session."""

@@ -127,9 +127,9 @@ def test_the_system_prompt_is_the_last_one() -> None:
     again = [event("user.message", content="Go on."), event("system.message", content="You are a newer CLI.")]
     session = read(as_lines([*story(), *again, answer("a-3", "on")]), NAME)
     last = calls(session)[-1]
-    texts = [item.block.body for item in session.tree.items(last.raw_head) if item.place.role == "system"]
-    assert len(texts) == 2 and b"newer" in texts[1] and shown(session, last.raw_head)[0][1] == "system"
-    assert b"You are a CLI." in session.tree.items(calls(session)[0].raw_head)[1].block.body
+    texts = [item.block.body for item in session.tree.items(last.raw_head) if item.place.section == "system"]
+    assert len(texts) == 1 and b"newer" in texts[0] and shown(session, last.raw_head)[0][0] == "system"
+    assert b"You are a CLI." in session.tree.items(calls(session)[0].raw_head)[0].block.body
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_subagents_are_threads_and_compaction_an_epoch() -> None:
     assert session.threads["t1"].label == "explore" and session.threads["t1"].parent == "main"
     last = calls(session)[-1]
     assert last.epoch.start is EpochStart.COMPACTION
-    assert [kind for _, _, kind in shown(session, last.raw_head)] == ["header", "text", "header", "text"]
+    assert [kind for _, _, kind in shown(session, last.raw_head)] == ["text", "header", "text"]
 
 
 def test_any_chunking_any_cut_any_value() -> None:

@@ -38,9 +38,9 @@ from ctxtui.transcripts.kit.resume import (
     count_losses,
     find_blocks,
     find_end,
-    first_change,
     format_time,
     is_answer,
+    outdated_reports,
 )
 
 _CUT: Final = f"a changed result of more than {MAX_RESULT_CHARS:,} characters: the client cuts its middle"
@@ -61,7 +61,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
     edits = apply_edits(order, entries, _find_blocks(order, entries), cut=True)
     lost = [f"line {tail.line}: {tail.reason}"] if tail is not None else []
     lost += edits.lost + [_CUT for entry in entries for block in entry.changes.values() if block and _is_cut(block)]
-    _update_usage(entries, order)
+    answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
+    for n, size in outdated_reports(entries, answers, order):
+        entries[n].metrics = {} if size is None else _make_metrics(size, order.answer_tokens)
     written: list[dict[str, Any]] = []
     for entry in entries:
         written += _make_messages(entry.before, entries, entry, order)
@@ -172,19 +174,6 @@ def _make_messages(
         message = {"id": next(order.ids), "role": "assistant" if is_answer(group[0]) else "user", "content": content}
         more = {"modelInfo": model, "metadata": {COPIED: MAKER}} if model and is_answer(group[0]) else {}
         yield {**message, "ts": time, **more}
-
-
-def _update_usage(entries: Sequence[ClineEntry], order: ResumeOrder) -> None:
-    """Remove the usage reports of answers after the first change.
-
-    The last answer, if it is at the first change or after it, gets the computed size, if known.
-    """
-    first = first_change(entries)
-    answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
-    for n in answers:
-        size = order.input_tokens if n == answers[-1] else None
-        if n > first or (n == first and size is not None):
-            entries[n].metrics = {} if size is None else _make_metrics(size, order.answer_tokens)
 
 
 def _make_metrics(input_: int, output: int) -> dict[str, Any]:

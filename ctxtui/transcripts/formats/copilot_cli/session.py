@@ -10,8 +10,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.core.block import Item
-from ctxtui.core.call import ESTIMATED_INPUT, SUM, Call, EpochStart
+from ctxtui.core import block as blocks
+from ctxtui.core.block import Item, Place
+from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
@@ -26,6 +27,10 @@ from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import value_text
 
 NAME: Final = "copilot cli"
+COPIED: Final = "copiedBy"
+"""Member of an answer's or a usage record: the program that copied it from another session."""
+THOUGHT, TEXT, CALLS = "reasoningText", "content", "toolRequests"
+"""Members of an answer that have its parts."""
 # Beginnings of the kinds of events that are not reported: no model reads them.
 _SILENT: Final = (
     "hook.", "permission.", "assistant.turn_", "tool.execution_start", "tool.execution_p", "session.permissions",
@@ -96,9 +101,9 @@ class _CopilotHandler:
             case "system.message" | "user.message" | "system.notification":
                 yield from self._add_input(kind, data)
             case "assistant.message":
-                yield from self._add_answer(data, time, source)
+                yield from self._add_answer(data, time, source, _copied_extra(value))
             case "session.usage_record":
-                yield from self._handle_request(data, time, source)
+                yield from self._handle_request(data, time, source, _copied_extra(value))
             case "assistant.usage":
                 yield from self._set_usage(data)
             case "tool.execution_complete":
@@ -114,8 +119,7 @@ class _CopilotHandler:
             case "session.compaction_complete":
                 yield from self._set_context_size(as_count(data.get("preCompactionTokens")))
                 before, after = as_count(data.get("preCompactionTokens")), as_count(data.get("postCompactionTokens"))
-                summary = as_str(data.get("summaryContent") or data.get("summary"))
-                self._threads[MAIN].compact(before, after, summary)
+                self._threads[MAIN].compact(before, after, summary_text(data))
             case "session.error" | "abort":
                 last = next(reversed(self._calls), "")
                 yield Happened(
@@ -168,20 +172,20 @@ class _CopilotHandler:
     def _add_input(self, kind: str, data: dict[str, Json]) -> Iterator[Event]:
         thread, events = self._find_thread(data)
         yield from events
-        # The transformed content is sent: the person's text with the time and reminders around it.
-        content = data.get("transformedContent") or data.get("content")
-        text = content if isinstance(content, str) else value_text(content)
+        text = input_text(data)
         if kind == "system.message":
-            thread.set_system(make_message("system", text))
+            thread.set_system([Item(blocks.text(text), Place("system"))])
             return
         thread.add(make_message("user", text, mark="meta" if kind == "system.notification" else ""))
         if kind == "user.message" and not self._about.title:
             self._about = replace(self._about, title=one_line(as_str(data.get("content"))))
 
-    def _handle_request(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
+    def _handle_request(
+        self, data: dict[str, Json], when: float | None, source: RawRecord, copied: dict[str, Json]
+    ) -> Iterator[Event]:
         """Handle a usage record, which is one request.
 
-        Its answer follows if it is part of the conversation.
+        Its answer follows if it is part of the conversation. `copied` is added to the call's `extra`.
         """
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
@@ -199,23 +203,20 @@ class _CopilotHandler:
             usage=usage(report),
             line=source.line,
             bytes_=(source.start, source.end),
+            extra=copied,
         )
         call_seen = thread.dialogue.add_call([], call)
         self._requests[id_] = call_seen.call
         yield self._emit(call_seen.call)
 
-    def _add_answer(self, data: dict[str, Json], when: float | None, source: RawRecord) -> Iterator[Event]:
+    def _add_answer(
+        self, data: dict[str, Json], when: float | None, source: RawRecord, copied: dict[str, Json]
+    ) -> Iterator[Event]:
         thread, events = self._find_thread(data)
         yield from events
-        parts: list[Json] = []
-        if data.get("reasoningText") or data.get("reasoningOpaque"):
-            parts.append(messages.thinking(as_str(data.get("reasoningText")), data.get("reasoningOpaque")))
-        parts += [data["content"]] if as_str(data.get("content")) else []
-        for request in as_dicts(data.get("toolRequests")):
-            parts.append(messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments")))
-        items = make_message("assistant", *parts)
+        items = make_message("assistant", *(part for _, part in answer_parts(data)))
         id_ = as_str(data.get("apiCallId"))
-        extra: dict[str, Json] = {key: data[key] for key in _EXTRA_MEMBERS if key in data}
+        extra = {key: data[key] for key in _EXTRA_MEMBERS if key in data} | copied
         call = self._requests.pop(id_, None)
         if call is None:
             answered_call = Call(
@@ -245,10 +246,7 @@ class _CopilotHandler:
     def _add_result(self, data: dict[str, Json]) -> Iterator[Event]:
         thread, events = self._find_thread(data)
         yield from events
-        failed = data.get("success") is False
-        content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
-        result = messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
-        thread.add(messages.result_items(thread.dialogue, [result]))
+        thread.add(messages.result_items(thread.dialogue, [convert_result(data)]))
 
     def _set_usage(self, data: dict[str, Json]) -> Iterator[Event]:
         """Set the usage of one call, in versions that record it."""
@@ -259,6 +257,38 @@ class _CopilotHandler:
 
 
 reader = lines_reader(_CopilotHandler)
+
+
+def _copied_extra(value: dict[str, Json]) -> dict[str, Json]:
+    return {COPIED_BY: value[COPIED]} if as_str(value.get(COPIED)) else {}
+
+
+def input_text(data: dict[str, Json]) -> str:
+    """Text of an input as it is sent: a person's with the time and reminders around it."""
+    content = data.get("transformedContent") or data.get("content")
+    return content if isinstance(content, str) else value_text(content)
+
+
+def answer_parts(data: dict[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]:
+    """Yield the parts of an answer, each with the member of `data` that has it."""
+    if data.get(THOUGHT) or data.get("reasoningOpaque"):
+        yield THOUGHT, messages.thinking(as_str(data.get(THOUGHT)), data.get("reasoningOpaque"))
+    if as_str(data.get(TEXT)):
+        yield TEXT, messages.text(data[TEXT])
+    for request in as_dicts(data.get(CALLS)):
+        yield CALLS, messages.tool_use(request.get("toolCallId"), request.get("name"), request.get("arguments"))
+
+
+def convert_result(data: dict[str, Json]) -> dict[str, Json]:
+    """Convert a tool's result, or its error."""
+    failed = data.get("success") is False
+    content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
+    return messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
+
+
+def summary_text(data: dict[str, Json]) -> str:
+    """Text of a compaction's summary."""
+    return as_str(data.get("summaryContent") or data.get("summary"))
 
 
 class CopilotTotals:

@@ -1,0 +1,1 @@
+"""Copilot CLI's event files; also written, for Copilot CLI to resume."""
