@@ -196,8 +196,9 @@ class ThreadStudy:
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
-            self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
+            # First: the screen, in another thread, reads both for the calls that `spent` has.
             self.lacking.append(self.lacking[-1] + row.at_least)
+            self.spent.append(before if row.usd is None else (before or 0.0) + row.usd)
 
 
 class RecordingEnd:

@@ -173,3 +173,20 @@ def test_columns_that_grew_are_as_high_as_those_made_at_once() -> None:
         now = [*known, *source[len(known) : count]]
         made = Columns()
         assert columns.update(now, (), {}) == made.update(now, (), {}) and columns.top == made.top
+
+
+def test_what_a_call_lacks_is_known_when_its_sum_is() -> None:
+    """The screen reads both, in another thread, for the calls whose sum is there."""
+    story = Story(hidden_tokens=0)
+    story.user("hi").call("hello").user("more").call("again")
+    thread = study_anew(story.session).thread(MAIN)
+    seen: list[bool] = []
+
+    class Sums(list[float | None]):
+        def append(self, usd: float | None) -> None:
+            super().append(usd)
+            seen.append(len(thread.lacking) >= len(self))
+
+    thread.spent = Sums(thread.spent)
+    thread.note_priced(thread.calls, 2, dict.fromkeys(story.session.calls))
+    assert seen == [True, True]

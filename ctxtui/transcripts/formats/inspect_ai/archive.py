@@ -171,13 +171,13 @@ class _Stream(Protocol):
     def decompress(self, data: bytes, /) -> bytes: ...
 
 
-def _decompress(stream: _Stream, packed: bytes, limit: int, bad: type[Exception]) -> tuple[bytes, int]:
+def _decompress(stream: _Stream, packed: bytes, limit: int, error_type: type[Exception]) -> tuple[bytes, int]:
     chunks: list[bytes] = []
     size = offset = 0
     while not stream.eof and offset < len(packed):
         try:
             chunks.append(stream.decompress(packed[offset : offset + _SLICE]))
-        except bad as error:
+        except error_type as error:
             raise _Damaged(f"its data is damaged ({error})") from error
         offset = min(len(packed), offset + _SLICE)
         size += len(chunks[-1])
