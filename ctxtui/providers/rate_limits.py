@@ -15,7 +15,10 @@ _HEADERS: Final = (
     re.compile(r"anthropic-ratelimit-(?P<what>(?:input-|output-)?tokens|requests)-(?P<field>limit|remaining|reset)"),
     re.compile(r"x-ratelimit-(?P<field>limit|remaining|reset)-(?P<what>requests|tokens)"),
 )
-"""Headers about a limit: ``anthropic-ratelimit-tokens-reset``, or OpenAI's ``x-ratelimit-reset-tokens``."""
+"""Headers about a limit, ``anthropic-ratelimit-tokens-reset`` or OpenAI's ``x-ratelimit-reset-tokens``.
+
+Unified limits and those of priority tiers are not read.
+"""
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 """A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date and time."""
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}

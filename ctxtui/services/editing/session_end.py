@@ -7,9 +7,11 @@ send one that is already in the file.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall
+from ctxtui.core.block import HEADER, Item
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.context import ASSISTANT, is_result
@@ -40,8 +42,22 @@ def session_end(session: Session, chosen: ChosenCall) -> SessionEnd:
         head = calls[chosen.number].raw_head
     else:
         head = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
-    nodes = tree.path(head if tree.holds(head, answer) else answer)
+    nodes = tree.path(head if tree.holds(head, answer) else _add_results(tree, answer, tree.path(head)))
     return SessionEnd(nodes, answer_end(tree, nodes))
+
+
+def _add_results(tree: Tree, answer: int, request: Sequence[int]) -> int:
+    """Extend the context of `answer` by its results, as the next `request` has them after another front (new tools).
+
+    `answer` itself if the request does not have it.
+    """
+    last = tree[answer].block
+    position = next((n for n in reversed(range(len(request))) if tree[request[n]].block == last), len(request))
+    parts = takewhile(lambda node: is_result(tree[node].kind) or tree[node].kind == HEADER, request[position + 1 :])
+    results = [Item(tree[node].block, tree[node].place) for node in parts]
+    while results and results[-1].block.kind == HEADER:
+        results.pop()
+    return tree.extend(answer, results)
 
 
 def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:

@@ -105,7 +105,7 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
 
 
 def fix_lines(smallest: Smallest | None, report: Preflight, name: str, place: str) -> Iterator[list[Span]]:
-    """The smallest set of edits that makes room for the turns, and its command line."""
+    """The smallest set of edits to make room for the turns, its effect and its command line."""
     if smallest is None:
         return
     yield []
