@@ -74,12 +74,15 @@ class LocalServer(Struct, frozen=True):
         return next((model for model in self.models if model.name in names), None)
 
 
-def find_refusals(local: LocalServer, request: ApiRequest) -> list[Refusal]:
-    """The reasons of a local server to refuse a request: it accepts nearly everything."""
+def find_refusals(local: LocalServer, request: ApiRequest, strict: bool) -> list[Refusal]:
+    """The reasons of a local server to refuse a request: it accepts nearly everything.
+
+    A model that Ollama or vLLM does not have is refused if `strict`; otherwise the first one answers.
+    """
     name = request.body.get("model")
     if local.kind == OLLAMA and not isinstance(name, str):
         return [Refusal("model is required", rule="no model")]
-    if local.model(str(name)) is None and local.kind not in (LLAMA_CPP, LM_STUDIO):
+    if strict and local.model(str(name)) is None and local.kind not in (LLAMA_CPP, LM_STUDIO):
         message = f"model '{name}' not found" if local.kind == OLLAMA else f"The model `{name}` does not exist."
         return [Refusal(message, 404, "NotFoundError", rule="unknown model")]
     messages = request.body.get("messages")
@@ -89,10 +92,7 @@ def find_refusals(local: LocalServer, request: ApiRequest) -> list[Refusal]:
 
 
 def find_model(local: LocalServer, request: ApiRequest) -> LocalModel:
-    """The model that answers: the named one, else the first.
-
-    Only llama.cpp and LM Studio accept an unknown name.
-    """
+    """The model that answers: the named one, else the first."""
     return local.model(str(request.body.get("model"))) or local.models[0]
 
 
@@ -456,7 +456,7 @@ def local_routes(local: LocalServer) -> dict[str, ServedRoute]:
 
 def _make_route(local: LocalServer, serve: Serve) -> ServedRoute:
     return ServedRoute(
-        lambda _, request: find_refusals(local, request),
+        lambda provider, request: find_refusals(local, request, provider.strict_models),
         serve,
         lambda refusal, _: format_error(local, refusal),
         "x-request-id",

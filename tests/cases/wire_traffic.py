@@ -11,6 +11,7 @@ RESPONSES_URL = "https://api.openai.com/v1/responses"
 GOOGLE_URL = "https://generativelanguage.googleapis.com/v1beta/models/gemini-9:generateContent"
 CONVERSE_URL = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.some%2Dmodel-v1%3A0/converse"
 COHERE_URL = "https://api.cohere.com/v2/chat"
+OLLAMA_URL = "http://127.0.0.1:11434/api/chat"
 
 Pair = tuple[str, Any, int, Any]
 """Address, request, status, answer (a string is sent as it is)."""
@@ -110,6 +111,26 @@ def cohere() -> Pair:
     usage = {"billed_units": {"input_tokens": 2}, "tokens": tokens, "cached_tokens": 48}
     answer = {"id": "co-1", "message": message, "finish_reason": "COMPLETE", "usage": usage}
     return COHERE_URL, {"model": "command-x", "messages": [user("Hey you")]}, 200, answer
+
+
+def ollama(*, stream: bool = True) -> Pair:
+    """Ollama's own API: arguments are an object, a stream is one object a line."""
+    calls = [{"function": {"name": "add", "arguments": {"a": 1, "b": 1}}}]
+    messages = [
+        {"role": "system", "content": "Be exact."},
+        user("1+1?"),
+        {"role": "assistant", "content": "", "tool_calls": calls},
+        {"role": "tool", "tool_name": "add", "content": "2"},
+    ]
+    request = {"model": "llama-x", "messages": messages, "stream": stream, "options": {"num_ctx": 4096}}
+    counts = {"done": True, "done_reason": "stop", "prompt_eval_count": 31, "eval_count": 5}
+    said = [{"role": "assistant", "content": words} for words in ("It is ", "two.")]
+    if not stream:
+        message = {"role": "assistant", "content": "It is two."}
+        return OLLAMA_URL, request, 200, {"model": "llama-x", "message": message, **counts}
+    lines = [{"model": "llama-x", "message": one, "done": False} for one in said]
+    end = {"model": "llama-x", "message": {"role": "assistant", "content": ""}, **counts}
+    return OLLAMA_URL, request, 200, "".join(json.dumps(line) + "\n" for line in [*lines, end])
 
 
 def elsewhere() -> Pair:

@@ -113,12 +113,20 @@ def test_what_ollama_cuts() -> None:
         assert "\n0 word" not in prompt and "\n9 word" in prompt
         with pytest.raises(request.HTTPError, match="400"):
             call(running, "/api/chat", {"model": "offline", "messages": LONG, "truncate": False})
-        with pytest.raises(request.HTTPError, match="404") as missing:
-            call(running, "/api/chat", {"model": "other", "messages": LONG})
-        assert json.load(missing.value) == {"error": "model 'other' not found"}
         assert call(running, "/api/show", {"model": "offline"})["parameters"].split() == ["num_ctx", "1000"]
         assert [one["name"] for one in call(running, "/api/ps")["models"]] == ["offline"]
         assert [one["name"] for one in call(running, "/api/tags")["models"]] == ["offline", "idle"]
+
+
+def test_another_model_is_refused_only_if_strict() -> None:
+    asked: dict[str, Any] = {"model": "other", "messages": LONG, "stream": False}
+    with offline(server(OLLAMA)) as running:
+        assert call(running, "/api/chat", asked)["done"] is True
+    strict = server(OLLAMA)
+    strict.provider.strict_models = True
+    with offline(strict) as running, pytest.raises(request.HTTPError, match="404") as missing:
+        call(running, "/api/chat", asked)
+    assert json.load(missing.value) == {"error": "model 'other' not found"}
 
 
 def test_what_llama_cpp_evaluates() -> None:

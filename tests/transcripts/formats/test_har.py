@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from ctxtui.transcripts.registry import describe_file
+from ctxtui.wire.grammar import OLLAMA
 from tests.cases import wire_traffic as cases
 from tests.cases.wire_traffic import Pair
 from tests.corpus import corpus_params
@@ -43,11 +44,21 @@ def test_model_traffic_becomes_calls(packed: bool) -> None:
     assert session.about.client == "proxy"
 
 
+@pytest.mark.parametrize("stream", [True, False])
+def test_ollama_is_read_in_its_own_dialect(stream: bool) -> None:
+    session = read(as_bytes(har([cases.ollama(stream=stream)])), NAME)
+    (call,) = calls(session)
+    assert call.usage is not None and (call.usage.input, call.usage.output, call.provider) == (31, 5, "ollama")
+    assert call.skeleton is not None and call.skeleton.dialect == OLLAMA and call.stop_reason == "stop"
+    assert "It is two." in session.tree.items(call.response_head)[-1].block.body.decode()
+
+
 def test_any_chunking_any_cut_any_value() -> None:
-    data = as_bytes(har(cases.every()), indent=1)
+    every = [*cases.every(), cases.ollama(), cases.ollama(stream=False)]
+    data = as_bytes(har(every), indent=1)
     law_2(data, NAME)
     survives_cuts(data, NAME)
-    survives_values(har(cases.every()), NAME)
+    survives_values(har(every), NAME)
 
 
 def test_the_beta_features_of_a_request_are_those_of_its_header() -> None:

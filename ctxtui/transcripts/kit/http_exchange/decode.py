@@ -19,7 +19,7 @@ from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
 from ctxtui.wire import event_stream, sse
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
@@ -146,6 +146,8 @@ def _detect_by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
         return ANTHROPIC
     if path.endswith("/v2/chat"):
         return COHERE
+    if path.endswith("/api/chat"):
+        return OLLAMA
     answer_head = exchange.response[:400]
     if not path.endswith("/completions") and (b'"type":"message"' in answer_head or b"message_start" in answer_head):
         return ANTHROPIC
@@ -165,9 +167,11 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
     try:
         if event_stream.is_event_stream(body):
             return decode_stream(dialect, event_stream.parse_event_stream(body))
-        if sse.is_stream(text):
+        value = parse_body(body)
+        # Ollama streams one JSON object a line.
+        if sse.is_stream(text) or (dialect == OLLAMA and value is None):
             return decode_stream(dialect, sse.parse_stream(body))
-        return _decode_whole(dialect, exchange, parse_body(body))
+        return _decode_whole(dialect, exchange, value)
     except Malformed as error:
         return Response(complete=False, error=f"HTTP {exchange.status}" if exchange.status >= 400 else str(error))
 
