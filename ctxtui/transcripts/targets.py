@@ -34,7 +34,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "cline",
             lazy_import("cline.resume", "resume"),
             "cline --id {id}",
-            own_folder=True,
+            own_folder=1,
             reads=("{id}.json", "{id}.compaction.json"),
         ),
         ResumeTarget(
@@ -42,7 +42,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
             "copilot cli",
             lazy_import("copilot_cli.resume", "resume"),
             "copilot --resume={id}",
-            own_folder=True,
+            own_folder=1,
             reads=("workspace.yaml",),
         ),
         ResumeTarget("pi", "pi", lazy_import("pi.resume", "resume"), "pi --session {file}", beside=False),

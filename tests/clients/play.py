@@ -68,7 +68,13 @@ class Watched:
 
     @property
     def calls(self) -> int:
-        """Calls in the open session, without sums: these are there before the last call is."""
+        """Calls in the open session, and sums, which are there before their calls are: `cn -p` writes these at the
+        end."""
+        return len(self.loaded.session.calls) if self.loaded else 0
+
+    @property
+    def recorded(self) -> int:
+        """Calls in the open session without sums."""
         return sum(not call.is_sum for call in self.loaded.session.calls.values()) if self.loaded else 0
 
 
@@ -115,7 +121,7 @@ class Play:
             if running.stdin is not None:
                 running.stdin.close()
             self.lab.end(running)
-            self._see(lambda: watched.calls == len(self.main), watched)
+            self._see(lambda: watched.recorded == len(self.main), watched)
         finally:
             stop.set()
             self.lab.open_gates()

@@ -1,6 +1,7 @@
 """Runs a client that goes on with a session on a terminal only: `python terminal.py READY PROMPT COMMAND...`.
 
-Once READY is on the screen the prompt is typed; once nothing more is drawn for a while the client is ended.
+Once READY, which stands in its empty input, is on the screen and nothing moves, the prompt is typed and sent; once
+READY is back and nothing moves the client is ended.
 """
 
 from __future__ import annotations
@@ -15,42 +16,64 @@ import sys
 import termios
 import time
 
+import pyte
+
+_SIZE = 40, 120
 _QUIET = 4.0
 """Seconds without a sign from the client after which it waits for a person: while it works it draws."""
-_PATIENCE = 50.0
+_PATIENCE = 55.0
 
 
-def main() -> int:
-    ready, prompt, *command = sys.argv[1:]
-    pid, terminal = pty.fork()
-    if not pid:
-        os.execvp(command[0], command)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
-    until = time.monotonic() + _PATIENCE
-    try:
-        drawn = drawn_until_quiet(terminal, until)
-        if ready.encode() not in drawn:
-            print(f"{ready!r} is not on the screen:", drawn.decode(errors="replace"))
-            return 1
-        os.write(terminal, prompt.encode())
-        drawn_until_quiet(terminal, until, 1)
-        os.write(terminal, b"\r")
-        print(drawn_until_quiet(terminal, until).decode(errors="replace"))
-    finally:
-        os.kill(pid, signal.SIGTERM)
-    return 0
+class Terminal:
+    """A client on a terminal, and what a person sees of it."""
 
+    def __init__(self, command: list[str]) -> None:
+        self.pid, self._file = pty.fork()
+        if not self.pid:
+            os.execvp(command[0], command)
+        fcntl.ioctl(self._file, termios.TIOCSWINSZ, struct.pack("HHHH", *_SIZE, 0, 0))
+        self._cells = pyte.Screen(_SIZE[1], _SIZE[0])
+        self._stream = pyte.ByteStream(self._cells)
+        self._until = time.monotonic() + _PATIENCE
 
-def drawn_until_quiet(terminal: int, until: float, quiet: float = _QUIET) -> bytes:
-    """What the client draws until it is quiet, or has ended."""
-    drawn = b""
-    while time.monotonic() < until and select.select([terminal], [], [], quiet)[0]:
+    @property
+    def screen(self) -> str:
+        return "\n".join(self._cells.display)
+
+    def send(self, text: str) -> None:
+        os.write(self._file, text.encode())
+
+    def wait(self, text: str, quiet: float = _QUIET) -> None:
+        """Wait until `text` is on the screen and nothing was drawn for `quiet` seconds."""
+        while text not in self.screen or self._draws(quiet):
+            if time.monotonic() > self._until:
+                sys.exit(f"{text!r} is not on the screen, or it does not come to rest:\n{self.screen}")
+            self._draws(0.5)
+
+    def _draws(self, seconds: float) -> bool:
+        """Whether something is drawn within `seconds`."""
+        if not select.select([self._file], [], [], seconds)[0]:
+            return False
         try:
-            drawn += os.read(terminal, 65536)
-        except OSError:  # it has ended
-            break
-    return drawn
+            self._stream.feed(os.read(self._file, 65536))
+        except OSError:
+            sys.exit(f"it has ended:\n{self.screen}")
+        return True
+
+
+def main() -> None:
+    ready, prompt, *command = sys.argv[1:]
+    terminal = Terminal(command)
+    try:
+        terminal.wait(ready)
+        terminal.send(prompt)
+        terminal.wait(prompt, 1)
+        terminal.send("\r")
+        terminal.wait(ready)
+        print(terminal.screen)
+    finally:
+        os.kill(terminal.pid, signal.SIGTERM)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

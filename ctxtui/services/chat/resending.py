@@ -33,7 +33,7 @@ from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
 from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
-from ctxtui.pricing.terms import STANDARD, Terms, read_terms
+from ctxtui.pricing.terms import FLEX, STANDARD, Terms, read_terms
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
 from ctxtui.services.chat.model_choice import params_for
@@ -223,8 +223,10 @@ def _plan_resend(
 def _max_usd_of(
     call: Call, chat_model: ChatModel, rebuilt: ResentRequest, tokens: int, table: PriceTable
 ) -> float | None:
-    keeps_longest = _LONGEST_LIFETIME in rebuilt.body
-    return max_usd(chat_model, tokens, rebuilt.answer, table, read_terms(call.extra), keeps_longest=keeps_longest)
+    terms, keeps_longest = read_terms(call.extra), _LONGEST_LIFETIME in rebuilt.body
+    # Discounts of the recorded call may not be given again.
+    terms = terms._replace(batch=False, tier="" if terms.tier == FLEX else terms.tier)
+    return max_usd(chat_model, tokens, rebuilt.answer, table, terms, keeps_longest=keeps_longest)
 
 
 class ResentRequest(NamedTuple):

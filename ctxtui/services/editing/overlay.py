@@ -390,7 +390,8 @@ class SessionEdits:
             self._id = store.resolve(loaded.name)
         else:
             price = make_call_pricer(prices_for(self._settings))
-            self._id = store.import_session(loaded.session, source_info(loaded), price=price)
+            store.import_session(loaded.session, source_info(loaded), price=price)
+            self._id = stored_id(loaded, store)
         return self._id
 
 

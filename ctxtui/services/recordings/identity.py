@@ -6,6 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ctxtui.services.recordings.databases.address import file_of
+from ctxtui.services.recordings.discover import ATTACHED
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.rows import SourceInfo
 from ctxtui.store.sessions.identity import own_id
@@ -15,11 +16,16 @@ if TYPE_CHECKING:
 
 
 def stored_id(loaded: Loaded, store: Store | None) -> str:
-    """The session's id in `store` (None: there is no database), or the one that an import would give it."""
+    """The id in `store` (None: there is no database) that the session's edits have, stored or not.
+
+    It is the one that an import gives, except for a relay's recording: the relay reads edits by the session's own id.
+    """
     if loaded.is_stored:
         return loaded.name
     source = source_info(loaded)
-    return own_id(loaded.session, source) if store is None else store.id_for(loaded.session, source)
+    if store is None or loaded.source == ATTACHED:
+        return own_id(loaded.session, source)
+    return store.id_for(loaded.session, source)
 
 
 def source_info(loaded: Loaded) -> SourceInfo:

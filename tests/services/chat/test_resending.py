@@ -194,6 +194,8 @@ def test_a_quote_is_on_the_terms_of_the_call() -> None:
     made.calls[call.id] = replace(call, extra={**call.extra, "usage": {"inference_geo": "us"}})
     dearer = quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd
     assert plain and dearer == pytest.approx(1.1 * plain)
+    made.calls[call.id] = replace(call, extra={**call.extra, "processing": "batch"})
+    assert quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd == plain
 
 
 QUESTION = {"role": "user", "content": "x"}

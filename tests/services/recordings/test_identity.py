@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.core.call import Call
 from ctxtui.core.edit import make
+from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context
 from ctxtui.services.chat.continue_from import find_continuation
 from ctxtui.services.config.paths import database
@@ -18,7 +20,10 @@ from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.fork_tree import list_forks
 from ctxtui.store.store import Store
+from tests.services.library.test_own_transcripts import home, record
 from tests.services.lookalike import ClaudeCode, lines
+
+__all__ = ["home"]
 
 
 @pytest.fixture
@@ -82,3 +87,22 @@ def test_a_recording_whose_file_is_gone_keeps_its_id(namesakes: tuple[Path, Path
     edits.of_thread("main").apply()
     edits.save()
     assert len(SessionEdits(loaded, settings).of_thread("main").applied) == 1
+
+
+def test_edits_of_a_recording_have_the_id_by_which_its_relay_reads_them(home: Path, tmp_path: Path) -> None:
+    """Also if the client's transcript, with other calls, was stored before."""
+    settings, client = Settings(data_dir=tmp_path / "data"), ClaudeCode(cwd=str(tmp_path))
+    transcript = home / ".claude" / "projects" / "-w" / f"{client.session}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_bytes(lines(client.turns(2)))
+    stage_drop(load(transcript), settings).save()
+    other = Call("msg_other", "main", provider="anthropic", model=client.model, usage=Usage(fresh=9, output=1))
+    recording = record([other], client.session)
+    wire = load(recording, own="")
+    edits = SessionEdits(wire, settings)
+    assert len(edits.of_thread("main").log) == 1
+    edits.of_thread("main").apply()
+    edits.save()
+    with Store.open(database(settings.data_dir), readonly=True) as store:
+        assert len(store.edits(client.session)) == 2
+    assert len(SessionEdits(load(recording), settings).of_thread("main").applied) == 1

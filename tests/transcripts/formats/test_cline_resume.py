@@ -174,6 +174,15 @@ def test_a_compacted_session_is_written_as_its_compacted_context(tmp_path: Path)
     assert where == tmp_path / "sessions" / file.id / f"{file.id}.messages.json" and where.parent.is_dir()
 
 
+def test_a_changed_summary_is_also_the_one_that_the_next_compaction_begins_with() -> None:
+    notes = {"kind": "compaction_summary", "userRunSpan": 1, "summary": "1, 2"}
+    summary = {"role": "user", "content": [text("Context summary:\n\n1, 2")], "metadata": notes}
+    data = dump(session(summary, asked("On."), said("m1", text("Well."))))
+    short = changed(data, lambda v: {**v, "text": "Context summary:\n\n1"} if "1, 2" in v["text"] else None)
+    assert messages(made(data, short))[0]["metadata"] == {**notes, "summary": "1"}
+    assert messages(made(data))[0] == summary
+
+
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(1, 8), max_size=3))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], notes: set[int]) -> None:

@@ -35,7 +35,7 @@ def _day_of(quarter: int) -> str:
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
     """Rows by one of `WAYS` ("": all in one) over `sessions`, every call counted once, most expensive first.
 
-    Rows by category and tool have no calls and tokens, and need contexts: sessions read for usage only add none.
+    Rows by category and tool have no calls and tokens; a session read for usage only just marks some as lower bounds.
     """
     rows: list[SpendingRow] = []
     for summary, owned in sessions_with_owned_calls(sessions):

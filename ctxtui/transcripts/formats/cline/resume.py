@@ -22,6 +22,7 @@ from ctxtui.transcripts.formats.cline.session import (
     COPIED,
     ESTIMATED_BY,
     MAX_RESULT_CHARS,
+    SUMMARY,
     compacted_count,
     content_parts,
     convert_parts,
@@ -43,6 +44,8 @@ from ctxtui.transcripts.kit.resume import (
     outdated_reports,
 )
 
+_SUMMARY_TITLE: Final = "Context summary:\n\n"
+"""Begins the text of a compaction's summary."""
 _CUT: Final = f"a changed result of more than {MAX_RESULT_CHARS:,} characters: the client cuts its middle"
 _SUMS: Final = ("totalCost", "aggregatedAgentsCost", "usage", "aggregateUsage")
 """Members of the details' metadata that the client computes from the messages if they are missing."""
@@ -85,6 +88,11 @@ class ClineEntry(ResumeEntry):
     metrics: dict[str, Any] | None = None
 
     @property
+    def metadata(self) -> dict[str, Any]:
+        """The client's notes on it, {} if it has none."""
+        return as_dict(self.value.get("metadata"))
+
+    @property
     def is_model_answer(self) -> bool:
         """Whether it is an answer of the model, and not only displayed."""
         return self.value.get("role") == "assistant" and bool(self.digests)
@@ -98,11 +106,15 @@ class ClineEntry(ResumeEntry):
             message["content"] = [
                 _to_cline_part(new, part) if isinstance(new, Block) else new for new, part in parts if new is not None
             ]
+            if self.metadata.get("kind") == SUMMARY:
+                # The client's next compaction begins with it.
+                text = "".join(as_str(part.get("text")) for part in content_parts(message))
+                message["metadata"] = {**self.metadata, "summary": text.removeprefix(_SUMMARY_TITLE)}
         if self.metrics is not None:
             message |= {"metrics": self.metrics}
         if self.is_model_answer:
             estimated = {ESTIMATED_BY: MAKER} if self.metrics else {}
-            message["metadata"] = {**as_dict(message.get("metadata")), COPIED: MAKER, **estimated}
+            message["metadata"] = {**self.metadata, COPIED: MAKER, **estimated}
         return message
 
 

@@ -33,7 +33,7 @@ ESTIMATED_BY: Final = "estimatedBy"
 _SESSION: Final = frozenset({"agent", "sessionId", "origin", "messages"})
 _COMPACTION: Final = frozenset({"conversation_id", "source_message_count"})
 _DETAILS: Final = frozenset({"session_id", "messages_path"})
-_SUMMARY: Final = "compaction_summary"
+SUMMARY: Final = "compaction_summary"
 _PROVIDERS: Final = {"anthropic": "anthropic", "openai-native": "openai", "gemini": "google"}
 """Cline's names of providers."""
 _SIGNED: Final = frozenset({"anthropic", "openai-native"})
@@ -193,7 +193,7 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
 
 def _add_message(dialogue: Dialogue, message: dict[str, Json]) -> None:
     """Add a message as later requests hold it."""
-    is_summary = get_path(message, "metadata", "kind") == _SUMMARY
+    is_summary = get_path(message, "metadata", "kind") == SUMMARY
     role = as_str(message.get("role")) or "user"
     parts = [part for part in convert_parts(message) if is_sent_again(message, part)]
     results = [part for part in parts if part.get("type") == RESULT]
