@@ -49,7 +49,7 @@ _ORIGINS: Final = {"summary": "compaction_summary", "meta": "injection"}
 """The client's names for texts that no person wrote, by the mark of their place."""
 _ANSWER: Final = "assistant"
 _TEXTS: Final = ("input_text", "output_text")
-"""Texts as edits insert them where the tools have the form of OpenAI's Responses API."""
+"""Kinds of texts in the Responses API; an edit may insert one from another recording."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
