@@ -74,6 +74,12 @@ def test_calls_and_usage() -> None:
     assert found.about.title == "Which files?" and len(found.calls) == 2
 
 
+def test_tools_are_spelled_as_their_calls() -> None:
+    found = read(as_lines(session()), NAME)
+    first = found.tree.items(calls(found)[0].raw_head)[0].block
+    assert first.value() == {"name": "Bash", "description": "runs", "input_schema": {}}
+
+
 def test_a_request_without_an_end_used_what_nobody_knows() -> None:
     begun = [request("0.3"), record("turn.prompt"), said("And now?"), request("1.1"), end("m-3", 0, 125, 9, 2)]
     found = read(as_lines([*session(), *begun]), NAME)

@@ -215,6 +215,15 @@ def test_a_compaction_and_an_undo_are_not_repeated() -> None:
     assert not any(one["type"].startswith(("context.apply", "context.undo", "agent.")) for one in records(made))
 
 
+def test_a_text_of_the_responses_api_is_a_text() -> None:
+    data = shop(1).dump()
+    path = path_of(read(data).session)
+    new = Item(block.from_part({"type": "input_text", "text": "Summary."}), Place("messages", "user"))
+    made = ordered(data, [*(SentBlock(item, at) for at, item in enumerate(path)), SentBlock(new)])
+    (message,) = [one["message"] for one in records(made) if b"Summary." in json.dumps(one).encode()]
+    assert message["content"] == [text("Summary.")]
+
+
 def test_it_ends_after_the_answer() -> None:
     script = shop()
     script.user("and now?")

@@ -48,6 +48,8 @@ _CONTEXT: Final = ("context.", "turn.", "prompt.", "usage.", "token_counting.", 
 _ORIGINS: Final = {"summary": "compaction_summary", "meta": "injection"}
 """The client's names for texts that no person wrote, by the mark of their place."""
 _ANSWER: Final = "assistant"
+_TEXTS: Final = ("input_text", "output_text")
+"""Kinds of texts in the Responses API; an edit may insert one from another recording."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -240,6 +242,8 @@ def _to_part(value: Any) -> Any:
     """Convert a block's value to the client's spelling of a content part."""
     if not isinstance(value, dict):
         return {"type": "text", "text": as_str(value)}
+    if value.get("type") in _TEXTS:
+        return {**value, "type": "text"}
     if value.get("type") != "thinking":
         return value
     sealed = {"encrypted": value["signature"]} if value.get("signature") else {}

@@ -114,7 +114,7 @@ class _Agent:
 
     def _begin_request(self, tools: list[Json]) -> None:
         """Set the tools and the system prompt of the next request, if they changed."""
-        front = [Item(blocks.make(TOOL, tool), Place("tools")) for tool in tools if isinstance(tool, dict)]
+        front = [Item(blocks.make(TOOL, _convert_tool(tool)), Place("tools")) for tool in as_dicts(tools)]
         if self._system:
             front.append(Item(blocks.from_part({"type": "text", "text": self._system}), Place("system")))
         if front != self._front:
@@ -357,6 +357,11 @@ def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
     if all(not as_str(part.get("text")).strip() and part.get("type") == "text" for part in parts):
         return [messages.text(_FAILED_EMPTY if failed else _EMPTY)]
     return [messages.text(FAILED), *parts] if failed else parts
+
+
+def _convert_tool(tool: dict[str, Json]) -> dict[str, Json]:
+    """Convert a tool's definition to Anthropic's spelling, as its calls and results are."""
+    return {"input_schema" if key == "parameters" else key: member for key, member in tool.items()}
 
 
 def convert_event(event: dict[str, Json]) -> Json:
