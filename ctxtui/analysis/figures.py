@@ -8,7 +8,7 @@ blocks, unrecorded input and residual. A block's tokens are the difference of tw
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -74,8 +74,6 @@ def uncounted_figures(call: Call) -> CallFigures:
 NOT_RECORDED: Final = "not_recorded"
 ATTACHED: Final = "reattached"
 REATTACHED_TEXT: Final = "files that the client attached again after the compaction, not in the recording"
-NOT_RECORDED_TEXT: Final = "system prompt and tools, not in the recording"
-SEARCHES_TEXT: Final = "system prompt, tools and search results, not in the recording"
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
@@ -297,15 +295,17 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
     """Make the block *not recorded*; its interval is that of the figure it was inferred from."""
-    description = describe_missing(book, call)
-    return _inferred_block(book, call, tokens, NOT_RECORDED, description)
+    name = name_missing(book, call, figures(book, call).categories)
+    return _inferred_block(book, call, tokens, NOT_RECORDED, f"{name}, not in the recording")
 
 
-def describe_missing(book: Book, call: Call) -> str:
-    """Text that names the parts of a context that are not recorded."""
+def name_missing(book: Book, call: Call, categories: Container[str]) -> str:
+    """Name what the recording of a context lacks; `categories` are those that it has."""
     if call.fidelity != Fidelity.TRANSCRIPT:
-        return f"{describe_additions(book.searches, book.session.tree, call)}, not in the recording"
-    return SEARCHES_TEXT if book.searches.any_until(call) else NOT_RECORDED_TEXT
+        return describe_additions(book.searches, book.session.tree, call) or "what the provider adds"
+    parts = [name for category, name in (("system", "system prompt"), ("tools", "tools")) if category not in categories]
+    parts += ["search results"] if book.searches.any_until(call) else []
+    return ", ".join(parts[:-1]) + " and " * (len(parts) > 1) + parts[-1] if parts else "what the client adds"
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:

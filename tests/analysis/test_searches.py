@@ -6,7 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
-from ctxtui.analysis.figures import BlockFigure, block_figures, figures, missing_block, not_recorded_tokens
+from ctxtui.analysis.figures import (
+    BlockFigure,
+    block_figures,
+    figures,
+    missing_block,
+    name_missing,
+    not_recorded_tokens,
+)
 from ctxtui.analysis.read.searches import LINKED, SEARCHED, SUMMARY, describe_additions
 from ctxtui.core import block
 from ctxtui.core.block import Block, Item, Place
@@ -54,6 +61,8 @@ def test_what_a_search_brought_is_not_recorded_and_no_residual() -> None:
         assert abs(got.residual) < 60
         assert sum(got.categories.values()) + (got.not_recorded or 0) + got.residual == got.context_tokens
     assert "search results" in missing_block(known, calls[3], lacking[3]).block.value()["what"]
+    named = [name_missing(known, calls[3], has) for has in ((), ("system",), ("system", "tools"))]
+    assert named == ["system prompt, tools and search results", "tools and search results", "search results"]
 
 
 def test_without_a_search_growth_is_residual() -> None:

@@ -14,8 +14,6 @@ from ctxtui.analysis.context_window import context_window
 from ctxtui.analysis.figures import (
     ATTACHED,
     NOT_RECORDED,
-    NOT_RECORDED_TEXT,
-    REATTACHED_TEXT,
     BlockFigure,
     CallFigures,
     answer_size,
@@ -127,11 +125,6 @@ def _notes_to_json(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> li
 
 MAX_HEAVIEST = 12
 """Blocks listed without ``--blocks``."""
-UNRECORDED_TEXTS = {
-    NOT_RECORDED: "system prompt and tools: not in the recording",
-    ATTACHED: "re-attached after the compaction: not in the recording",
-}
-"""Texts of blocks that are not recorded."""
 MAX_SKIPPED_LINES = 8
 
 
@@ -302,8 +295,7 @@ def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]
 
     def content(figure: BlockFigure, room: int) -> list[Span]:
         if not figure.node:
-            text = read(figure.block).text
-            return [Span(UNRECORDED_TEXTS[figure.category] if text in (NOT_RECORDED_TEXT, REATTACHED_TEXT) else text)]
+            return [Span(read(figure.block).text)]
         block_preview = preview_of(book, figure.node)
         if figure.gone is None and figure.read:
             return one_line.preview_spans(block_preview, signs.category(figure.category).style)

@@ -8,8 +8,8 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ctxtui.analysis.figures import name_missing
 from ctxtui.core.block import HEADER, UNREADABLE
-from ctxtui.core.call import Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.views.blocks import one_line
@@ -127,13 +127,7 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
     """The row of unrecorded content."""
-    text = "system prompt and tools"
-    if scene.call.fidelity != Fidelity.TRANSCRIPT:
-        # Late import: rarely needed on the first screen.
-        from ctxtui.analysis.read.searches import describe_additions
-
-        text = describe_additions(scene.book.searches, scene.session.tree, scene.call) or text
-    text = f"{text}, inferred from the report"
+    text = f"{name_missing(scene.book, scene.call, scene.figures.categories)}, inferred from the report"
     if scene.figures.attached:
         text = f"{numbers.guessed(scene.figures.not_recorded or 0)} {text}; "
         text += f"{numbers.guessed(scene.figures.attached)} re-attached after the compaction"
