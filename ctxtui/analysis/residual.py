@@ -206,7 +206,7 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
 
 
 def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
-    """The likely cause of `tokens` in the context of `call` that the report of call `since` added."""
+    """The likely cause of `tokens` that the report of call `since` added to `call`'s context."""
     calls = book.session.thread_calls(call.thread)
     began = calls[since - 1] if since <= len(calls) else call
     sums = book.sums(call.model, call.sent_head)

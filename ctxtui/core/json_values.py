@@ -1,4 +1,4 @@
-"""Values inside a provider's JSON, whose types nobody has checked: each as the type that is expected, else empty."""
+"""Values of unchecked JSON, each as the type that is expected, else empty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kind of a file (source, test, documentation ...) by path and size, and whether it is private."""
+"""The kind of a file (source, test ...) by path and size, and whether it is private."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _LARGE_JSON_CHARS: Final = 50_000
 
 
 def kind_of(path: str, characters: int = 0) -> str:
-    """The kind of the text file at `path` (with ``/``) with a number of `characters`, as one of `KINDS`.
+    """The kind (of `KINDS`) of a text file at `path` (with ``/``) with `characters`.
 
     An unknown extension means `DATA`, a name without one `SOURCE`, a dot file of neither known kind `CONFIGURATION`.
     Never `MEDIA`, which no text file is.
@@ -72,6 +72,6 @@ def kind_of(path: str, characters: int = 0) -> str:
 
 
 def is_private(path: str) -> bool:
-    """Whether a file is not loaded by default: a dot file, one in a dot folder, or one that may hold a secret."""
+    """Whether a file is not loaded by default: a dot file, in a dot folder, maybe a secret."""
     lower_path = PurePosixPath(path.lower())
     return any(part.startswith(".") for part in lower_path.parts) or _SECRET.match(lower_path.name) is not None

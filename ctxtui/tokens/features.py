@@ -1,4 +1,4 @@
-"""Raw features of blocks, counted before any weight is applied; those of several blocks are their sum."""
+"""Raw features of blocks, before any weight; those of several blocks are their sum."""
 
 from __future__ import annotations
 

@@ -207,7 +207,7 @@ def _plugin_formats(further: ExtraFormats) -> Iterable[Format]:
 
 
 def describe_file(head: bytes, name: str = "", further: ExtraFormats = tuple) -> str:
-    """Describe a file that gave no context: ``a pi session without any message``, ``a PNG image``."""
+    """Describe a file without a context: ``a PNG image``, ``a pi session without any message``."""
     form = detect(head, name, further)
     if form is not None:
         return form.bare or f"a {form.name} file without any message"

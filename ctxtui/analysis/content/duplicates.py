@@ -307,7 +307,7 @@ def _block_text(node: Node, content: BlockContent) -> str:
 
 
 def duplicates_in(duplicates: Mapping[int, Duplicate], tree: Tree, head: int) -> list[Duplicate]:
-    """The `duplicates` in the context `head` with counterparts in it or in files, in prompt order."""
+    """The `duplicates` in the context `head` whose counterparts are in it or in files."""
     path = set(tree.path(head))
     return sorted(
         (

@@ -74,7 +74,7 @@ def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
 
 
 def mark_lower_bounds(rows: Iterable[SpendingRow], unpriced: int, partial: int) -> list[SpendingRow]:
-    """Rows by category or tool, with those that calls without a complete price or report make lower bounds.
+    """Rows by category or tool; calls without a complete price or report make lower bounds.
 
     These are `OUTPUT` for `partial` calls, `UNKNOWN` for `unpriced` ones. A missing row is added.
     """

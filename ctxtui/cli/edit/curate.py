@@ -281,7 +281,7 @@ def prepare_output(
 
 
 def write_request(written: WrittenContext, output: Path | None) -> None:
-    """Print what was written, or write it to a new file of mode 0600, with the session's further files beside it."""
+    """Print what was written, or write it to new files of mode 0600."""
     output = None if output == Path("-") else output
     emit(written.data, output)
     emit_beside(written, output)

@@ -62,7 +62,7 @@ def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
 
 
 def emit_beside(written: WrittenContext, output: Path | None, *, replace: bool = False) -> None:
-    """Write the session's further files beside `output`; on standard output (None) only name them."""
+    """Write the session's further files beside `output`; without `output` only name them."""
     if output is not None:
         write_beside(output, written, replace=replace)
     elif written.beside:

@@ -26,7 +26,7 @@ _SIGN = {OK: MARK["ok"], WARNING: MARK["warning"], FAILED: MARK["error"]}
 @JSON_OPTION
 @click.pass_context
 def doctor(context: click.Context, as_json: bool) -> int:
-    """Check this machine: packages, vocabularies, database, sessions of each client, plug-ins, terminal.
+    """Check this machine: packages, vocabularies, database, clients, plug-ins, terminal.
 
     Exits with 8 if a check fails. In a terminal it also measures how wide an ambiguous glyph is drawn.
 

@@ -49,7 +49,7 @@ class _Turn(NamedTuple):
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find what the API would refuse (error 400) in `body`; `tools` checks the declared functions."""
+    """Find what the API would refuse (error 400); `tools` checks the declared functions."""
     contents = body.get("contents")
     contents = [contents] if isinstance(contents, dict) else as_list(contents)
     if not contents:

@@ -127,7 +127,7 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
-    """List the `count` heaviest blocks of a call's messages, without headers, tool calls and thinking.
+    """List a call's `count` heaviest blocks, without headers, tool calls and thinking.
 
     The user's last text is left out, too.
     """
@@ -301,7 +301,7 @@ def max_usd(
     *,
     keeps_longest: bool = False,
 ) -> float | None:
-    """Maximum USD of a request with `tokens` of input and at most `answer` tokens of output, on `terms`.
+    """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`.
 
     All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that of the longest
     lifetime); searches and other tools of the provider are left out. 0 if nothing is charged; None if a price is

@@ -291,7 +291,7 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
 
 
 def _read_beside(source: Path, target: ResumeTarget, session: str) -> dict[str, bytes]:
-    """Read the files that the writer of `target` needs beside the recording `source`, by their path from its folder."""
+    """Read the files that the writer of `target` needs beside `source`, by relative path."""
     names = [name.format(id=session) for name in target.reads if session or "{id}" not in name]
     paths = (path for name in names for path in (source.parent / name).parent.glob(Path(name).name))
     return {str(path.relative_to(source.parent)): read_content(path) for path in paths if path.is_file()}

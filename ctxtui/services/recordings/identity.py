@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def stored_id(loaded: Loaded, store: Store | None) -> str:
-    """The id in `store` (None: there is no database) that the session's edits have, stored or not.
+    """The id of the session's edits in `store` (None: no database), stored or not.
 
     It is the one that an import gives, except for a relay's recording: the relay reads edits by the session's own id.
     """
@@ -29,7 +29,7 @@ def stored_id(loaded: Loaded, store: Store | None) -> str:
 
 
 def source_info(loaded: Loaded) -> SourceInfo:
-    """The files a session was read from, as the store records them; one that is gone has size and time 0."""
+    """The files that a session was read from; one that is gone has size and time 0."""
     files = []
     for path in loaded.paths or ([loaded.path] if loaded.path is not None else []):
         try:

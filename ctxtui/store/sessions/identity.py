@@ -82,7 +82,7 @@ def _has_grown(conn: sqlite3.Connection, key: int, source: SourceInfo) -> bool:
 
 
 def own_id(session: Session, source: SourceInfo) -> str:
-    """The name of a recording unless another one has it: its own id if that can be typed, else a digest.
+    """The name of a recording unless it is taken: its own id if it can be typed, else a digest.
 
     The digest is that of its id, else of its path, else (standard input) of its content.
     """

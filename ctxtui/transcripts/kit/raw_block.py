@@ -15,7 +15,7 @@ _OURS: Final = frozenset({block.HEADER, block.NOT_RECORDED, block.TOOL, block.UN
 
 
 def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> Block:
-    """Build the block of a content part's JSON object `raw`, whose ``type`` is `kind` ("": it has none).
+    """Build the block of a content part `raw`, whose ``type`` is `kind` ("": it has none).
 
     - `clean`: `raw` is canonical (see `records.minify`).
     - `unmarked`: it is known to have no cache breakpoints.

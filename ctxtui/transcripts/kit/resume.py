@@ -292,7 +292,7 @@ def link_entries(
     id_key: str,
     parent_key: str,
 ) -> Iterator[tuple[_Linked | Body, Any]]:
-    """Yield the entries that stay and the new records, in the file's order, each with the id of its parent.
+    """Yield remaining entries and new records in the file's order, each with its parent's id.
 
     For a tool that walks from the last entry up: `id_key` and `parent_key` are the members with an entry's id and its
     parent's; an entry without `parent_key` is in no chain. `inserted` has the records before an entry, by its 0-based
@@ -317,7 +317,7 @@ def link_entries(
 
 
 def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, parent_key: str) -> set[int]:
-    """Return the numbers of the entries from `last` up to the root; another branch may have the same blocks.
+    """Return the numbers of the entries of the branch from `last` up to the root.
 
     A parent that is not in the file is taken to be the entry before.
     """
@@ -399,7 +399,7 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
 
 
 def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
-    """Return the number of `entries` up to the last block of `path`; all of them if the block is in none.
+    """Return the number of `entries` up to the last block of `path`; all if none has it.
 
     For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"), so the place is the one before which
     most blocks of the path match, in a row: the first place if the whole path matches, else the last.

@@ -122,7 +122,7 @@ class Sides:
         return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool, colour: bool) -> list[Span]:
-        """Return the range of calls in view with their cost, and a legend for `ghosts`, with or without `colour`.
+        """Return the range of calls in view with their cost, and a legend for `ghosts`.
 
         It is for the rule; empty if the thread has fewer than two calls.
         """

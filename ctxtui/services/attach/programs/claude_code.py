@@ -19,7 +19,7 @@ _OFF: Final = (None, "", "0", "false")
 
 
 def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
-    """The variables that its settings files set: the user's, the project's, the project's local ones.
+    """The variables set by its settings files of the user and the project.
 
     Managed settings, which override all, are not read.
     """

@@ -33,7 +33,7 @@ def _day_of(quarter: int) -> str:
 
 
 def spending_rows(sessions: Iterable[SessionSummary], by: str = "") -> list[SpendingRow]:
-    """Rows by one of `WAYS` ("": all in one) over `sessions`, every call counted once, most expensive first.
+    """Rows by one of `WAYS` ("": one row), every call counted once, most expensive first.
 
     Rows by category and tool have no calls and tokens; a session read for usage only just marks some as lower bounds.
     """
@@ -88,7 +88,7 @@ def _call_row(call: CallSpent, name: str) -> SpendingRow:
 
 
 def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
-    """The name of the row by model, thread, day or project that has a call; "" for any other `by`."""
+    """The name of a call's row by model, thread, day or project; "" for any other `by`."""
     if by == MODEL:
         return summary.models[call.model][0] if call.model >= 0 else UNKNOWN
     if by == THREAD:
@@ -101,7 +101,7 @@ def row_name(summary: SessionSummary, call: CallSpent, by: str) -> str:
 def _distribute(
     summary: SessionSummary, owned: list[CallSpent], shares: tuple[tuple[str, float], ...]
 ) -> list[SpendingRow]:
-    """A session's costs by category or tool, scaled by the share of its cost that `owned` calls have."""
+    """A session's costs by category or tool, scaled by the `owned` calls' share of its cost."""
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
     own_usd = sum(call.cost or 0.0 for call in owned)
     factor = own_usd / total_usd if total_usd else 0.0

@@ -176,7 +176,7 @@ def first_facts(
 
 
 def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
-    """Trigger and size of the compaction that the context begins with, for the first call after it."""
+    """Trigger and size of the compaction before the first call after it."""
     if anchor.used or not anchor.trigger:
         return {}
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
@@ -379,7 +379,7 @@ class Answers:
             answer.version += 1
 
     def _expect_result(self, answer: ApiResponse, call_id: str) -> None:
-        """Note that `answer` waits for the result of a tool call, unless the call is known as its own."""
+        """Note that `answer` waits for a call's result, unless the call is known as its own."""
         if self._owners.get(call_id) is not answer:
             # A call that an earlier answer made gets its result there, so this answer never gets one.
             self._owners.setdefault(call_id, answer)

@@ -81,7 +81,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class ClineEntry(ResumeEntry):
-    """A message, the 0-based parts of its content that requests hold, and its new usage (None: unchanged, {}: none)."""
+    """A message, the indexes of its parts in requests, its new usage (None: unchanged)."""
 
     value: dict[str, Any]
     sent: list[int] = field(default_factory=list)
@@ -119,7 +119,7 @@ class ClineEntry(ResumeEntry):
 
 
 def _recorded_context(session: dict[str, Any], order: ResumeOrder) -> list[dict[str, Any]]:
-    """List the messages that the context of `order` was recorded as: after a compaction, the compacted ones first."""
+    """List the messages of the context of `order`: after a compaction, the compacted first."""
     sent = as_dicts(session.get("messages"))
     compaction = as_dict(_read_beside(order, "compaction.json"))
     is_compacted = any(item.place.mark == "summary" for item in order.path)
@@ -197,7 +197,7 @@ def _is_cut(block: Block) -> bool:
 
 
 def _to_cline_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Convert a block to Cline's spelling; a result keeps the tool's name of the `recorded` part."""
+    """Convert a block to Cline's spelling; a result keeps the tool's name of `recorded`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):

@@ -84,7 +84,7 @@ class HistoryItem(ResumeEntry):
         )
 
     def write(self, *, has_report: bool) -> dict[str, Any]:
-        """Apply the changes; an answer is marked as a copy, and has its usage only with `has_report`."""
+        """Apply the changes; an answer is marked as a copy, with usage only if `has_report`."""
         item, message = dict(self.value), dict(as_dict(self.value.get("message")))
         for member in dict.fromkeys(self.parts[n].member for n in self.changes):
             new = {self.parts[n].position: block for n, block in self.changes.items() if self.parts[n].member == member}

@@ -100,7 +100,7 @@ class ItemPart(NamedTuple):
 
 
 def item_parts(item: dict[str, Json], *, is_last: bool) -> Iterator[ItemPart]:
-    """Yield the parts of an item that a model reads, in their order; an answer's results come last.
+    """Yield the parts of an item that a model reads; an answer's results come last.
 
     A call of the history's last item may still run.
     """

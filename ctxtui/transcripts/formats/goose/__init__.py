@@ -1,1 +1,1 @@
-"""Goose: sessions in its database and its exports, also written to be imported; its request logs."""
+"""Goose: sessions in its database and its exports, which are also written; request logs."""

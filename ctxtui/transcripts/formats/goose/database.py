@@ -97,7 +97,7 @@ def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
 
 
 def sort_messages(tables: Tables) -> dict[str, list[Row]]:
-    """Group the rows of messages by their session's id, each group in the order in which they were written."""
+    """Group the rows of messages by their session's id, in the order of writing."""
     rows_by_session: dict[str, list[Row]] = {}
     for message_row in sorted(tables.get("messages", []), key=lambda message_row: as_count(message_row.get("id"))):
         rows_by_session.setdefault(as_str(message_row.get("session_id")), []).append(message_row)
@@ -165,7 +165,7 @@ def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
 
 
 def _is_answer(row: Row) -> bool:
-    """Whether the model generated a message; the client's own texts, after a compaction, are not shown to the user."""
+    """Whether the model generated a message; the client's own are not shown to the user."""
     shown = as_dict(decode_column(row.get("metadata_json"))).get("userVisible") is not False
     return row.get("role") == "assistant" and (shown or not _is_visible(row))
 

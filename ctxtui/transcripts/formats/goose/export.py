@@ -1,4 +1,4 @@
-"""Goose's exports (``goose session export --format json``): one session, with its messages, as JSON."""
+"""Goose's exports (``goose session export --format json``): one session as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Write a Goose export that ``goose session import`` takes, so that its session has the requested context.
+"""Write a Goose export with the requested context for ``goose session import``.
 
 The client gives the session a new id and keeps the rest: its name, by which it is resumed, the ids of its messages, and
 ``total_tokens``, by which it compacts and which it tells the model. Hidden messages are copied, for the user to see.

@@ -74,7 +74,7 @@ def members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 
 
 def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
-    """Unpack the member that the directory lists as `info`, verifying position, size and checksum."""
+    """Unpack the member `info` of the directory, verifying position, size and checksum."""
     if info.flag_bits & _ENCRYPTED:
         raise _Damaged("it is encrypted")
     if info.file_size > limit:
@@ -94,7 +94,7 @@ def _unpack_listed(data: bytes, info: zipfile.ZipInfo, limit: int) -> bytes:
 
 
 def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
-    """Yield all files by their local headers, verifying what these and the descriptors after the data say."""
+    """Yield all files by their local headers, verified by these and by data descriptors."""
     offset, remaining_bytes = data.find(_LOCAL), MAX_TOTAL_BYTES
     while 0 <= offset <= len(data) - _LOCAL_HEADER.size:
         name_length, extra = _LOCAL_HEADER.unpack_from(data, offset)[-2:]

@@ -199,7 +199,7 @@ class _Writer:
         self._step_end = self._make({"event": event}, end)
 
     def _update_report(self, end: Body, first: int) -> None:
-        """Remove the report of a step if it describes the old context; the last answer gets an estimate, if known."""
+        """Remove a step's report of the old context; the last answer gets an estimate, if known."""
         size = self._order.input_tokens if first == self._last_answer else None
         if self._is_edited and (first > self._first_change or size is not None):
             output = as_count(as_dict(end.pop("usage", None)).get("output"))

@@ -78,7 +78,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class QwenRecord(LinkedEntry):
-    """One record: its `contents` (its message, or the history of a compaction), and its new usage (None: unchanged)."""
+    """One record: its `contents` (message or compaction's history), new usage (None: as before)."""
 
     contents: list[Any]
     usage: dict[str, Any] | None = None
@@ -166,7 +166,7 @@ def _make_record(items: Sequence[Item], near: Body, uuid: str, now: float) -> Bo
 
 
 def _to_part(block: Block, old: Any = None) -> Any:
-    """Convert a block to the client's spelling of a part; a result keeps the further members of the part `old`."""
+    """Convert a block to the client's part; a result keeps the further members of `old`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     text = block_content.read(block).text

@@ -1,4 +1,4 @@
-"""Export of the edited context: as a request or its curl command, as a session, as reusable edits."""
+"""Export of the edited context: as a request, a curl command, a session, reusable edits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of blocks by weight: tokens, calls, carried tokens, cost, and stability in the cache.
+"""The list of blocks by weight: tokens, calls, carried tokens, cost, cache stability.
 
 `weigh_blocks` belongs in a worker, since a long context takes longer than a frame.
 """
@@ -49,7 +49,7 @@ class HeavyBlock(Struct, frozen=True):
 
 
 def total(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Carried tokens of all blocks, for the heading's line, and their stability if all have the same."""
+    """Carried tokens of all blocks, and their stability if all have the same."""
     carried = sum(row.weight.carry for row in rows)
     stability = _common_stability(rows)
     suffix = f", cacheable: {stability}" if stability else ""
@@ -181,7 +181,7 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 def weigh_blocks(
     scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
-    """The blocks of the scene's context that the provider reads, with carried tokens and, if `ledger` has it, cost.
+    """The blocks that the provider reads, with carried tokens and, if `ledger` has it, cost.
 
     `repeats` are the duplicates in this context that are found so far.
     """
