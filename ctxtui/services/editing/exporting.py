@@ -130,15 +130,20 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     return path
 
 
-def write_beside(path: Path, written: WrittenContext, *, replace: bool = False) -> None:
-    """Write the further files of the session that was written to `path`.
+def is_misnamed(path: Path, written: WrittenContext) -> bool:
+    """Whether `path` does not end in the required name of `written`."""
+    return bool(written.name) and not path.match(written.name)
 
-    Raises the errors of `write_private`.
+
+def write_beside(path: Path, written: WrittenContext) -> None:
+    """Write the further files of the session that was written to `path`, unless it is misnamed.
+
+    Elsewhere than in a folder of its own they could replace another session's. Raises the errors of `write_private`.
     """
-    for name, data in written.beside.items():
+    for name, data in written.beside.items() if not is_misnamed(path, written) else ():
         place = path.parent / name
         _create_folder(place.parent)
-        write_private(place, data, replace=replace)
+        write_private(place, data)
 
 
 def _create_folder(folder: Path) -> None:
@@ -295,7 +300,7 @@ class Saved(Struct, frozen=True):
         """Message for the user."""
         message = f"{self.size:,} bytes written to {self.path}"
         if self.name:
-            return f"{message}; its name must be {self.name} for the tool to find it"
+            message += f"; its name must be {self.name} for the tool to find it"
         # The command comes first: the user types it next, and long lines are truncated.
         message = "; ".join(filter(None, (self.command, message)))
         return message + (f"; without {', '.join(self.without)}" if self.without else "")
@@ -312,9 +317,10 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     path = prepare_path(Path(place).expanduser(), result, source)
     write_private(path, result.data)
     write_beside(path, result)
-    is_misnamed = bool(result.name) and not path.match(result.name) and TARGETS[form].beside
-    command = "" if is_misnamed else command_for(form, result, path)
-    return Saved(path, len(result.data), command, left_out(result), result.name if is_misnamed else "")
+    must_be_renamed = is_misnamed(path, result) and TARGETS[form].beside
+    if must_be_renamed:
+        return Saved(path, len(result.data), without=(*left_out(result), *result.beside), name=result.name)
+    return Saved(path, len(result.data), command_for(form, result, path), left_out(result))
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cline
+from tests.cases import cline, kimi_code
 from tests.cases.claude_code import generate
 from tests.cases.opencode import shop as opencode_shop
 from tests.cases.pi import shop as pi_shop
@@ -227,3 +227,17 @@ def test_a_session_of_several_files_is_a_folder_of_its_own(ctxtui: Run, home: Pa
     refused = ctxtui("curate", source, "--to", "cline", "-o", sessions)
     assert refused.code == 7 and f"details are missing, by which Cline finds it @ {cline.ID}.json" in refused.err
     assert list(sessions.iterdir()) == [source.parent]
+
+
+def test_under_another_name_nothing_is_written_beside_and_nothing_replaced(ctxtui: Run, home: Path) -> None:
+    source = home / "s" / "session_old" / "agents" / "main" / "wire.jsonl"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(kimi_code.shop().dump())
+    state = source.parents[2] / "state.json"
+    state.write_bytes(kimi_code.state())
+    copy = source.with_name("copy.jsonl")
+    for more in ((), ("--force",)):
+        ran = ctxtui("export", source, "--to", "kimi-code", "-o", copy, *more)
+        assert ran.code == 0 and "also needs ../../state.json: -o FOLDER writes all of it" in ran.err
+        assert state.read_bytes() == kimi_code.state(), "it belongs to the recording"
+    assert sorted(source.parent.iterdir()) == [copy, source]
