@@ -27,7 +27,7 @@ from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.editing.edited_context import WrittenContext
-from ctxtui.services.editing.exporting import is_misnamed, write_beside, write_private
+from ctxtui.services.editing.exporting import write_beside, write_private
 from ctxtui.services.library.sharing import share_call
 from ctxtui.views.pages.share_page import page
 
@@ -62,10 +62,10 @@ def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
 
 
 def emit_beside(written: WrittenContext, output: Path | None) -> None:
-    """Write the session's further files beside `output`; only name them if it is none, or misnamed."""
+    """Write the session's further files beside `output`; without `output` only name them."""
     if output is not None:
         write_beside(output, written)
-    if written.beside and (output is None or is_misnamed(output, written)):
+    elif written.beside:
         note(f"the session also needs {', '.join(written.beside)}: -o FOLDER writes all of it")
 
 

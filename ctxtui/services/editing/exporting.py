@@ -111,7 +111,8 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     - With `create`, the folder for it is created, and the tool's rewind files of the recording `source` are copied for
       the new session.
 
-    Raises `CtxtuiError` if a folder cannot be created.
+    Raises `CtxtuiError` if a folder cannot be created, or if `path` is not a folder but the session has several files:
+    they have fixed places, and some are above the main one.
     """
     if written.name and path.is_dir():
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -120,6 +121,10 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
         path = sessions / written.name
         if create:
             _create_folder(path.parent)
+    elif written.beside and not path.absolute().match(written.name):
+        raise CtxtuiError(
+            "a session of several files cannot be one file", place=str(path), way_out="name a folder that exists"
+        )
     if create and written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
@@ -130,17 +135,12 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     return path
 
 
-def is_misnamed(path: Path, written: WrittenContext) -> bool:
-    """Whether `path` does not end in the required name of `written`."""
-    return bool(written.name) and not path.match(written.name)
-
-
 def write_beside(path: Path, written: WrittenContext) -> None:
-    """Write the further files of the session that was written to `path`, unless it is misnamed.
+    """Write the further files of the session that was written to `path`; none may exist.
 
-    Elsewhere than in a folder of its own they could replace another session's. Raises the errors of `write_private`.
+    Raises the errors of `write_private`.
     """
-    for name, data in written.beside.items() if not is_misnamed(path, written) else ():
+    for name, data in written.beside.items():
         place = path.parent / name
         _create_folder(place.parent)
         write_private(place, data)
@@ -300,7 +300,7 @@ class Saved(Struct, frozen=True):
         """Message for the user."""
         message = f"{self.size:,} bytes written to {self.path}"
         if self.name:
-            message += f"; its name must be {self.name} for the tool to find it"
+            return f"{message}; its name must be {self.name} for the tool to find it"
         # The command comes first: the user types it next, and long lines are truncated.
         message = "; ".join(filter(None, (self.command, message)))
         return message + (f"; without {', '.join(self.without)}" if self.without else "")
@@ -317,10 +317,9 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     path = prepare_path(Path(place).expanduser(), result, source)
     write_private(path, result.data)
     write_beside(path, result)
-    must_be_renamed = is_misnamed(path, result) and TARGETS[form].beside
-    if must_be_renamed:
-        return Saved(path, len(result.data), without=(*left_out(result), *result.beside), name=result.name)
-    return Saved(path, len(result.data), command_for(form, result, path), left_out(result))
+    is_misnamed = bool(result.name) and not path.match(result.name) and TARGETS[form].beside
+    command = "" if is_misnamed else command_for(form, result, path)
+    return Saved(path, len(result.data), command, left_out(result), result.name if is_misnamed else "")
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
