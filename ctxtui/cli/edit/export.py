@@ -125,7 +125,7 @@ def _write_one(
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)
     if isinstance(written, WrittenContext):
-        emit_beside(written, output, replace=replace)
+        emit_beside(written, output)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(written.data), "lost": list(written.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})

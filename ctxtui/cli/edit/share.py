@@ -61,10 +61,10 @@ def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
     sys.stdout.buffer.flush()
 
 
-def emit_beside(written: WrittenContext, output: Path | None, *, replace: bool = False) -> None:
+def emit_beside(written: WrittenContext, output: Path | None) -> None:
     """Write the session's further files beside `output`; without `output` only name them."""
     if output is not None:
-        write_beside(output, written, replace=replace)
+        write_beside(output, written)
     elif written.beside:
         note(f"the session also needs {', '.join(written.beside)}: -o FOLDER writes all of it")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -290,9 +291,14 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
     return max(1, edited.size - answer_tokens), answer_tokens
 
 
+_FILE_ID: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
+"""A session's id that may be part of a file's name. It is read from the recording, so it may be any text."""
+
+
 def _read_beside(source: Path, target: ResumeTarget, session: str) -> dict[str, bytes]:
     """Read the files that the writer of `target` needs beside `source`, by relative path."""
-    names = [name.format(id=session) for name in target.reads if session or "{id}" not in name]
+    is_named = _FILE_ID.fullmatch(session) is not None
+    names = [name.format(id=session) for name in target.reads if is_named or "{id}" not in name]
     paths = (path for name in names for path in (source.parent / name).parent.glob(Path(name).name))
     return {str(path.relative_to(source.parent)): read_content(path) for path in paths if path.is_file()}
 

@@ -111,7 +111,8 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     - With `create`, the folder for it is created, and the tool's rewind files of the recording `source` are copied for
       the new session.
 
-    Raises `CtxtuiError` if a folder cannot be created.
+    Raises `CtxtuiError` if a folder cannot be created, or if `path` is not a folder but the session has several files:
+    they have fixed places, and some are above the main one.
     """
     if written.name and path.is_dir():
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -120,6 +121,10 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
         path = sessions / written.name
         if create:
             _create_folder(path.parent)
+    elif written.beside and not path.absolute().match(written.name):
+        raise CtxtuiError(
+            "a session of several files cannot be one file", place=str(path), way_out="name a folder that exists"
+        )
     if create and written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
@@ -130,15 +135,15 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     return path
 
 
-def write_beside(path: Path, written: WrittenContext, *, replace: bool = False) -> None:
-    """Write the further files of the session that was written to `path`.
+def write_beside(path: Path, written: WrittenContext) -> None:
+    """Write the further files of the session that was written to `path`; none may exist.
 
     Raises the errors of `write_private`.
     """
     for name, data in written.beside.items():
         place = path.parent / name
         _create_folder(place.parent)
-        write_private(place, data, replace=replace)
+        write_private(place, data)
 
 
 def _create_folder(folder: Path) -> None:

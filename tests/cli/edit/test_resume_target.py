@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cases import cline
+from tests.cases import cline, kimi_code
 from tests.cases.claude_code import generate
 from tests.cases.opencode import shop as opencode_shop
 from tests.cases.pi import shop as pi_shop
@@ -223,7 +223,27 @@ def test_a_session_of_several_files_is_a_folder_of_its_own(ctxtui: Run, home: Pa
         shutil.rmtree(made)
     printed = ctxtui("export", source, "--to", "cline")
     assert json.loads(printed.out)["agent"] == "lead" and ".json: -o FOLDER writes all of it" in printed.err
+    for command in ("curate", "export"):
+        refused = ctxtui(command, source, "--to", "cline", "-o", sessions / "one.json")
+        assert refused.code == 7 and "cannot be one file" in refused.err and "name a folder" in refused.err
+    assert list(sessions.iterdir()) == [source.parent]
     details.unlink()
     refused = ctxtui("curate", source, "--to", "cline", "-o", sessions)
     assert refused.code == 7 and f"details are missing, by which Cline finds it @ {cline.ID}.json" in refused.err
     assert list(sessions.iterdir()) == [source.parent]
+
+
+def test_no_file_of_a_session_is_written_outside_of_the_folder(ctxtui: Run, home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "old" / "session_1" / "agents" / "main" / "wire.jsonl"
+    source.parent.mkdir(parents=True)
+    source.write_bytes(kimi_code.shop().dump())
+    (source.parents[2] / "state.json").write_bytes(kimi_code.state())
+    deep = tmp_path / "a" / "b" / "c"
+    deep.mkdir(parents=True)
+    for command in ("curate", "export"):
+        assert ctxtui(command, source, "--to", "kimi-code", "-o", deep / "one.jsonl").code == 7
+    assert [file for file in (tmp_path / "a").rglob("*") if file.is_file()] == []
+    ran = ctxtui("curate", source, "--to", "kimi-code", "-o", deep)
+    assert ran.code == 0, ran.err
+    names = sorted(file.name for file in (tmp_path / "a").rglob("*") if file.is_file())
+    assert names == ["state.json", "wire.jsonl"] and all(deep in file.parents for file in deep.rglob("*.json*"))

@@ -11,7 +11,7 @@ import pytest
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.core.session import Session
-from ctxtui.services.editing.exporting import copy_session, write_beside
+from ctxtui.services.editing.exporting import copy_session, prepare_path, write_beside
 from ctxtui.services.recordings.open import load
 from ctxtui.transcripts.targets import TARGETS
 from tests.cases import client_homes, cline, continue_cli, copilot_cli, goose, kimi_code, opencode, pi, qwen_code
@@ -129,6 +129,7 @@ def test_calls_of_a_resumable_file_are_copies_and_those_that_are_added_are_not(f
     assert not any(copies(session))
     copied = copy_session(session, choose_call(session), form, source)
     written = copied.data
+    made = prepare_path(made.parent, copied, source) if copied.beside else made
     made.write_bytes(written)
     write_beside(made, copied)
     first = load(made).session
