@@ -41,6 +41,8 @@ _PRINTING: Final = frozenset(
 """Programs that only print; commands of git after ``git-``."""
 _OPERATOR: Final = frozenset(";&|()<>")
 """Characters of a shell's operators."""
+_SUBSTITUTIONS: Final = ("`", "$(", "<(")
+"""Begin a command inside a command, in the first two cases also inside double quotes."""
 _MAX_COMMAND_CHARS: Final = 2_000
 """Maximum characters of a command that is divided into words."""
 _WRITTEN: Final = re.compile(
@@ -114,7 +116,7 @@ def shell_command(call: BlockContent) -> str:
 
 def only_prints(command: str) -> bool:
     """Whether a shell command runs only programs that print, and redirects nothing to a file."""
-    if len(command) > _MAX_COMMAND_CHARS or "`" in command:
+    if len(command) > _MAX_COMMAND_CHARS or any(sign in command for sign in _SUBSTITUTIONS):
         return False
     lexer = shlex.shlex(command.replace("\n", ";"), posix=True, punctuation_chars=True)
     lexer.whitespace_split, lexer.commenters = True, ""

@@ -21,6 +21,8 @@ Unified limits and those of priority tiers are not read.
 """
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 """A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date and time."""
+_MAX_DIGITS: Final = 18
+"""Maximum digits of a limit; longer numbers are not read."""
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -57,13 +59,14 @@ def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ..
 
 
 def _as_number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
+    return int(text) if text.isdecimal() and len(text) <= _MAX_DIGITS else None
 
 
 def _reset_time(text: str, now: float) -> float | None:
     parts = _TIME_PART.findall(text)
     if parts and "".join(number + unit for number, unit in parts) == text:
-        return now + sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        reset = now + sum(float(number) * _SECONDS[unit] for number, unit in parts)
+        return reset if math.isfinite(reset) else None
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:

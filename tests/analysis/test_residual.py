@@ -48,7 +48,7 @@ def test_a_command_that_only_prints_changes_no_file(command: str) -> None:
     "command",
     [
         "ls > a.py", "ls >& a.py", "echo $(make)", "echo `make`", "ls && make", "ls\nmake", "cat <<X\na\nX", "ls 'a",
-        "git commit -m x", "cat a.py >> b.py",
+        "git commit -m x", "cat a.py >> b.py", 'echo "$(make)"', "cat <(make)",
     ],
 )  # fmt: skip
 def test_a_command_that_does_more_than_print_may_have_changed_files(command: str) -> None:

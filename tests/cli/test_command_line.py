@@ -119,6 +119,8 @@ def test_exit_codes_are_one_table(ctxtui: Run) -> None:
         (["show", "--nope", "x"], 2, "No such option"),
         (["show", "nowhere.jsonl"], 5, "no such file, session or command: nowhere.jsonl"),
         (["show", "no/where.jsonl"], 5, "no such file: no/where.jsonl"),
+        (["show", "~nobody-here/x"], 5, "no such file: ~nobody-here/x"),
+        (["sessions", "~nobody-here/x"], 5, "~nobody-here/x; `ctxtui sessions` lists"),
         (["--set", "theme=pink", "config"], 2, "theme must be one of"),
         (["--set", "colour=pink", "config"], 2, "unknown setting 'colour'"),
         (["help", "nonsense"], 5, "no command or topic 'nonsense'"),

@@ -31,6 +31,17 @@ def test_a_circle_of_links_and_a_pipe_are_passed_over(ctxtui: Run, home: Path, o
     assert "please report" not in ran.err
 
 
+def test_a_client_s_folder_below_the_home_of_an_unknown_user_is_empty(
+    ctxtui: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "QWEN_HOME", "CLINE_DATA_DIR", "LLM_USER_PATH"):
+        monkeypatch.setenv(name, "~nobody-here/x")
+    ran = ctxtui("sessions")
+    assert ran.code in (0, 1) and "please report" not in ran.err
+    ran = ctxtui("exec", "--as", "claude-code", "--", "true")
+    assert "please report" not in ran.err
+
+
 def test_a_pipe_among_a_client_s_sessions_is_not_waited_for(home: Path, tmp_path: Path) -> None:
     project = home / ".claude" / "projects" / "p"
     project.mkdir(parents=True)

@@ -169,7 +169,13 @@ def test_a_limit_that_is_exceeded_by_what_remains_is_whole() -> None:
     assert room.share == 1.0
 
 
-@pytest.mark.parametrize("reset", ["2026-01-01T00:00:00", "tomorrow", ""])
+@pytest.mark.parametrize("digits", [400, 5000])
+def test_a_limit_of_absurdly_many_digits_is_not_read(digits: int) -> None:
+    headers = {"x-ratelimit-limit-requests": "5", "x-ratelimit-remaining-requests": "9" * digits}
+    assert read_headrooms(headers, 10.0) == ()
+
+
+@pytest.mark.parametrize("reset", ["2026-01-01T00:00:00", "tomorrow", "", "9" * 400 + "s"])
 def test_a_reset_without_a_zone_or_malformed_is_unknown(reset: str) -> None:
     headers = {f"anthropic-ratelimit-tokens-{name}": value for name, value in (("limit", "9"), ("remaining", "3"))}
     (room,) = read_headrooms({**headers, "anthropic-ratelimit-tokens-reset": reset}, 10.0)

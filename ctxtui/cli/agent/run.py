@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -179,7 +180,7 @@ def _policy_steps(policies: tuple[str, ...]) -> tuple[Step, ...]:
     known_policies = dict(load_policies())
     steps: list[Step] = []
     for name in policies:
-        file = Path(name).expanduser()
+        file = Path(os.path.expanduser(name))
         # A known policy name takes precedence; ./NAME is the file.
         text = (
             file.read_text(encoding="utf-8", errors="replace")

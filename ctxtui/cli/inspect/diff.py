@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import click
@@ -103,7 +102,7 @@ def named_context(text: str) -> NamedContext:
     An existing file with that name takes precedence.
     """
     match = _CALL.fullmatch(text)
-    if match is None or os.path.lexists(Path(text).expanduser()):
+    if match is None or os.path.lexists(os.path.expanduser(text)):
         return NamedContext(text)
     return NamedContext(match["name"], match["thread"] or "", int(match["number"] or 0))
 

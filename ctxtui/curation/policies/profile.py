@@ -32,7 +32,7 @@ def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") ->
     """
     try:
         data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise BadConfig(f"not TOML: {error}", place=place, way_out="write [[policy]] tables with use = NAME") from None
     tables = data.pop("policy", [])
     name, armed = data.pop("name", ""), data.pop("armed", False)

@@ -63,7 +63,7 @@ def programs(*folders: Path) -> tuple[Program, ...]:
 def _read(path: Path) -> Program:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise BadConfig(f"not a program file: {error}", place=str(path)) from error
     _check_members(table, _PROGRAM_MEMBERS, "a program", path)
     own = table.get("own", "")

@@ -46,7 +46,7 @@ def settings_file(env: Mapping[str, str] | None = None) -> Path:
     """The path of the user's Claude Code settings by `env` (None: this process's environment)."""
     own = os.environ if env is None else env
     named = own.get("CLAUDE_CONFIG_DIR")
-    home = Path(named).expanduser() if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
+    home = Path(os.path.expanduser(named)) if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
     return home / "settings.json"
 
 

@@ -6,6 +6,7 @@ are relevant to it. Memory is sent with every request.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
@@ -269,7 +270,7 @@ def _configured_folder(config: Config, cwd: Path) -> Path | None:
     name = config.settings.memory
     if not name:
         return None
-    place = (cwd / Path(name).expanduser()).resolve()
+    place = (cwd / Path(os.path.expanduser(name))).resolve()
     if place.exists() and not place.is_dir():
         raise BadConfig(f"memory must be a folder: {place} is none", place="memory", way_out="name a folder")
     return place

@@ -104,7 +104,7 @@ def user_home(env: Env) -> Path:
 def _env_folder(env: Env, variable: str, *default: str) -> Path:
     """The folder named by the environment `variable`, or `default` in the home folder."""
     named = env.get(variable)
-    return Path(named).expanduser() if named else user_home(env).joinpath(*default)
+    return Path(os.path.expanduser(named)) if named else user_home(env).joinpath(*default)
 
 
 def _app_config_folder(env: Env, app: str) -> Path:
@@ -145,7 +145,7 @@ def _opencode_places(env: Env) -> Iterator[RecordingPlace]:
 
 def _pi_places(env: Env) -> Iterator[RecordingPlace]:
     if named := env.get("PI_CODING_AGENT_SESSION_DIR"):
-        yield RecordingPlace(Path(named).expanduser(), "*.jsonl")
+        yield RecordingPlace(Path(os.path.expanduser(named)), "*.jsonl")
     yield RecordingPlace(_env_folder(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
 
 
@@ -157,7 +157,7 @@ def _gemini_cli_places(env: Env) -> Iterator[RecordingPlace]:
 
 def _qwen_code_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("QWEN_RUNTIME_DIR")
-    home = Path(named).expanduser() if named else _env_folder(env, "QWEN_HOME", ".qwen")
+    home = Path(os.path.expanduser(named)) if named else _env_folder(env, "QWEN_HOME", ".qwen")
     yield RecordingPlace(home, "projects/*/chats/*.jsonl")
 
 
@@ -176,7 +176,7 @@ def _cline_places(env: Env) -> Iterator[RecordingPlace]:
     data = env.get("CLINE_DATA_DIR") or _env_folder(env, "CLINE_DIR", ".cline") / "data"
     sessions = env.get("CLINE_SESSION_DATA_DIR") or Path(data) / "sessions"
     # Files of subagents are part of the session that is in the same folder.
-    yield RecordingPlace(Path(sessions).expanduser(), "*/[0-9]*_*.messages.json", but=("*__*",))
+    yield RecordingPlace(Path(os.path.expanduser(sessions)), "*/[0-9]*_*.messages.json", but=("*__*",))
 
 
 def _cline_details(recording: Path) -> Path:
@@ -202,14 +202,14 @@ def _copilot_cli_places(env: Env) -> Iterator[RecordingPlace]:
 
 def _llm_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("LLM_USER_PATH")
-    folder = Path(named).expanduser() if named else _app_config_folder(env, "io.datasette.llm")
+    folder = Path(os.path.expanduser(named)) if named else _app_config_folder(env, "io.datasette.llm")
     yield RecordingPlace(folder, "logs.db", database=True)
 
 
 def _mini_swe_agent_places(env: Env) -> Iterator[RecordingPlace]:
     named = env.get("MSWEA_GLOBAL_CONFIG_DIR")
     yield RecordingPlace(
-        Path(named).expanduser() if named else _app_config_folder(env, "mini-swe-agent"), "*.traj.json"
+        Path(os.path.expanduser(named)) if named else _app_config_folder(env, "mini-swe-agent"), "*.traj.json"
     )
 
 
@@ -230,13 +230,13 @@ def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
     yield history if history.exists() else folder / ".aider.llm.history"
     for variable in ("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"):
         if path_ := env.get(variable):
-            yield folder / Path(path_).expanduser()
+            yield folder / Path(os.path.expanduser(path_))
     try:
         config = (folder / ".aider.conf.yml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
     for path_ in re.findall(_AIDER_OPTION, config):
-        yield folder / Path(path_.strip("\"'")).expanduser()
+        yield folder / Path(os.path.expanduser(path_.strip("\"'")))
 
 
 def _attached_places(env: Env) -> Iterator[RecordingPlace]:
@@ -261,7 +261,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         whole_since=(2, 1, 300), whole_by="OTEL_LOG_RAW_API_BODIES",
         commands=frozenset({"claude"}), packages=("claude-code",),
         projects=lambda env: (
-            Path(env["CLAUDE_CONFIG_DIR"]).expanduser() if env.get("CLAUDE_CONFIG_DIR") else user_home(env)
+            Path(os.path.expanduser(env["CLAUDE_CONFIG_DIR"])) if env.get("CLAUDE_CONFIG_DIR") else user_home(env)
         ) / ".claude.json",
     ),
     KnownClient(

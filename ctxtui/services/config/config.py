@@ -225,7 +225,7 @@ def _add_file(layers: _Layers, kind: str, path: Path) -> None:
         data = tomllib.loads(text)
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadConfig(f"not valid TOML: {error}", place=str(path)) from error
     for key, value in data.items():
         place = f"{path}:{_find_key_line(key, text)}"
@@ -259,7 +259,7 @@ def _parse_value(name: str, text: str, place: str) -> Any:
 
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadConfig(f"{name} must be an inline table of TOML: {error}", place=place) from error
 
 

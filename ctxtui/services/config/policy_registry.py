@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -107,7 +108,7 @@ def load_profile(path: str, cwd: Path) -> Profile | None:
     """The profile of the setting; None if it is empty. Raises `NotFound`, `BadConfig`."""
     if not path:
         return None
-    file = cwd / Path(path).expanduser()
+    file = cwd / Path(os.path.expanduser(path))
     if not file.is_file():
         raise NotFound("no such profile", place=str(file), way_out="see the setting profile")
     return parse_profile(file.read_text(encoding="utf-8", errors="replace"), load_policies(), str(file))

@@ -313,8 +313,8 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     """
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
-        _create_folder(Path(place).expanduser())
-    path = prepare_path(Path(place).expanduser(), result, source)
+        _create_folder(Path(os.path.expanduser(place)))
+    path = prepare_path(Path(os.path.expanduser(place)), result, source)
     write_private(path, result.data)
     write_beside(path, result)
     is_misnamed = bool(result.name) and not path.match(result.name) and TARGETS[form].beside

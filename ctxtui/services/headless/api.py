@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,7 @@ def run_task(task: str, **arguments: Any) -> RunResult:
 def _make_steps(policy: str | tuple[str, Mapping[str, Any]], policies: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
         return (make_step(policy[0], policies, dict(policy[1])),)
-    file = Path(policy).expanduser()
+    file = Path(os.path.expanduser(policy))
     text = file.read_text(encoding="utf-8", errors="replace") if policy not in policies and file.is_file() else None
     return named_steps(policy, text, dict(policies))
 

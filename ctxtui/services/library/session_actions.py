@@ -109,7 +109,7 @@ class SessionActions:
 
         session = self._read_session(summary)
         result = export_session(session, form, choose_call(session))
-        file = Path(path).expanduser()
+        file = Path(os.path.expanduser(path))
         write_private(file, result.data)
         lost = f"; not carried over: {', '.join(result.lost)}" if result.lost else ""
         return f"{len(result.data):,} bytes written to {file}{lost}"

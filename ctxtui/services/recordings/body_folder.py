@@ -68,7 +68,7 @@ def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
     if not name:
         variable = env.get(VARIABLE, "")
         name = variable.removeprefix("file:") if variable.startswith("file:") else ""
-    return Path(name).expanduser() if name else None
+    return Path(os.path.expanduser(name)) if name else None
 
 
 @cache

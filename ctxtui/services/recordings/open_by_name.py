@@ -73,7 +73,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     """
     if name == STREAM:
         return Named()
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if os.path.isdir(path):
         first, *older = find_in_folder(path, settings.clients)
         return Named(first, others=tuple(older))

@@ -152,6 +152,8 @@ def test_profiles_are_read_and_errors_name_their_place() -> None:
     assert not profile.armed
     for text, message in [
         ("x", "not TOML"),
+        (f"x = {'[' * 5000}", "not TOML"),
+        (f"x = {'1' * 5000}", "not TOML"),
         ("", r"no \[\[policy\]\] table @ f"),
         ("a = 1\n[[policy]]\nuse='hybrid'", "unknown key 'a'"),
         ("[[policy]]\nn = 1", "must say `use = NAME` @ f: policy 1"),

@@ -78,6 +78,7 @@ def test_a_key_like_none_suggests_none(tmp_path: Path) -> None:
         ("[prices.m]\ninput = 1", "rates"),
         ("[prices.m]\ninput = 1\noutput = 1\nextra = 1", "rates"),
         ("theme = ", "TOML"),
+        ("theme = " + "[" * 5000, "TOML"),
     ],
 )
 def test_a_value_that_cannot_be_is_an_error_with_its_place(tmp_path: Path, text: str, wanted: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -23,10 +24,11 @@ def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
 
     Managed settings, which override all, are not read.
     """
-    home = env.get("CLAUDE_CONFIG_DIR") or str(Path(env.get("HOME") or Path.home()) / ".claude")
+    home = env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME") or Path.home()) / ".claude"
     project = Path(cwd) / ".claude"
     variables: dict[str, str] = {}
-    for path in (Path(home).expanduser() / "settings.json", project / "settings.json", project / "settings.local.json"):
+    user = Path(os.path.expanduser(home))
+    for path in (user / "settings.json", project / "settings.json", project / "settings.local.json"):
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -18,9 +19,9 @@ _URL: Final = "baseUrl"
 
 def _file(env: Env) -> Path:
     if named := env.get(_VARIABLE):
-        return Path(named).expanduser()
+        return Path(os.path.expanduser(named))
     home = env.get("CLINE_DIR") or Path(env.get("HOME") or Path.home()) / ".cline"
-    return Path(env.get("CLINE_DATA_DIR") or Path(home) / "data").expanduser() / "settings" / "providers.json"
+    return Path(os.path.expanduser(env.get("CLINE_DATA_DIR") or Path(home) / "data")) / "settings" / "providers.json"
 
 
 def _read(env: Env) -> str:

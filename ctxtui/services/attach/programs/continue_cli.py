@@ -5,6 +5,7 @@ No variable moves its addresses.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,7 +40,7 @@ class _Model(Struct):
 
 def _config(env: Env) -> Path:
     home = env.get("CONTINUE_GLOBAL_DIR") or str(Path(env.get("HOME") or Path.home()) / ".continue")
-    return Path(home).expanduser() / _CONFIG
+    return Path(os.path.expanduser(home)) / _CONFIG
 
 
 def _read(env: Env) -> str:

@@ -6,6 +6,7 @@ of links to its own, in which that file is a copy with the relay's addresses.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -27,13 +28,13 @@ _replace: Final = replace_urls("base_url")
 
 
 def _home(env: Env) -> Path:
-    return Path(env.get(_HOME_VARIABLE) or Path(env.get("HOME") or Path.home()) / ".kimi-code").expanduser()
+    return Path(os.path.expanduser(env.get(_HOME_VARIABLE) or Path(env.get("HOME") or Path.home()) / ".kimi-code"))
 
 
 def _tables(text: str) -> Iterator[tuple[str, Any]]:
     try:
         config = tomllib.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return
     for section in ("providers", "models"):
         tables = config.get(section)

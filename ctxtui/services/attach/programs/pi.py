@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -21,7 +22,7 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
     """The base URLs of its ``models.json``, by provider."""
     home = Path(env.get("PI_CODING_AGENT_DIR") or Path(env.get("HOME") or Path.home()) / ".pi" / "agent")
     try:
-        config = json.loads((home.expanduser() / "models.json").read_text(encoding="utf-8"))
+        config = json.loads((Path(os.path.expanduser(home)) / "models.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     own = config.get("providers") if isinstance(config, dict) else None
