@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from ctxtui.core import block
+from ctxtui.core.block import Item, Place
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.transcripts.kit.resume import ResumeOrder, SentBlock
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from ctxtui.transcripts.targets import TARGETS
 from tests.cases import (
     claude_code_requests,
@@ -29,6 +31,7 @@ from tests.cases import (
 from tests.cases.claude_code import Script, text, tool_use
 from tests.sampling import few
 from tests.transcripts.driving import read
+from tests.transcripts.resuming import order, path_of, whole
 
 ODD: tuple[Any, ...] = ({}, [], {"a": [1]}, ["a"], 7, None, True)
 
@@ -153,3 +156,46 @@ def test_an_odd_value_in_a_file_beside_it_is_no_fault(target: str, first: int) -
             changed = {**BESIDE[target], name: with_value(value, place, ODD[(first + at) % len(ODD)])}
             with suppress(CtxtuiError):
                 write(target, data, changed)
+
+
+def part(value: dict[str, Any], role: str = "user") -> SentBlock:
+    return SentBlock(Item(block.from_part(value), Place("messages", role)))
+
+
+def with_parts(name: str, *parts: SentBlock) -> ResumedFile:
+    """The session `name` with `parts` at its end."""
+    target, make = SESSIONS[name]
+    data = make()
+    beside = {file: json.dumps(value).encode() for file, value in BESIDE.get(target, {}).items()}
+    return TARGETS[target].write(order(data, [*whole(data), *parts], beside=beside))
+
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "NEWDATA"}}
+MEDIA: dict[str, dict[str, Any]] = {
+    "an image": PICTURE,
+    "an image at an address": {"type": "image", "source": {"type": "url", "url": "https://shop/NEWDATA.png"}},
+    "a document": {"type": "document", "source": {**PICTURE["source"], "media_type": "application/pdf"}},
+    "an image in a result": {"type": "tool_result", "tool_use_id": "new", "content": [PICTURE]},
+}
+NEW_CALL = part({"type": "tool_use", "id": "new", "name": "look", "input": {"path": "NEWDATA"}}, "assistant")
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+@pytest.mark.parametrize("media", MEDIA)
+def test_an_image_that_is_put_in_is_written_or_named_as_lost(name: str, media: str) -> None:
+    file = with_parts(name, part(MEDIA[media]))
+    assert (b"NEWDATA" in file.data) != any("an image or a document" in loss for loss in file.lost)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_call_that_is_put_in_is_written_with_its_result_or_named_as_lost(name: str) -> None:
+    result = part({"type": "tool_result", "tool_use_id": "new", "content": "no such file", "is_error": True})
+    file = with_parts(name, NEW_CALL, result)
+    if SESSIONS[name][0] == "opencode":
+        assert file.lost == ("a call that was put in",) and b"NEWDATA" not in file.data
+        return
+    assert b"NEWDATA" in file.data and not any("call" in loss for loss in file.lost)
+    made = [item.block.value() for item in path_of(read(file.data).session) if item.block.kind != block.HEADER][-2:]
+    call, answer = made
+    assert "NEWDATA" in json.dumps(call) and call.get("id", call.get("call_id")) == "new"
+    assert answer.get("tool_use_id", answer.get("call_id")) == "new" and "no such file" in json.dumps(answer)

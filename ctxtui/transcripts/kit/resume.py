@@ -8,15 +8,17 @@ records without context are copied. A `Translation` makes a session from a conte
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import groupby, takewhile
+from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
 from ctxtui.core import canonical
 from ctxtui.core.block import HEADER, NOT_RECORDED, Block, Item
+from ctxtui.core.json_values import as_dict, as_str
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.records import RawRecord, RecordStream
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
@@ -26,7 +28,11 @@ UNANSWERED: Final = "what a person said after the last answer: the tool asks for
 MOVED: Final = "a text inserted into a message is placed after it"
 OWN: Final = "system prompt and tools: the tool writes its own"
 ONLY_THERE: Final = ", which only the session that it comes from can send"
+CALL: Final = "a call that was put in"
+MEDIA: Final = "an image or a document in a new or changed block"
 """Messages for content that a file cannot carry."""
+
+_NAMED_KINDS: Final = {"tool_use": CALL, "image": MEDIA, "image_url": MEDIA, "document": MEDIA}
 
 Body = dict[str, Any]
 
@@ -254,6 +260,32 @@ def apply_edits(
     return ResumeEdits(positions, last, appended, lost)
 
 
+def inserted_blocks(entries: Iterable[ResumeEntry], appended: Iterable[Sequence[Item]]) -> list[Block]:
+    """List the blocks inserted before `entries`, and those `appended`."""
+    groups = [*(group for entry in entries for group in entry.before), *appended]
+    return [item.block for group in groups for item in group]
+
+
+def new_blocks(entries: Sequence[ResumeEntry], appended: Iterable[Sequence[Item]]) -> list[Block]:
+    """List the inserted blocks, and the new content of changed ones."""
+    changed = [block for entry in entries for block in entry.changes.values() if block is not None]
+    return [*inserted_blocks(entries, appended), *changed]
+
+
+def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
+    """Name the calls, images and documents of new blocks that a file cannot hold.
+
+    It holds parts of the kinds `held`; of images only those whose bytes are recorded.
+    """
+    for block in blocks:
+        value = as_dict(block.value())
+        for part in (value, *as_dicts(value.get("content"))):
+            kind = as_str(part.get("type"))
+            is_held = kind in held and (kind != "image" or "data" in as_dict(part.get("source")))
+            if kind in _NAMED_KINDS and not is_held:
+                yield _NAMED_KINDS[kind]
+
+
 def is_answer(item: Item) -> bool:
     """Whether the model generated it."""
     return item.place.role == "assistant"
@@ -404,23 +436,44 @@ def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
     For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"), so the place is the one before which
     most blocks of the path match, in a row: the first place if the whole path matches, else the last.
     """
-    held = [
-        (n, digest, entry.answers.get(part))
-        for n, entry in enumerate(entries)
-        for part, digest in enumerate(entry.digests)
+    held: list[tuple[int, str]] = []
+    results: dict[str, str] = {}
+    for number, entry in enumerate(entries):
+        for part, digest in enumerate(entry.digests):
+            call_id = entry.answers.get(part, "")
+            held.append((number, digest or call_id))
+            results |= {call_id: digest or call_id} if call_id else {}
+    known = {key for _, key in held}
+    wanted = [
+        item.block.digest
+        if item.block.digest in known
+        else results.get(_answered_call_id(item.block), item.block.digest)
+        for _, item in recorded_items(enumerate(path))
     ]
-    wanted = [(item.block.digest, _answered_call_id(item.block)) for _, item in recorded_items(enumerate(path))]
-
-    def count_matches(last: int) -> int:
-        pairs = zip((held[n] for n in range(last, -1, -1)), reversed(wanted), strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0][1] == pair[1][0] or pair[0][2] == pair[1][1], pairs))
-
+    counts = _count_common([*reversed(wanted)], [key for _, key in reversed(held)])
     best, end = 0, len(entries)
-    for last, (number, _, _) in enumerate(held):
-        count = count_matches(last)
+    for count, (number, _) in zip(reversed(counts), held, strict=True):
         if count > best or 0 < count == best < len(wanted):
             best, end = count, number + 1
     return end
+
+
+def _count_common(wanted: Sequence[str], held: Sequence[str]) -> list[int]:
+    """Count, for each position of `held`, the elements from there on that equal the first ones of `wanted`.
+
+    In linear time (the Z algorithm): a session may have thousands of equal blocks.
+    """
+    sequence = [*wanted, None, *held]
+    counts = [0] * len(sequence)
+    start = end = 0
+    for position in range(1, len(sequence)):
+        count = min(end - position, counts[position - start]) if position < end else 0
+        while position + count < len(sequence) and sequence[count] == sequence[position + count]:
+            count += 1
+        counts[position] = count
+        if position + count > end:
+            start, end = position, position + count
+    return counts[len(wanted) + 1 :]
 
 
 def _answered_call_id(block: Block) -> str:

@@ -128,7 +128,7 @@ def test_a_picture_in_a_changed_result_is_named() -> None:
     data = shop(1).dump()
     picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0K"}}
     shown_ = changed(data, lambda v: {**v, "content": [picture]} if v["type"] == "tool_result" else None)
-    assert made(data, shown_).lost == ("an image in a new or changed block",)
+    assert made(data, shown_).lost == ("an image or a document in a new or changed block",)
 
 
 def test_a_note_is_a_record_of_its_own_where_it_was_put() -> None:

@@ -14,11 +14,12 @@ from ctxtui.core.call import IN_ALL
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.goose.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
-from tests.cases.goose import AT, HIDDEN, asks, dump, export, gives, message, rows, shop, text, turn
+from tests.cases.goose import AT, HIDDEN, SESSION, asks, dump, export, gives, message, rows, shop, text, turn
 from tests.transcripts.driving import read
 from tests.transcripts.resuming import NOW, changed, ids, note, order, path_of, shown, some, whole, without
 
 BOTH = pytest.mark.parametrize("written", [dump, rows], ids=["export", "database"])
+NOTHING: dict[str, Any] = {"ids": ids(), "now": NOW, "session": SESSION}
 Written = Callable[[dict[str, Any]], bytes]
 NEEDED = ("id", "working_dir", "name", "created_at", "updated_at", "extension_data", "message_count", "conversation")
 """Members without which an import is refused, as goose 1.34 says."""
@@ -124,6 +125,21 @@ def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:
 
 
 NOTES = ("Mind the gap.", "Well.")
+
+
+def test_a_session_without_messages_gets_what_is_put_in() -> None:
+    data = dump(export())
+    (only,) = json.loads(resume(ResumeOrder(**NOTHING, source=data, path=[], sent=[note("Begin.")])).data)[
+        "conversation"
+    ]
+    assert (only["role"], only["content"]) == ("user", [text("Begin.")])
+
+
+def test_changed_thinking_stays_thinking() -> None:
+    thinking = {"type": "thinking", "thinking": "Hm, hm.", "signature": ""}
+    data = dump(export(message(1, "user", text("go")), message(2, "assistant", thinking, text("ok"))))
+    shorter = changed(data, lambda value: {**value, "thinking": "Hm."} if value["type"] == "thinking" else None)
+    assert parts(made(data, shorter))[1] == ("assistant", {**thinking, "thinking": "Hm."})
 
 
 def test_it_ends_after_the_last_answer() -> None:

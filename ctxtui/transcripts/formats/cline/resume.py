@@ -41,6 +41,8 @@ from ctxtui.transcripts.kit.resume import (
     find_end,
     format_time,
     is_answer,
+    name_losses,
+    new_blocks,
     outdated_reports,
 )
 
@@ -63,7 +65,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     entries = [_make_entry(message) for message in _recorded_context(session, order)]
     edits = apply_edits(order, entries, _find_blocks(order, entries), cut=True)
     lost = [f"line {tail.line}: {tail.reason}"] if tail is not None else []
-    lost += edits.lost + [_CUT for entry in entries for block in entry.changes.values() if block and _is_cut(block)]
+    lost += [*edits.lost, *name_losses(new_blocks(entries, edits.appended), ("tool_use", "image"))]
+    lost += [_CUT for entry in entries for block in entry.changes.values() if block and _is_cut(block)]
     answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
     for n, size in outdated_reports(entries, answers, order):
         entries[n].metrics = {} if size is None else _make_metrics(size, order.answer_tokens)

@@ -35,9 +35,14 @@ from ctxtui.transcripts.kit.resume import (
     find_end,
     first_change,
     is_answer,
+    name_losses,
+    new_blocks,
 )
 
 _OUTPUT: Final = {"name": "Tool Result", "description": "Tool execution result"}
+"""Members of an output, besides its content."""
+_HELD: Final = ("tool_use", "image_url")
+"""Kinds of blocks besides texts that an item can hold."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -53,15 +58,21 @@ def resume(order: ResumeOrder) -> ResumedFile:
     first = first_change(items)
     history: list[Any] = []
     for number, item in enumerate(items[start:], start):
-        history += map(_make_item, item.before)
+        history += _make_items(item.before)
         history += [] if item.removed else [item.write(has_report=number <= first)]
-    history += map(_make_item, edits.appended)
+    history += _make_items(edits.appended)
     id_ = next(order.ids)
     # The sums are of the session's own calls: the copy has made none.
     members = {key: member for key, member in session.items() if key != "usage"}
     data = canonical.dumps({**members, "sessionId": id_, "history": history})
     lost = [f"line {damage.line}: {damage.reason}"] if damage is not None else []
-    return ResumedFile(data + b"\n", count_losses([*lost, *edits.lost]), id_, f"{id_}.json")
+    lost += [*edits.lost, *name_losses(new_blocks(items, edits.appended), _HELD)]
+    return ResumedFile(
+        data + b"\n",
+        count_losses(lost),
+        id_,
+        f"{id_}.json",
+    )
 
 
 class HistoryItem(ResumeEntry):
@@ -122,13 +133,10 @@ def _change_part(member: str, part: dict[str, Any], block: Block) -> dict[str, A
     if member == CONTENT:
         return _make_content(block)
     if member == RESULTS:
-        output = next(
-            iter(as_dicts(part.get("output"))), {"name": "Tool Result", "description": "Tool execution result"}
-        )
+        output = next(iter(as_dicts(part.get("output"))), _OUTPUT)
         return {**part, "output": [{**output, "content": text}]}
     if member == CALLS:
-        function = {"name": value.get("name"), "arguments": canonical.dump_text(value.get("input"))}
-        return {**part, "function": {**as_dict(part.get("function")), **function}}
+        return {**part, "function": {**as_dict(part.get("function")), **_make_function(value)}}
     return {**part, "content": text}
 
 
@@ -139,12 +147,45 @@ def _make_content(block: Block) -> dict[str, Any]:
     return {"type": "text", "text": block_content.read(block).text}
 
 
+def _make_function(call: dict[str, Any]) -> dict[str, Any]:
+    return {"name": call.get("name"), "arguments": canonical.dump_text(call.get("input"))}
+
+
+def _make_items(groups: Sequence[Sequence[Item]]) -> list[dict[str, Any]]:
+    """Make items of the history from inserted items; a result becomes part of the item before, if that has its call."""
+    made: list[dict[str, Any]] = []
+    for group in groups:
+        rest = [item for item in group if not (made and _add_result(made[-1], item.block))]
+        if rest:
+            made.append(_make_item(rest))
+    return made
+
+
+def _add_result(answer: dict[str, Any], block: Block) -> bool:
+    """Add a result to the item with its call; False if it is no result of that."""
+    value = as_dict(block.value())
+    id_ = value.get("tool_use_id")
+    call = next((call for call in as_dicts(answer["message"].get(CALLS)) if id_ and call["id"] == id_), None)
+    if call is None:
+        return False
+    state = {"toolCallId": id_, "toolCall": call, "status": "errored" if value.get("is_error") is True else "done"}
+    output = [{**_OUTPUT, "content": block_content.read(block).text}]
+    answer.setdefault(RESULTS, []).append({**state, "output": output})
+    return True
+
+
 def _make_item(group: Sequence[Item]) -> dict[str, Any]:
-    """Make an item of the history from inserted items."""
-    content = [_make_content(item.block) for item in group]
+    values = [as_dict(item.block.value()) for item in group]
+    calls = [
+        {"id": value.get("id"), "type": "function", "function": _make_function(value)}
+        for value in values
+        if value.get("type") == "tool_use"
+    ]
+    content = [_make_content(item.block) for item in group if item.block.kind != "tool_use"]
     is_text = len(content) == 1 and "text" in content[0]
     message = {
         "role": "assistant" if is_answer(group[0]) else "user",
-        CONTENT: content[0]["text"] if is_text else content,
+        CONTENT: content[0]["text"] if is_text else content or "",
+        **({CALLS: calls} if calls else {}),
     }
     return {"message": message, "contextItems": [], **({COPIED: MAKER} if is_answer(group[0]) else {})}

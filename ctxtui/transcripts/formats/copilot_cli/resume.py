@@ -43,6 +43,8 @@ from ctxtui.transcripts.kit.resume import (
     fresh_ids,
     is_answer,
     link_entries,
+    name_losses,
+    new_blocks,
     read_source,
     replace_members,
 )
@@ -51,7 +53,6 @@ _WORKSPACE: Final = "workspace.yaml"
 _USAGE: Final = ("session.usage_record", "assistant.usage")
 _REASONING: Final = (THOUGHT, "reasoningOpaque", "reasoningBlocks", "encryptedContent")
 """Members of an answer that have its reasoning."""
-_PICTURES: Final = "an image in a new or changed block"
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
@@ -70,9 +71,9 @@ def resume(order: ResumeOrder) -> ResumedFile:
         else canonical.dumps({**record, "parentId": parent})
         for record, parent in link_entries(entries, inserted, appended, id_key="id", parent_key="parentId")
     ]
-    new_blocks = [block for entry in entries for block in entry.new_blocks]
-    new_blocks += [item.block for group in edits.appended for item in group]
-    lost += edits.lost + [loss for block in new_blocks for loss in _losses_of(block)]
+    made_of = new_blocks(entries, edits.appended)
+    lost += [*edits.lost, *name_losses(made_of, ["tool_use"])]
+    lost += [UNHELD for block in made_of if block.kind == "thinking"]
     name = f"{id_}/events.jsonl"
     return ResumedFile(
         b"".join(line + b"\n" for line in lines), count_losses(lost), id_, name, beside=_make_workspace(order, id_)
@@ -91,12 +92,6 @@ class CopilotEvent(LinkedEntry):
     def data(self) -> dict[str, Any]:
         """Its content."""
         return as_dict(self.value.get("data"))
-
-    @property
-    def new_blocks(self) -> Iterator[Block]:
-        """New blocks in it or before it."""
-        yield from (block for block in self.changes.values() if block is not None)
-        yield from (item.block for group in self.before for item in group)
 
     @property
     def dropped_calls(self) -> set[str]:
@@ -237,15 +232,6 @@ def _call_ids(data: dict[str, Any]) -> set[str]:
 
 def _text_of(block: Block) -> str:
     return block_content.read(block).text
-
-
-def _losses_of(block: Block) -> Iterator[str]:
-    """Yield what a new block loses: a record has only texts and calls."""
-    content = as_dict(block.value()).get("content")
-    if block.kind == "image" or any(part.get("type") == "image" for part in as_dicts(content)):
-        yield _PICTURES
-    elif block.kind == "thinking":
-        yield UNHELD
 
 
 def _make_workspace(order: ResumeOrder, id_: str) -> dict[str, bytes]:

@@ -15,6 +15,7 @@ from msgspec import field
 from ctxtui.core import block as blocks
 from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
+from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.formats.goose.database import (
@@ -40,6 +41,8 @@ from ctxtui.transcripts.kit.resume import (
     first_change,
     format_time,
     is_answer,
+    name_losses,
+    new_blocks,
 )
 
 _SUMS: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
@@ -53,13 +56,14 @@ def resume(order: ResumeOrder) -> ResumedFile:
     messages = [GooseMessage.from_row(message_row) for message_row in rows]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
     edits = apply_edits(order, messages, positions, cut=True)
+    lost += [*edits.lost, *name_losses(new_blocks(messages, edits.appended), ("tool_use", "image"))]
     for number, _ in positions.values():
         messages[number].is_read = True
     conversation: list[dict[str, Any]] = []
     for recorded in messages:
-        conversation += [_make_message(group, recorded.value, order.ids) for group in recorded.before]
+        conversation += [_make_message(group, recorded.value["created"], order.ids) for group in recorded.before]
         conversation += [] if recorded.removed else [recorded.write(order.ids)]
-    conversation += [_make_message(group, messages[-1].value, order.ids) for group in edits.appended]
+    conversation += [_make_message(group, 0, order.ids) for group in edits.appended]
     # The client orders messages by this time, and drops a call whose result seems to be before it.
     latest = 0
     for message in conversation:
@@ -69,7 +73,12 @@ def resume(order: ResumeOrder) -> ResumedFile:
     name = f"{(session_title(row) or 'session').partition(_CURATED)[0]}{_CURATED}{mark})"
     session = _describe_session(row, order, is_changed=is_changed)
     session |= {"name": name, "user_set_name": True, "conversation": conversation, "message_count": len(conversation)}
-    return ResumedFile(canonical.dumps(session) + b"\n", count_losses([*lost, *edits.lost]), name, f"goose-{mark}.json")
+    return ResumedFile(
+        canonical.dumps(session) + b"\n",
+        count_losses(lost),
+        name,
+        f"goose-{mark}.json",
+    )
 
 
 class GooseMessage(ResumeEntry):
@@ -107,7 +116,7 @@ class GooseMessage(ResumeEntry):
         for n, part in enumerate(self.content):
             block = new.get(n)
             if block is not None:
-                content.append(_change_part(as_dict(part), block))
+                content.append(_to_part(block, as_dict(part)))
             elif n not in new:
                 content.append(part)
         metadata = {**_VISIBLE, **as_dict(self.value["metadata"])}
@@ -159,35 +168,39 @@ def _format_seconds(moment: float) -> str:
     return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _make_message(group: Sequence[Item], near: dict[str, Any], ids: Iterator[str]) -> dict[str, Any]:
-    """Make a message from inserted items, at the time of the message `near`."""
-    content = [_make_content(item.block) for item in group]
+def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> dict[str, Any]:
+    """Make a message from inserted items, at the time `created`."""
+    content = [_to_part(item.block, {}) for item in group]
     role = "assistant" if is_answer(group[0]) else "user"
     id_ = COPY_PREFIX + next(ids)
-    return {"id": id_, "role": role, "created": near["created"], "content": content, "metadata": _VISIBLE}
+    return {"id": id_, "role": role, "created": created, "content": content, "metadata": _VISIBLE}
 
 
-def _make_content(block: Block) -> dict[str, Any]:
-    """Convert a block to Goose's spelling of a text or an image."""
+def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
+    """Convert a block to Goose's spelling; a part of the same kind keeps the further members of `recorded`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
-    if value.get("type") == "image" and "data" in source:
-        return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
+    match value.get("type"):
+        case "tool_use":
+            kept = recorded if recorded.get("type") in ("toolRequest", "frontendToolRequest") else {}
+            known = as_dict(as_dict(kept.get("toolCall")).get("value"))
+            call = {**known, "name": value.get("name"), "arguments": value.get("input")}
+            return {"type": "toolRequest", "id": value.get("id"), **kept, "toolCall": _make_success(call)}
+        case "tool_result":
+            kept = recorded if recorded.get("type") == "toolResponse" else {}
+            content = value.get("content")
+            parts = content if isinstance(content, list) else [{"type": "text", "text": as_str(content)}]
+            result = {
+                "content": [_to_part(blocks.from_part(part), {}) for part in parts],
+                "isError": value.get("is_error") is True,
+            }
+            return {"type": "toolResponse", "id": value.get("tool_use_id"), **kept, "toolResult": _make_success(result)}
+        case "thinking" if recorded.get("type") == "thinking":
+            return {**recorded, "thinking": block_content.read(block).text}
+        case "image" if "data" in source:
+            return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
     return {"type": "text", "text": block_content.read(block).text}
 
 
-def _change_part(part: dict[str, Any], block: Block) -> dict[str, Any]:
-    """Replace a part's content by that of `block`."""
-    value, kind = as_dict(block.value()), part.get("type")
-    if kind in ("toolRequest", "frontendToolRequest") and value.get("type") == "tool_use":
-        call = {"name": value.get("name"), "arguments": value.get("input")}
-        known = as_dict(as_dict(part.get("toolCall")).get("value"))
-        return {**part, "toolCall": {"status": "success", "value": {**known, **call}}}
-    if kind == "toolResponse":
-        content = value.get("content")
-        parts = [_make_content(blocks.from_part(inner)) for inner in content] if isinstance(content, list) else []
-        result = {"content": parts or [_make_content(block)], "isError": value.get("is_error") is True}
-        return {**part, "toolResult": {"status": "success", "value": result}}
-    if kind == "thinking":
-        return {**part, "thinking": block_content.read(block).text}
-    return _make_content(block)
+def _make_success(value: dict[str, Any]) -> dict[str, Any]:
+    return {"status": "success", "value": value}

@@ -36,7 +36,9 @@ from ctxtui.transcripts.kit.resume import (
     find_blocks,
     find_end,
     first_change,
+    inserted_blocks,
     is_answer,
+    name_losses,
 )
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
@@ -58,6 +60,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     ends, last = max(positions_inside, default=(-1, 0))
     lost = [
         *edits.lost,
+        *name_losses(inserted_blocks(messages, edits.appended), ()),
         *(loss for n, message in enumerate(messages) for loss in message.write(last if n == ends else None)),
     ]
     _update_usage(messages, order)

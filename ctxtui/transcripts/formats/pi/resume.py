@@ -6,7 +6,8 @@ inserted ones are linked into it. Its meter and its compaction use the usage of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
 from typing import Any, Final
 
 from ctxtui.core import block as blocks
@@ -15,6 +16,7 @@ from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
 from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, convert_part
+from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     LinkedEntry,
     ResumedFile,
@@ -27,6 +29,8 @@ from ctxtui.transcripts.kit.resume import (
     fresh_ids,
     is_answer,
     link_entries,
+    name_losses,
+    new_blocks,
     outdated_reports,
     read_source,
     replace_members,
@@ -49,15 +53,17 @@ def resume(order: ResumeOrder) -> ResumedFile:
     for number in set(range(len(entries))) - active_chain(entries, len(entries) - 1, **_LINKS):
         entries[number].digests, entries[number].answers = [], {}
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
-    lost += edits.lost + [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
+    lost += [*edits.lost, *name_losses(new_blocks(entries, edits.appended), ("tool_use", "image"))]
+    lost += [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)
     new = fresh_ids(
         (id_.replace("-", "")[:_ID_DIGITS] for id_ in order.ids), (as_str(entry.value.get("id")) for entry in entries)
     )
     before = {
-        n: [_make_entry(entries, entry, group, new, order) for group in entry.before] for n, entry in enumerate(entries)
+        n: [_make_entry(entries, entry, items, new, order) for items in _split_results(entry.before)]
+        for n, entry in enumerate(entries)
     }
-    appended = [_make_entry(entries, entries[-1], group, new, order) for group in edits.appended]
+    appended = [_make_entry(entries, entries[-1], items, new, order) for items in _split_results(edits.appended)]
     id_, time_text = next(order.ids), format_time(order.now)
     name = f"{time_text.replace(':', '-').replace('.', '-')}_{id_}.jsonl"
     return ResumedFile(b"".join(_iter_lines(entries, before, appended, id_)), count_losses(lost), id_, name)
@@ -141,6 +147,14 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
     return entry
 
 
+def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
+    """Split `groups` of inserted items so that each result is one of its own, as pi's messages are."""
+    for group in groups:
+        for is_result, items in groupby(group, lambda item: item.block.kind == RESULT):
+            members = list(items)
+            yield from ([item] for item in members) if is_result else [members]
+
+
 def _make_entry(
     entries: Sequence[PiEntry], near: PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
 ) -> dict[str, Any]:
@@ -153,9 +167,21 @@ def _make_entry(
         api_members: dict[str, Any] = {key: template[key] for key in ("api", "provider", "model") if key in template}
         message |= {**api_members, "usage": _make_usage(0, 0), "stopReason": "stop"}
         more = {COPIED: MAKER}
+    elif items[0].block.kind == RESULT:
+        message = _make_result(items[0].block, order)
     message["timestamp"] = near.message.get("timestamp") or round(order.now * 1000)
     time = near.value.get("timestamp")
     return {"type": "message", "id": next(new), "timestamp": time, "message": message, **more}
+
+
+def _make_result(block: Block, order: ResumeOrder) -> dict[str, Any]:
+    """Make the message of an inserted result."""
+    value = as_dict(block.value())
+    calls = (as_dict(sent.item.block.value()) for sent in order.sent if sent.item.block.kind == "tool_use")
+    id_ = value.get("tool_use_id")
+    name = next((call.get("name") for call in calls if call.get("id") == id_), "")
+    about = {"toolCallId": id_, "toolName": name, "isError": value.get("is_error") is True}
+    return {"role": "toolResult", **about, "content": _convert_content(block)}
 
 
 def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:

@@ -30,6 +30,8 @@ from ctxtui.transcripts.kit.resume import (
     fresh_ids,
     is_answer,
     link_entries,
+    name_losses,
+    new_blocks,
     outdated_reports,
     read_source,
     replace_members,
@@ -54,6 +56,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
     edits = apply_edits(order, records, cut=order.end is not None or bool(order.until))
+    lost += [*edits.lost, *name_losses(new_blocks(records, edits.appended), ("tool_use", "image"))]
     for number, size in outdated_reports(records, [n for n, r in enumerate(records) if r.is_reported_answer], order):
         records[number].update_usage(size, order.answer_tokens)
     for record in records:
@@ -73,7 +76,10 @@ def resume(order: ResumeOrder) -> ResumedFile:
         for record, parent in link_entries(records, inserted, appended, **_LINKS)
     ]
     return ResumedFile(
-        b"".join(line + b"\n" for line in lines), count_losses([*lost, *edits.lost]), id_, f"{id_}.jsonl"
+        b"".join(line + b"\n" for line in lines),
+        count_losses(lost),
+        id_,
+        f"{id_}.jsonl",
     )
 
 
