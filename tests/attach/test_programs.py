@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -300,6 +301,21 @@ def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
         Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).write_bytes(damaged)
         led.end()
         assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    # A disk that is full when it ends: the old settings stay, as does what else it wrote.
+    file.chmod(0o640)
+    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["x"], env, "/")
+    copy = Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"])
+    copy.write_text(json.dumps({**changed, "more": 1}))
+    (copy.parent / "added").write_text("x")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
+    try:
+        led.end()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    assert sorted(entry.name for entry in file.parent.iterdir() if entry.name != "added") == [file.name]
+    assert (file.parent / "added").read_text() == "x" and file.stat().st_mode & 0o777 == 0o640
     for unreadable in ("{", "[" * 100_000):
         file.write_text(unreadable)
         assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})
