@@ -25,8 +25,8 @@ def record(
 ) -> Any:
     """Record every model request that this program sends through httpx, byte for byte.
 
-    It records from now on, and covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is built on
-    them; answers and times are recorded, too.
+    Recording begins with this call. It covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is
+    built on them. Answers and times are recorded, too.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()

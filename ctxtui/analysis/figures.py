@@ -81,8 +81,8 @@ class BlockFigure(Struct, frozen=True, kw_only=True):
 
     - `node` is the block's node in the tree; `ROOT` if the block is not recorded.
     - `tokens` is the size of the block; `lo` to `hi` is its 90 % interval.
-    - `method` is ``exact``, ``calibrated`` or ``guessed``; reasoning is ``reported``. Input that is not recorded, and a
-      block of which only a part was read, is ``inferred``.
+    - `method` is ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for input that is
+      not recorded and for a block that was read only in part.
     - `read` is False if the provider removes the block before the model reads it. Its tokens are in no sum.
     - `gone` says why, and since when, the provider's report shows the block to be absent. `tokens` is then the size of
       its replacement, if there is one.
@@ -305,7 +305,7 @@ def name_missing(book: Book, call: Call, categories: Container[str]) -> str:
         return describe_additions(book.searches, book.session.tree, call) or "what the provider adds"
     parts = [name for category, name in (("system", "system prompt"), ("tools", "tools")) if category not in categories]
     parts += ["search results"] if book.searches.any_until(call) else []
-    return ", ".join(parts[:-1]) + " and " * (len(parts) > 1) + parts[-1] if parts else "what the client adds"
+    return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:]))) or "what the client adds"
 
 
 def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:

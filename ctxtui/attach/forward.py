@@ -223,7 +223,7 @@ class _Pipe(asyncio.Protocol):
                 self.other._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The buffer of this end has room again: read on from the other end."""
+        """The buffer of this end is no longer full: read from the other end again."""
         if self.other is not None and self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.resume_reading()

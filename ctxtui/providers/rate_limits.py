@@ -41,7 +41,7 @@ class Headroom(Struct, frozen=True):
     @property
     def share(self) -> float:
         """Remaining share, from 0 to 1."""
-        return min(1.0, self.remaining / self.limit) if self.limit else 1.0
+        return min(1.0, self.remaining / self.limit)
 
 
 def read_headrooms(headers: Mapping[str, str], now: float) -> tuple[Headroom, ...]:

@@ -70,6 +70,9 @@ def test_without_a_search_growth_is_residual() -> None:
     known = book(made, model_table())
     assert not_recorded_tokens(known, calls[2]) == not_recorded_tokens(known, calls[0])
     assert figures(known, calls[2]).residual > 7_900
+    named = [name_missing(known, calls[2], has) for has in ((), ("tools",), ("system", "tools"))]
+    assert named == ["system prompt and tools", "system prompt", "what the client adds"]
+    assert name_missing(*wire(block.text("ok")), ()) == "what the provider adds"
 
 
 # Whole requests: what the provider put in has a row that says what it is.

@@ -142,11 +142,15 @@ async def test_a_connection_that_breaks(dialect: str) -> None:
 
 async def test_headroom_is_read_from_every_answer() -> None:
     headers = {
+        "anthropic-ratelimit-tokens-limit": "0",
+        "anthropic-ratelimit-tokens-remaining": "0",
+        "anthropic-ratelimit-output-tokens-limit": "8000",
+        "anthropic-ratelimit-output-tokens-remaining": "many",
+        "anthropic-ratelimit-requests-limit": "50",
+        "anthropic-ratelimit-requests-remaining": "49",
         "anthropic-ratelimit-input-tokens-limit": "40000",
         "anthropic-ratelimit-input-tokens-remaining": "10000",
         "anthropic-ratelimit-input-tokens-reset": "1970-01-01T00:17:00Z",
-        "anthropic-ratelimit-requests-limit": "50",
-        "anthropic-ratelimit-requests-remaining": "49",
     }
     async with served({route("anthropic"): streaming(b"data: {}\n\n", headers=headers)}) as server:
         line = line_to(server, "anthropic")
@@ -175,7 +179,7 @@ def test_a_limit_of_absurdly_many_digits_is_not_read(digits: int) -> None:
     assert read_headrooms(headers, 10.0) == ()
 
 
-@pytest.mark.parametrize("reset", ["2026-01-01T00:00:00", "tomorrow", "", "9" * 400 + "s"])
+@pytest.mark.parametrize("reset", ["2026-01-01T00:00:00", "tomorrow", "", "9" * 400 + "s", "in 5s"])
 def test_a_reset_without_a_zone_or_malformed_is_unknown(reset: str) -> None:
     headers = {f"anthropic-ratelimit-tokens-{name}": value for name, value in (("limit", "9"), ("remaining", "3"))}
     (room,) = read_headrooms({**headers, "anthropic-ratelimit-tokens-reset": reset}, 10.0)

@@ -18,7 +18,7 @@ _SYSTEM: Final = (INDEX["system"], INDEX["tools"])
 
 
 class CutPrompt(NamedTuple):
-    """A prompt of about `sent` tokens, of which the server read only `read`.
+    """A prompt of about `sent` tokens; the server read only `read` of them.
 
     `unseen` are the nodes that it did not read, if it cut in the usual way: the oldest messages first, system prompt
     and tools not at all.

@@ -225,7 +225,7 @@ class DuplicateFinder:
         before = self._reads.setdefault(touch.path, [])
         # Twice: to mark a read unmarks those that it made outdated before.
         for earlier, earlier_touch in (*before, *before):
-            if self._is_unmarked(earlier) and (touch.kind == CHANGE or touch.covers(earlier_touch)):
+            if touch.kind == CHANGE or touch.covers(earlier_touch):
                 kind = EDITED if touch.kind == CHANGE else REREAD
                 self._add_duplicate(Duplicate(earlier, kind, node, path=touch.path))
         if touch.kind == READ:
@@ -234,12 +234,13 @@ class DuplicateFinder:
             before.clear()
 
     def _add_duplicate(self, duplicate: Duplicate) -> None:
-        if duplicate.node in self.duplicates:
+        # A read stays outdated, whatever happens to its duplicates and to the result of the change.
+        if duplicate.node in self.duplicates and duplicate.kind != EDITED:
             return
         for node in self._replaced_by.pop(duplicate.node, ()):
-            del self.duplicates[node]
+            if self.duplicates[node].kind != EDITED:
+                del self.duplicates[node]
         self.duplicates[duplicate.node] = duplicate
-        # A read stays outdated, whatever happens to the result of the change.
         if duplicate.kind != EDITED:
             self._replaced_by.setdefault(duplicate.counterpart, []).append(duplicate.node)
 

@@ -28,11 +28,10 @@ class LabelRule(Struct, frozen=True, kw_only=True):
     - Exactly one of `between`, `regex` and `pointers` is set. `between` finds the text between two tags. `regex` finds
       its group ``segment``, or the whole match if it has no such group. `pointers` are JSON pointers (RFC 6901, ``*``
       for every member) into JSON in the text.
-    - `beside` are JSON pointers, too: JSON in which none of them finds anything is not searched (empty: all is
-      searched).
+    - `beside` are JSON pointers, too: only JSON in which one of them finds something is searched (empty: all JSON).
     - `within` are the categories whose blocks are searched.
     - `inside` restricts the search to segments with this label ("": the whole text).
-    - `needles` are byte strings of which a block's JSON must contain at least one (empty: every block is searched).
+    - `needles` are byte strings: only blocks whose JSON contains one of them are searched (empty: every block).
     - `place` is where the rule is defined, for messages.
     """
 

@@ -312,8 +312,8 @@ class _Closed(NamedTuple):
 def _close_and_place(context: Context, requests: RequestedFates, rules: ProviderRules) -> _Closed:
     """Close removals and place insertions.
 
-    Each depends on the other: a removed message makes room for an insertion, and an insertion may keep the user at the
-    end of the request.
+    Each depends on the other: the positions for insertions depend on what is removed, and an insertion may be the user
+    message with which the request must end.
     """
     removed = sorted(position for position, (block, _) in requests.fate.items() if block is None)
     user_inserts: frozenset[int] = frozenset()
@@ -334,12 +334,12 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
 
 
 def _begins_with_user(insert: Insert) -> bool:
-    """Whether an insertion is a user message, or messages of which the first is."""
+    """Whether an insertion of whole messages begins with a user message."""
     return insert.items[0].block.kind == HEADER and insert.items[0].place.role == "user"
 
 
 def _ends_with_user(insert: Insert) -> bool:
-    """Whether an insertion is a user message, or messages of which the last is."""
+    """Whether an insertion of whole messages ends with a user message."""
     return insert.items[0].block.kind == HEADER and insert.items[-1].place.role == "user"
 
 

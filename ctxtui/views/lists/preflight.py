@@ -133,7 +133,7 @@ def _describe_end(smallest: Smallest, report: Preflight) -> str:
     end = smallest.after + max(0.0, outlook.after.mid - outlook.context)
     turns = numbers.many(outlook.ahead, outlook.unit)
     where = "within" if end <= usable.tokens else "still more than"
-    return f", {numbers.tokens(end)} after {turns}: {where} the usable {numbers.tokens(usable.tokens)}"
+    return f", about {numbers.tokens(end)} after {turns}: {where} the usable {numbers.tokens(usable.tokens)}"
 
 
 def fix_command(smallest: Smallest, name: str, place: str) -> str:

@@ -80,6 +80,13 @@ def test_a_file_that_was_changed_makes_what_was_read_of_it_outdated() -> None:
     assert found == {before: (EDITED, edit)} and other not in found
 
 
+def test_the_result_of_a_change_is_not_outdated_by_a_later_read() -> None:
+    work = Work()
+    work.do("Write", numbered(OTHER), file_path="/w/a.py", content="x")
+    work.do("Read", numbered(CODE), file_path="/w/a.py")
+    assert work.found() == {}
+
+
 def test_of_three_equal_reads_the_last_one_stays() -> None:
     work = Work()
     first, second, third = (work.do("Read", numbered(CODE), file_path="/w/a.py") for _ in range(3))
@@ -106,6 +113,15 @@ def test_a_read_stays_outdated_if_the_result_of_the_change_is_a_duplicate() -> N
     result = work.do("Edit", OTHER, file_path="/w/b.py", old_string="x", new_string="y")
     again = work.do("Edit", OTHER, file_path="/w/a.py", old_string="x", new_string="y")
     assert work.found() == {before: (EDITED, again), again: (IDENTICAL, result)}
+
+
+def test_a_read_that_was_a_duplicate_stays_outdated_if_the_other_is_read_again() -> None:
+    work = Work()
+    first = work.do("Read", CODE, file_path="/w/a.py")
+    before = work.do("Read", CODE, file_path="/w/b.py")
+    edit = work.do("Edit", "done", file_path="/w/b.py", old_string="x", new_string="y")
+    again = work.do("Read", CODE, file_path="/w/a.py")
+    assert work.found() == {first: (REREAD, again), before: (EDITED, edit)}
 
 
 def test_a_change_that_failed_outdates_nothing() -> None:

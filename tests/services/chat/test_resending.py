@@ -20,7 +20,7 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import MAIN, Session
+from ctxtui.core.session import MAIN, CallSeen, Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.applied import Applied
@@ -30,6 +30,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.offline import Provider, Server, offline
 from ctxtui.offline.playback import Playback, RecordedCall
 from ctxtui.pricing.price import price
+from ctxtui.pricing.rates import find_rates
 from ctxtui.providers.endpoint import ANTHROPIC, Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.resending import (
@@ -50,6 +51,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.wire.registry import DIALECTS
+from ctxtui.wire.request import ANSWER_LIMITS
 from tests.cases.sessions import Story, use
 
 LOAD, NOISE = "The rule is in /srv/rules/seven.txt and nowhere else. ", "Rain fell on the harbour all day. "
@@ -194,8 +196,29 @@ def test_a_quote_is_on_the_terms_of_the_call() -> None:
     made.calls[call.id] = replace(call, extra={**call.extra, "usage": {"inference_geo": "us"}})
     dearer = quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd
     assert plain and dearer == pytest.approx(1.1 * plain)
-    made.calls[call.id] = replace(call, extra={**call.extra, "processing": "batch"})
-    assert quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd == plain
+    for discount in ({"processing": "batch"}, {"service_tier": "flex"}):
+        made.calls[call.id] = replace(call, extra={**call.extra, **discount})
+        assert quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], []))).usd == plain
+    made.calls[call.id] = replace(call, extra={**call.extra, "service_tier": "priority"})
+    quote = quote_plan(list(plan_resends(known, counter, settings, HOSTED, MAIN, [2], [])))
+    assert quote.usd is None, "the price of this tier is not published"
+
+
+def test_a_quote_is_at_the_rate_of_the_longest_lifetime_that_the_request_asks_for() -> None:
+    chat_model = ChatModel(Endpoint("openai", "openai_responses"), "gpt-5.6-sol")
+    quotes = []
+    for lifetime in ("30m", "12h"):
+        body = {**RESPONSES_BODY, "prompt_cache_options": {"mode": "explicit", "ttl": lifetime}}
+        request = DIALECTS["openai_responses"].decode_request(canonical.dumps(body))
+        made = Session()
+        head = made.tree.extend(ROOT, request.items)
+        made.apply(CallSeen(Call("1", MAIN, head, head, head, skeleton=request.skeleton, model="gpt-5.6-sol")))
+        known, counter, settings = accounted(made)
+        quotes += plan_resends(known, counter, settings, chat_model, MAIN, [1], [])
+    rates = find_rates("gpt-5.6-sol", "openai", table=known.table)
+    short, long = (quote.usd for quote in quotes)
+    assert rates is not None and short is not None and long is not None and not quotes[0].refused
+    assert long - short == pytest.approx(quotes[0].input * (rates.write_12h - rates.write_30m)) != 0
 
 
 QUESTION = {"role": "user", "content": "x"}
@@ -234,6 +257,26 @@ def test_the_answer_is_limited_as_quoted(dialect: str, body: dict[str, Json], us
     assert (b'"topK":1' in rebuilt.body) == (b"topK" in canonical.dumps(body))
 
 
+def test_the_limit_is_called_as_recorded_or_as_the_provider_calls_it() -> None:
+    for body, name in ((CHAT_BODY, "max_completion_tokens"), ({**CHAT_BODY, "max_tokens": 9}, "max_tokens")):
+        sent = canonical.loads(rebuilt_request("openai_chat", body, Usage()).body)
+        assert [key for key in sent if key in ANSWER_LIMITS] == [name]
+
+
+def test_a_call_whose_parameters_are_not_recorded_gets_those_of_a_chat() -> None:
+    made = session(1)
+    call = made.thread_calls(MAIN)[1]
+    context = Context.of_call(made.tree, call, call.sent_head)
+    rebuilt = rebuild_request(Applied(context, length=len(context)), call, HOSTED, Settings())
+    sent = canonical.loads(rebuilt.body)
+    assert call.skeleton is None and not rebuilt.refused
+    assert sent["max_tokens"] == rebuilt.answer == 1_024 and "cache_control" not in sent
+    called = {"type": "function_call", "call_id": "c", "name": "Read", "arguments": "{}"}
+    items = [called, {"type": "function_call_output", "call_id": "c", "output": "x"}]
+    rebuilt = rebuilt_request("openai_responses", {**RESPONSES_BODY, "input": items}, Usage(), recorded=False)
+    assert canonical.loads(rebuilt.body)["store"] is False
+
+
 def test_nothing_that_names_a_user_or_a_conversation_is_sent_again() -> None:
     named = {
         "user": "u",
@@ -247,11 +290,11 @@ def test_nothing_that_names_a_user_or_a_conversation_is_sent_again() -> None:
     assert isinstance(sent, dict) and not set(named) & set(sent)
 
 
-def rebuilt_request(dialect: str, body: dict[str, Json], usage: Usage) -> ResentRequest:
+def rebuilt_request(dialect: str, body: dict[str, Json], usage: Usage, *, recorded: bool = True) -> ResentRequest:
     request = DIALECTS[dialect].decode_request(canonical.dumps(body))
     tree = Tree()
     head = tree.extend(ROOT, request.items)
-    call = Call("1", MAIN, head, head, head, skeleton=request.skeleton, usage=usage)
+    call = Call("1", MAIN, head, head, head, skeleton=request.skeleton if recorded else None, usage=usage)
     context = Context.of_call(tree, call, head)
     applied = Applied(context, length=len(context))
     return rebuild_request(applied, call, ChatModel(Endpoint("openai", dialect), "m"), Settings())

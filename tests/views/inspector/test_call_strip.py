@@ -166,3 +166,11 @@ def test_a_ghost_takes_no_height_with_or_without_colour() -> None:
     assert [strip_columns.GHOST in span.style for span in ghost] == [True, True, False, False]
     mono = strip_columns.rows([replace(column, ghost=400)], 4, 800, colour=False)
     assert [row[0].text for row in mono] == ["░", "░", "█", "█"]
+    ghost = [row[0] for row in strip_columns.rows([replace(column, ghost=650)], 8, 800)]
+    assert [strip_columns.GHOST in span.style for span in ghost] == [True] * 7 + [False], (
+        "of the read and half the write"
+    )
+    assert "write" in ghost[-1].style
+    more = strip_columns.rows([StripColumn(read=200, ghost=500)], 4, 800)
+    assert [row[0].text for row in more] == [" ", " ", " ", "█"], "no higher than the column"
+    assert strip_columns.rows([StripColumn(read=0)], 2, 0) == [[Span(" ")]] * 2, "a call without tokens alone"

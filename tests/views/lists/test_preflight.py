@@ -50,12 +50,12 @@ def fix_text(smallest: Smallest, growth: int, place: str = "") -> str:
 
 
 def test_the_context_after_the_turns_is_compared_with_the_usable_window() -> None:
-    assert "100.0k → 37.5k, 137.5k after 10 turns: within the usable 150.0k" in fix_text(SMALLEST, 100_000)
+    assert "100.0k → 37.5k, about 137.5k after 10 turns: within the usable 150.0k" in fix_text(SMALLEST, 100_000)
     # The target is reached, but it is a quarter of the usable window at least.
-    assert "237.5k after 10 turns: still more than the usable 150.0k" in fix_text(SMALLEST, 200_000)
+    assert "about 237.5k after 10 turns: still more than the usable 150.0k" in fix_text(SMALLEST, 200_000)
     # The target is missed, and there is room for the turns nevertheless.
     missed = replace(SMALLEST, after=70_000)
-    assert "100.0k → 70.0k, 130.0k after 10 turns: within the usable 150.0k" in fix_text(missed, 60_000)
+    assert "100.0k → 70.0k, about 130.0k after 10 turns: within the usable 150.0k" in fix_text(missed, 60_000)
 
 
 def test_quoted_literals_and_an_unknown_price_are_named() -> None:
