@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import ASSISTANT, HEADER
 from ctxtui.core.call import WINDOW, Call, Fidelity
 from ctxtui.core.errors import NotFound
 from ctxtui.core.session import MAIN, Session
@@ -68,7 +68,7 @@ def unsent_call(session: Session, thread: str) -> Call | None:
     if tip == answer or answer == ROOT or not tree.holds(tip, answer):
         return None
     new_nodes = [tree[node] for node in tree.path(tip, answer)]
-    if all(node.block.kind == HEADER or node.place.role in ("assistant", "model") for node in new_nodes):
+    if all(node.block.kind == HEADER or node.place.role in ASSISTANT for node in new_nodes):
         return None
     return Call(
         "",

@@ -17,6 +17,8 @@ NOT_RECORDED: Final = "not_recorded"
 """Kind of a block that stands for content that the recording lacks."""
 UNREADABLE: Final = "unreadable"
 """Kind of a block that stands for a record that could not be read."""
+ASSISTANT: Final = frozenset({"assistant", "model"})
+"""Roles of what a model generated."""
 TOOL: Final = "tool"
 """Kind of a block with a tool's definition."""
 

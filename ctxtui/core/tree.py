@@ -12,7 +12,7 @@ from typing import Final, overload
 
 from msgspec import Struct
 
-from ctxtui.core.block import HEADER, Block, Item, Place
+from ctxtui.core.block import ASSISTANT, HEADER, Block, Item, Place
 from ctxtui.core.category import INDEX, category_of
 
 ROOT: Final = 0
@@ -55,7 +55,6 @@ class Node(Struct, frozen=True, gc=False):
 
 _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, 0)
 _OPEN, _RESULTS = 1, 2
-_ASSISTANT: Final = frozenset({"assistant", "model"})
 """Roles of the assistant."""
 _ASKING: Final = frozenset({"user", "image", "document"})
 """Categories of blocks with which a user opens a turn."""
@@ -77,11 +76,11 @@ def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
     """
     category, turn_effect = category_of(block, place), _NOTHING
     if block.kind == HEADER:
-        turn_effect = _ANSWER_HEADER if place.role in _ASSISTANT else _HEADER
+        turn_effect = _ANSWER_HEADER if place.role in ASSISTANT else _HEADER
     elif place.section == "messages":
         if category == "tool_result":
             turn_effect = _RESULT
-        elif place.role in _ASSISTANT or category == "tool_call":
+        elif place.role in ASSISTANT or category == "tool_call":
             turn_effect = _ANSWERS
         elif category in _ASKING and place.mark != "meta":
             turn_effect = _ASKS

@@ -21,7 +21,6 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GRAMMARS, MESSAGE_PARTS, RESPON
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import detect_dialect
 
-ASSISTANT: Final = frozenset({"assistant", "model"})
 THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 IMAGES: Final = frozenset({"image", "image_url", "input_image"})
 OPAQUE: Final = frozenset({*THINKING, "compaction", "compaction_summary"})

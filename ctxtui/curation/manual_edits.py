@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core.block import HEADER, TOOL, Block
+from ctxtui.core.block import ASSISTANT, HEADER, TOOL, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import (
@@ -32,7 +32,7 @@ from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_c
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.apply.shared_text import extend_to_line_ends
-from ctxtui.curation.context import ASSISTANT, Context, is_result
+from ctxtui.curation.context import Context, is_result
 from ctxtui.curation.edits_from_selection import Keep, SummaryTerms, runs, summarize_run
 from ctxtui.curation.policies.builtin import compact_json, dedupe_reads, minimise_schemas
 from ctxtui.curation.policies.policy import Policy

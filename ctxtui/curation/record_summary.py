@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 from msgspec import Struct, field
 
 from ctxtui.core import block
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import ASSISTANT, HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import CHANGE, READ, find_touches, shell_command
 from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
-from ctxtui.curation.context import ASSISTANT, THINKING, CallFacts, Context, is_call, is_result
+from ctxtui.curation.context import THINKING, CallFacts, Context, is_call, is_result
 
 SHARE: Final = 5
 """If no length is requested, a summary has the size of its blocks divided by this."""

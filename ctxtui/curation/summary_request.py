@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from ctxtui.core.block import HEADER
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+from ctxtui.core.block import ASSISTANT, HEADER
+from ctxtui.curation.context import THINKING, Context, is_call, is_result
 from ctxtui.curation.price.dependence import Literals, find_lost
 
 SECTIONS: Final = (

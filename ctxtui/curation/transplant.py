@@ -9,7 +9,7 @@ from itertools import dropwhile
 from typing import Final, NamedTuple
 
 from ctxtui.core import block as blocks
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import ASSISTANT, HEADER, Item
 from ctxtui.core.block_content import FUNCTION_CALL, FUNCTION_RESPONSE, read
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit, make
@@ -18,7 +18,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.block_text import make_message
 from ctxtui.curation.apply.copied_items import call_id_of, describe_items
 from ctxtui.curation.apply.insertion import COPY_BEGINS
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, is_call, is_result
+from ctxtui.curation.context import THINKING, Context, is_call, is_result
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.wire.google_parts import SIGNATURES
 from ctxtui.wire.grammar import ANTHROPIC

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import ASSISTANT, HEADER
 from ctxtui.core.edit import Edit, make
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.curation.context import Context
 from ctxtui.curation.policies.earlier import Earlier
 from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.provider_rules import ProviderRules, rules_for

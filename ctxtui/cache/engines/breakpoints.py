@@ -12,6 +12,7 @@ from ctxtui.cache.outcome import EXPIRED, MINIMUM, NEVER, NO_MARKER, NOT_YET, Ca
 from ctxtui.cache.prefix_key import PrefixEnd
 from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.cache.rules import Mechanism
+from ctxtui.core.block import ASSISTANT
 
 MAX_IMPLICIT_BREAKPOINTS: Final = 21
 """Number of implicit breakpoints looked up.
@@ -149,7 +150,7 @@ def implicit_breakpoints(last: PrefixEnd) -> Iterator[PrefixEnd]:
 
 def _is_implicit_breakpoint(position: PrefixEnd, after: PrefixEnd | None) -> bool:
     if after is None:
-        return position.role in _RESULTS or position.role not in ("assistant", "model")
+        return position.role in _RESULTS or position.role not in ASSISTANT
     if position.role in _RESULTS:
         return after.role not in _RESULTS
     if position.role in _FIRST:

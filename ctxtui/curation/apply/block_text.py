@@ -10,10 +10,10 @@ from functools import lru_cache
 from typing import Final
 
 from ctxtui.core import block as blocks
-from ctxtui.core.block import HEADER, TOOL, Block, Item, Place
+from ctxtui.core.block import ASSISTANT, HEADER, TOOL, Block, Item, Place
 from ctxtui.core.block_content import FUNCTION_RESPONSE, RESPONSE_TEXTS, read, response_text_key
 from ctxtui.core.canonical import Json
-from ctxtui.curation.context import ASSISTANT, OPAQUE, is_call, is_result
+from ctxtui.curation.context import OPAQUE, is_call, is_result
 from ctxtui.wire.grammar import GOOGLE, RESPONSES
 
 _REFUSED: Final = re.compile("[\x00\ud800-\udfff]")

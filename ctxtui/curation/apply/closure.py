@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Final, NamedTuple
 
-from ctxtui.core.block import HEADER
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message, is_call
+from ctxtui.core.block import ASSISTANT, HEADER
+from ctxtui.curation.context import THINKING, Context, Message, is_call
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.google_parts import is_signed
 from ctxtui.wire.grammar import ANTHROPIC, GOOGLE

@@ -11,13 +11,13 @@ from functools import cached_property
 from itertools import chain, islice, zip_longest
 from typing import Final
 
-from ctxtui.core.block import HEADER, Item, Place
+from ctxtui.core.block import ASSISTANT, HEADER, Item, Place
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import HOIST, MOVE, NOTE, SUMMARIZE, TRANSPLANT
 from ctxtui.curation.apply.applied import Insert, Insertion
 from ctxtui.curation.apply.block_text import make_message, text_block
 from ctxtui.curation.apply.copied_items import items_of
-from ctxtui.curation.context import ASSISTANT, THINKING, Context, Message, is_call, is_result
+from ctxtui.curation.context import THINKING, Context, Message, is_call, is_result
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 FRONT = -1

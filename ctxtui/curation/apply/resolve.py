@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import ASSISTANT, HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import DROP, NOTE, STRIP
@@ -21,7 +21,7 @@ from ctxtui.curation.apply import marker_limits
 from ctxtui.curation.apply.applied import Applied, BlockChange, EditWithoutTarget, Insert, Insertion, RejectedEdit
 from ctxtui.curation.apply.closure import BOUND, Closure, Gone
 from ctxtui.curation.apply.insertion import FRONT, RemainingContext, place
-from ctxtui.curation.context import ASSISTANT, THINKING, Context
+from ctxtui.curation.context import THINKING, Context
 from ctxtui.curation.provider_rules import ProviderRules
 
 LATEST = "thinking of the latest assistant message must not change"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE, Block
+from ctxtui.core.block import ASSISTANT, HEADER, NOT_RECORDED, UNREADABLE, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import REPAIR, Edit, make
 from ctxtui.core.edit_kinds import BREAKPOINT, DROP, NOTE, REPLACE, STRIP
@@ -21,7 +21,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.block_text import clean, has_editable_text
 from ctxtui.curation.apply.rewrite import ALL_BUT_TEXT, REFUSED_CHARACTERS, TOOL_REFERENCES
 from ctxtui.curation.apply.standing_markers import markers_under_edits
-from ctxtui.curation.context import ASSISTANT, OPAQUE, THINKING, Context, is_call, is_result
+from ctxtui.curation.context import OPAQUE, THINKING, Context, is_call, is_result
 from ctxtui.curation.legality import violation
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.tools import tool_references

@@ -15,13 +15,13 @@ from typing import Final, TypeVar, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.core.block import HEADER, Block
+from ctxtui.core.block import ASSISTANT, HEADER, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit import USER, Edit, active_edits, make
 from ctxtui.curation.apply.applied import Applied, Insert
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.context import ASSISTANT, Context, Message, is_call, is_result
+from ctxtui.curation.context import Context, Message, is_call, is_result
 from ctxtui.curation.policies.earlier import Earlier, EditedPositions, Stretch, differing_positions
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.provider_rules import ProviderRules

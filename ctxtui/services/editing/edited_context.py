@@ -13,7 +13,7 @@ from typing import Final
 
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Block, Item
+from ctxtui.core.block import ASSISTANT, HEADER, Block, Item
 from ctxtui.core.call import Fidelity
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Described, Session, TipMoved
@@ -23,7 +23,7 @@ from ctxtui.curation.context import Context, skeleton_of
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.legality.request_check import Outgoing, RequestRefused, encode_outgoing
 from ctxtui.curation.legality.violation import Violation
-from ctxtui.services.editing.session_end import answer_end, is_answer, session_end
+from ctxtui.services.editing.session_end import answer_end, session_end
 from ctxtui.services.recordings.open import read_content
 from ctxtui.tokens.models import RequestLimits
 from ctxtui.transcripts.formats.ctxtui import sniff, write
@@ -168,7 +168,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     raw, lost = build_body(target.dialect, items, model=model)
     losses = Losses()
     body = target.reduce(canonical.loads(raw), losses)
-    if not any(is_answer(item.place.role) and item.place.section == "messages" for item in items):
+    if not any(item.place.role in ASSISTANT and item.place.section == "messages" for item in items):
         return WrittenContext(b"", violations=(Violation("$", "no answer is in it yet"),))
     violations = tuple(check(target.dialect, body))
     translation = target.write(
@@ -281,9 +281,9 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
         return None, 0
     items = edited.applied.items
     start = next(
-        (n for n in reversed(range(len(items))) if items[n].node >= 0 and is_answer(items[n].item.place.role)), -1
+        (n for n in reversed(range(len(items))) if items[n].node >= 0 and items[n].item.place.role in ASSISTANT), -1
     )
-    while start > 0 and is_answer(items[start - 1].item.place.role):
+    while start > 0 and items[start - 1].item.place.role in ASSISTANT:
         start -= 1
     if start < 0:
         return None, 0

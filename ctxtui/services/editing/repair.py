@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
+from ctxtui.core.block import ASSISTANT
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT
-from ctxtui.curation.context import ASSISTANT, Context
+from ctxtui.curation.context import Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, from_error_text, refusal
 from ctxtui.curation.legality.repair import Repair, repair, strip_thinking
 from ctxtui.curation.provider_rules import ProviderRules, rules_for

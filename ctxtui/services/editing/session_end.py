@@ -11,10 +11,10 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from ctxtui.analysis.call_choice import ChosenCall
-from ctxtui.core.block import HEADER, Item
+from ctxtui.core.block import ASSISTANT, HEADER, Item
 from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.curation.context import ASSISTANT, is_result
+from ctxtui.curation.context import is_result
 
 
 class SessionEnd(NamedTuple):
@@ -66,7 +66,7 @@ def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
     None if no user message follows them, or there is no answer.
     """
     last = next(
-        (position for position in reversed(range(len(nodes))) if is_answer(tree[nodes[position]].place.role)), None
+        (position for position in reversed(range(len(nodes))) if tree[nodes[position]].place.role in ASSISTANT), None
     )
     if last is None or not any(tree[node].opens_turn for node in nodes[last + 1 :]):
         return None
@@ -77,8 +77,3 @@ def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
         if is_result(tree[nodes[position]].block.kind):
             end = position + 1
     return end
-
-
-def is_answer(role: str) -> bool:
-    """Whether blocks of `role` are a model's."""
-    return role in ASSISTANT

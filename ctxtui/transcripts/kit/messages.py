@@ -12,7 +12,7 @@ from typing import Final
 
 from ctxtui.core import block as blocks
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, Block, Item, Place
+from ctxtui.core.block import ASSISTANT, HEADER, Block, Item, Place
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_str
@@ -28,7 +28,6 @@ _SENT_KEYS: Final = (
 )  # fmt: skip
 # LiteLLM keeps Anthropic's thinking next to its own form of it.
 _SHAPE: Final = Shape((BlockField("thinking_blocks", "thinking", LIST, first=True), *CHAT_SHAPE.fields))
-_ANSWERING: Final = frozenset({"assistant", "model"})
 
 CallLookup = Callable[[dict[str, Json]], Call | None]
 """Returns the recorded fields of the call that generated a message; None if no call did (a message of an example)."""
@@ -87,7 +86,7 @@ def add_message(dialogue: Dialogue, message: Json, find_call: CallLookup, path: 
     if not isinstance(message, dict):
         yield Skipped(1, f"a message is {json_type_name(message)}, not an object @ {path}")
         return
-    call = find_call(message) if as_str(message.get("role")) in _ANSWERING else None
+    call = find_call(message) if as_str(message.get("role")) in ASSISTANT else None
     if call is None:
         dialogue.add(message_items(message, path))
     else:

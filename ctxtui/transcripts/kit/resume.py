@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from msgspec import Struct, field
 
 from ctxtui.core import canonical
-from ctxtui.core.block import HEADER, NOT_RECORDED, Block, Item
+from ctxtui.core.block import ASSISTANT, HEADER, NOT_RECORDED, Block, Item
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.records import RawRecord, RecordStream
@@ -288,7 +288,7 @@ def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
 
 def is_answer(item: Item) -> bool:
     """Whether the model generated it."""
-    return item.place.role == "assistant"
+    return item.place.role in ASSISTANT
 
 
 def first_change(entries: Sequence[ResumeEntry]) -> int:

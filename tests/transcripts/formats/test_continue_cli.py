@@ -96,6 +96,14 @@ def test_a_tool_that_failed_says_so() -> None:
     assert [block.value()["is_error"] for block in results] == [True]
 
 
+def test_arguments_that_are_no_json_are_text() -> None:
+    for arguments in ("{", "[" * 100_000):
+        value = session()
+        value["history"][2]["message"]["toolCalls"][0]["function"]["arguments"] = arguments
+        found = read(as_bytes(value), NAME)
+        assert [n.block.value()["input"] for n in found.tree.nodes() if n.block.kind == "tool_use"] == [arguments]
+
+
 def test_a_compaction_begins_with_its_summary() -> None:
     more = [item("assistant", "So far", conversationSummary="So far"), item("user", "On."), item("assistant", "ok")]
     found = read(as_bytes(session(*more)), NAME)

@@ -3,36 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.core import block, block_content
+from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.kimi_code.resume import resume
-from ctxtui.transcripts.kit.resume import OWN, ResumedFile, ResumeOrder, SentBlock
+from ctxtui.transcripts.kit.resume import OWN, UNANSWERED, ResumedFile, ResumeOrder, SentBlock
 from tests.cases.kimi_code import Record, call, shop, state, text
 from tests.transcripts.driving import read
+from tests.transcripts.resuming import ids, path_of, words
 
 STATE = "../../state.json"
-
-
-def ids() -> Iterator[str]:
-    return (f"{n:08x}-0000-4000-8000-{n:012x}" for n in count(1))
-
-
-def path_of(session: Session) -> list[Item]:
-    return list(session.tree.items(session.threads["main"].tip))
-
-
-def words(item: Item) -> str:
-    return block_content.read(item.block).text
 
 
 def ordered(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
@@ -157,8 +143,9 @@ def test_the_state_is_the_copys() -> None:
 def test_without_a_state_it_says_that_the_client_does_not_find_the_copy() -> None:
     made = ordered(shop(1).dump(), beside={})
     assert made.beside == {} and "state.json" in made.lost[0]
-    with pytest.raises(CtxtuiError, match=r"state\.json"):
-        ordered(shop(1).dump(), beside={STATE: b"{"})
+    for damaged in (b"{", b"[" * 100_000):
+        with pytest.raises(CtxtuiError, match=r"state\.json"):
+            ordered(shop(1).dump(), beside={STATE: damaged})
 
 
 def test_pictures_travel_along_and_those_that_are_dropped_do_not() -> None:
@@ -230,7 +217,8 @@ def test_it_ends_after_the_answer() -> None:
     data = script.dump()
     path = path_of(read(data).session)
     end = max(at for at, item in enumerate(path) if item.place.role == "assistant") + 1
-    assert b"and now?" not in ordered(data, end=end).data
+    made = ordered(data, end=end)
+    assert b"and now?" not in made.data and made.lost == (UNANSWERED,)
 
 
 def test_a_rewind_ends_before_the_next_answer() -> None:

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from itertools import count
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxtui.core import block, block_content
+from ctxtui.core import block
 from ctxtui.core.block import HEADER, Item, Place
-from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.qwen_code.resume import resume
-from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock, recorded_items
+from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.cases.qwen_code import Record, Script, call, shop, text
 from tests.transcripts.driving import read
+from tests.transcripts.resuming import ids, path_of, shown, words
 
 FIRST = "00000001-0000-4000-8000-000000000001"
-
-
-def ids() -> Iterator[str]:
-    return (f"{n:08x}-0000-4000-8000-{n:012x}" for n in count(1))
-
-
-def path_of(session: Session) -> list[Item]:
-    return list(session.tree.items(session.threads["main"].tip))
-
-
-def words(item: Item) -> str:
-    return block_content.read(item.block).text
 
 
 def ordered(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
@@ -55,10 +41,6 @@ def with_result(data: bytes, content: Any) -> ResumedFile:
     value = {**path[at].block.value(), "content": content}
     new = Item(block.from_part(value), path[at].place)
     return ordered(data, [SentBlock(new if n == at else item, n) for n, item in enumerate(path)])
-
-
-def shown(items: list[Item]) -> list[str]:
-    return [f"{item.place.role} {words(item)}" for _, item in recorded_items(enumerate(items))]
 
 
 def records(made: ResumedFile) -> list[Record]:
@@ -113,13 +95,34 @@ def test_what_is_dropped_is_in_no_message_and_title_and_telemetry_stay() -> None
     assert [one["subtype"] for one in records(made) if "subtype" in one] == ["ui_telemetry"] * 3 + ["custom_title"]
 
 
+def test_what_is_put_in_is_a_record_of_its_side_with_the_members_of_its_neighbour() -> None:
+    data = shop(1).dump()
+    sent = [SentBlock(item, at) for at, item in enumerate(path_of(read(data).session))]
+    note = SentBlock(Item(block.text("Mind the gap."), Place("messages", "user")))
+    answers = [SentBlock(Item(block.text(role), Place("messages", role))) for role in ("model", "assistant")]
+    made = ordered(data, [*sent, answers[0], note, answers[1]])
+    new = {"timestamp": "2001-09-09T01:46:40.000Z", "cwd": "/shop", "version": "0.24.4", "sessionId": made.id}
+    added = [{key: value for key, value in one.items() if "uuid" not in key.lower()} for one in records(made)[-3:]]
+    assert added == [
+        {**new, "type": "assistant", "message": {"role": "model", "parts": [text("model")]}, "copiedBy": "ctxtui"},
+        {**new, "type": "user", "message": {"role": "user", "parts": [text("Mind the gap.")]}},
+        {**new, "type": "assistant", "message": {"role": "model", "parts": [text("assistant")]}, "copiedBy": "ctxtui"},
+    ]
+
+
 def test_the_last_answers_size_is_an_estimate() -> None:
     made = without(shop().dump(), "question 2", input_tokens=2345, answer_tokens=17)
     calls = list(read(made.data).session.calls.values())
     assert [one.usage.input if one.usage else None for one in calls] == [900, 1000, None, None, None, None]
     assert calls[-1].estimated_input == 2345
     last = next(one for one in reversed(records(made)) if one["type"] == "assistant")
-    assert last["usageMetadata"]["totalTokenCount"] == 2345 + 40
+    estimate = {"promptTokenCount": 2345, "candidatesTokenCount": 40, "totalTokenCount": 2345 + 40}
+    assert last["usageMetadata"] == {**estimate, "estimated_by": "ctxtui"}
+
+
+def test_without_the_last_answer_the_one_before_has_the_size() -> None:
+    made = without(shop().dump(), "question 2", "aside 3", "answer 3", input_tokens=2345)
+    assert [call.estimated_input for call in read(made.data).session.calls.values()] == [None] * 4 + [2345]
 
 
 def test_of_a_result_the_client_sends_the_text() -> None:
@@ -127,8 +130,9 @@ def test_of_a_result_the_client_sends_the_text() -> None:
     (result,) = [one for one in records(made) if one["type"] == "tool_result"]
     answer = {"id": "c1", "name": "ls", "response": {"output": "output 1 ..."}}
     assert result["message"]["parts"] == [{"functionResponse": answer}]
-    assert result["toolCallResult"]["resultDisplay"] == "output 1 ..." and b"output 1 output 1" not in made.data
-    assert "user output 1 ..." in shown(path_of(read(made.data).session))
+    assert result["toolCallResult"] == {"callId": "c1", "status": "success", "resultDisplay": "output 1 ..."}
+    assert b"output 1 output 1" not in made.data
+    assert "user tool_result output 1 ..." in shown(path_of(read(made.data).session))
 
 
 def test_a_failed_result_with_a_picture() -> None:
@@ -162,7 +166,7 @@ def test_edits_of_a_compactions_history(gone: str) -> None:
     expected = ["So far", "and on", "Yes.", "a bare text", "question 2", "answer 2"]
     told = [part["text"] for one in history(made) if isinstance(one, dict) for part in one["parts"]]
     assert told == [one for one in expected if one not in (gone, "a bare text")]
-    assert shown(path_of(read(made.data).session))[-1] == "model answer 2"
+    assert shown(path_of(read(made.data).session))[-1] == "model text answer 2"
 
 
 def test_an_emptied_compaction_still_replaces_what_was_before() -> None:
@@ -170,7 +174,10 @@ def test_an_emptied_compaction_still_replaces_what_was_before() -> None:
     script.compaction({"role": "user", "parts": [text("So far")]})
     script.user("question 2")
     script.answer(text("answer 2"))
-    assert texts(without(script.dump(), "So far")) == ["question 2", "answer 2"]
+    made = without(script.dump(), "So far")
+    assert texts(made) == ["question 2", "answer 2"]
+    (compaction,) = [one["systemPayload"] for one in records(made) if one.get("subtype") == "chat_compression"]
+    assert compaction == {"info": {"newTokenCount": 300}, "compressedHistory": []}
 
 
 def test_it_ends_after_the_answer_and_keeps_the_title() -> None:
@@ -197,9 +204,10 @@ def test_the_same_words_in_a_branch_that_was_left_stay() -> None:
     assert texts(made) == ["one", "stop", "two"]
 
 
-def test_what_says_where_the_session_comes_from_is_not_the_copys() -> None:
+@pytest.mark.parametrize("subtype", ["session_source", "parent_session", "session_sources_snapshot", "turn_result"])
+def test_what_says_where_the_session_comes_from_is_not_the_copys(subtype: str) -> None:
     script = Script()
-    script.put("system", subtype="session_source", systemPayload={"sourceType": "side_task"})
+    script.put("system", subtype=subtype, systemPayload={"sourceType": "side_task"})
     script.user("question")
     script.answer(text("answer"))
     made = ordered(script.dump())

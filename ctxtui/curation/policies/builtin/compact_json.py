@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ctxtui.core.block import ASSISTANT
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import COMPACT_JSON
 from ctxtui.curation.apply.rewrite import rewrite
-from ctxtui.curation.context import ASSISTANT, is_call
+from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 

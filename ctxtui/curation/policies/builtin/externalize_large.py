@@ -11,12 +11,13 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from typing import Final
 
+from ctxtui.core.block import ASSISTANT
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import EXTERNALIZE
 from ctxtui.curation.apply.block_text import has_editable_text
 from ctxtui.curation.apply.references import safe_name
-from ctxtui.curation.context import ASSISTANT, is_call
+from ctxtui.curation.context import is_call
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
 from ctxtui.curation.policies.risk import Risk

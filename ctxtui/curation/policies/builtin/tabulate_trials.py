@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Final, NamedTuple
 
+from ctxtui.core.block import ASSISTANT
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import REPLACE
 from ctxtui.curation.apply.block_text import has_editable_text
-from ctxtui.curation.context import ASSISTANT, Context, is_call
+from ctxtui.curation.context import Context, is_call
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit

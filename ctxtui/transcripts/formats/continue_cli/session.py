@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core import canonical
 from ctxtui.core.call import COPIED_BY, Call, EpochStart
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
@@ -18,7 +17,7 @@ from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
 from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.messages import make_message
-from ctxtui.transcripts.kit.readers import json_reader
+from ctxtui.transcripts.kit.readers import decode_column, json_reader
 
 NAME: Final = "continue cli"
 COPIED: Final = "copiedBy"
@@ -122,7 +121,7 @@ def item_parts(item: dict[str, Json], *, is_last: bool) -> Iterator[ItemPart]:
     if role == "assistant":
         for n, call in _numbered(message.get(CALLS)):
             function = as_dict(call.get("function"))
-            arguments = _parse_arguments(as_str(function.get("arguments")))
+            arguments = decode_column(as_str(function.get("arguments")))
             yield ItemPart(CALLS, n, messages.tool_use(call.get("id"), function.get("name"), arguments))
         for n, state in _numbered(item.get(RESULTS)):
             yield ItemPart(RESULTS, n, _tool_result(state, "" if is_last else _CANCELLED))
@@ -131,13 +130,6 @@ def item_parts(item: dict[str, Json], *, is_last: bool) -> Iterator[ItemPart]:
 def _numbered(value: Json) -> list[tuple[int, dict[str, Json]]]:
     """The objects in a list, with their 0-based positions."""
     return [(n, part) for n, part in enumerate(as_list(value)) if isinstance(part, dict)]
-
-
-def _parse_arguments(arguments: str) -> Json:
-    try:
-        return canonical.loads(arguments)
-    except ValueError:
-        return arguments
 
 
 def _tool_result(state: dict[str, Json], without_output: str) -> Json:

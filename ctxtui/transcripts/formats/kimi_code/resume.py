@@ -30,6 +30,7 @@ from ctxtui.transcripts.formats.kimi_code.session import (
 from ctxtui.transcripts.kit.messages import RESULT, make_parts
 from ctxtui.transcripts.kit.resume import (
     OWN,
+    UNANSWERED,
     Body,
     ResumedFile,
     ResumeOrder,
@@ -62,6 +63,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
     sent = [block for block in order.sent if block.at is None or block.at < end]
     if [item.block for item in order.path[:end] if _is_own(item)] != [item.block for item, _ in sent if _is_own(item)]:
         lost.append(OWN)
+    if any(block.at is not None and block.at >= end for block in order.sent):
+        lost.append(UNANSWERED)
     writer = _Writer(source, order, sent, end)
     writer.write()
     lines = [*source.settings, *map(canonical.dumps, writer.records)]
@@ -284,7 +287,7 @@ def _write_state(data: bytes, id_: str) -> bytes:
     """
     try:
         state = as_dict(canonical.loads(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CtxtuiError(f"no JSON: {error}", place="state.json", way_out="restore that file") from None
     main = {key: value for key, value in as_dict(as_dict(state.get("agents")).get("main")).items() if key != "homedir"}
     return canonical.dumps({**state, "id": id_, "agents": {"main": {"type": "main", **main}}})

@@ -134,7 +134,7 @@ class QwenRecord(LinkedEntry):
                 contents.append({**content, "parts": new_parts} if isinstance(content, dict) else new_parts[0])
         if self.value.get("type") == "system":
             return {"systemPayload": {**as_dict(self.value.get("systemPayload")), "compressedHistory": contents}}
-        members: dict[str, Any] = {"message": contents[0] if contents else {**self.contents[0], "parts": []}}
+        members: dict[str, Any] = {"message": contents[0]}
         if isinstance(shown := self.value.get("toolCallResult"), dict):
             texts = [block_content.read(block).text for block in self.changes.values() if block is not None]
             members["toolCallResult"] = {**shown, "resultDisplay": "\n".join(texts)}
