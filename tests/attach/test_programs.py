@@ -103,6 +103,18 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
 
+@pytest.mark.parametrize("odd", ["[]", "3", '{"env": 3}', '{"env": ["x"]}', '{"env": {"ANTHROPIC_BASE_URL": 3}}', "{"])
+def test_odd_settings_of_claude_code_set_nothing_and_its_folder_may_be_named(tmp_path: Path, odd: str) -> None:
+    program, folder = program_of(["claude"]), tmp_path / "mine"
+    folder.mkdir()
+    (folder / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "http://mine"}}')
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(odd)
+    env = {"HOME": str(tmp_path / "nowhere")}
+    assert program.upstreams({**env, "CLAUDE_CONFIG_DIR": str(folder)}, str(tmp_path))["anthropic"] == "http://mine"
+    assert "mine" not in program.upstreams(env, str(tmp_path))["anthropic"]
+
+
 @pytest.mark.parametrize(
     ("variables", "user", "project", "cloud"),
     [

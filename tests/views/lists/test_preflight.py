@@ -104,6 +104,13 @@ def test_the_command_names_the_thread() -> None:
     assert fix_text(SMALLEST, 100_000, " --thread t").endswith(command)
 
 
+def test_an_end_that_is_unknown_is_not_named() -> None:
+    report = make_report(100_000)
+    for unknown in (replace(report, usable=None), replace(report, outlook=replace(report.outlook, after=None))):
+        lines = [plain(line) for line in preflight.fix_lines(SMALLEST, unknown, "a session", "")]
+        assert "  context 100.0k → 37.5k" in lines
+
+
 def test_with_room_for_the_turns_there_is_nothing_to_mend() -> None:
     assert list(preflight.fix_lines(None, make_report(0), "a session", "")) == []
 
