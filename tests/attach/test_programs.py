@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -100,6 +101,18 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     told = json.loads(program.start_routed(HERE, [], env, str(tmp_path)).env["OPENCODE_CONFIG_CONTENT"])
     assert told["provider"]["anthropic"]["options"] == {"baseURL": HERE["anthropic"], "apiKey": "k"}
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
+
+
+@pytest.mark.parametrize("odd", ["[]", "3", '{"env": 3}', '{"env": ["x"]}', '{"env": {"ANTHROPIC_BASE_URL": 3}}', "{"])
+def test_odd_settings_of_claude_code_set_nothing_and_its_folder_may_be_named(tmp_path: Path, odd: str) -> None:
+    program, folder = program_of(["claude"]), tmp_path / "mine"
+    folder.mkdir()
+    (folder / "settings.json").write_text('{"env": {"ANTHROPIC_BASE_URL": "http://mine"}}')
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text(odd)
+    env = {"HOME": str(tmp_path / "nowhere")}
+    assert program.upstreams({**env, "CLAUDE_CONFIG_DIR": str(folder)}, str(tmp_path))["anthropic"] == "http://mine"
+    assert "mine" not in program.upstreams(env, str(tmp_path))["anthropic"]
 
 
 @pytest.mark.parametrize(
@@ -300,6 +313,21 @@ def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
         Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"]).write_bytes(damaged)
         led.end()
         assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    # A disk that is full when it ends: the old settings stay, as does what else it wrote.
+    file.chmod(0o640)
+    led = program.start_routed({name: f"http://127.0.0.1:9/{name}" for name in urls}, ["x"], env, "/")
+    copy = Path(led.env["CLINE_PROVIDER_SETTINGS_PATH"])
+    copy.write_text(json.dumps({**changed, "more": 1}))
+    (copy.parent / "added").write_text("x")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
+    try:
+        led.end()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    assert sorted(entry.name for entry in file.parent.iterdir() if entry.name != "added") == [file.name]
+    assert (file.parent / "added").read_text() == "x" and file.stat().st_mode & 0o777 == 0o640
     for unreadable in ("{", "[" * 100_000):
         file.write_text(unreadable)
         assert program.start_routed(urls, ["x"], env, "/")[:2] == (["x"], {})

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.services.attach.programs.settings_copy import replace_file
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
@@ -210,16 +211,10 @@ def _read(path: Path) -> str | None:
 
 def _write(path: Path, text: str, like: Path) -> None:
     """Write `path` atomically, with the mode of `like`."""
-    mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(text.encode("utf-8"))
-        part.chmod(mode)
-        part.replace(path)
+        replace_file(path, text.encode("utf-8"), like)
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(path)) from None
 
 

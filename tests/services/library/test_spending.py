@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ctxtui.analysis.money.spending import OUTPUT, UNKNOWN, sum_rows
+from ctxtui.analysis.money.spending import OUTPUT, UNKNOWN, SpendingRow, mark_lower_bounds, sum_rows
 from ctxtui.services.library.totals.spending import (
     CATEGORY,
     TOOL,
@@ -47,3 +47,8 @@ def test_rows_say_that_they_are_lower_bounds(by: str, shares: tuple[tuple[str, f
     rows = spending_rows([summary(*calls, by_category=shares, by_tool=shares)], by)
     assert {r.name: (r.unpriced, r.partial) for r in rows if r.at_least} == {OUTPUT: (0, 1), UNKNOWN: (1, 0)}
     assert sum_rows(rows).usd == (sum(usd for _, usd in shares) if shares else None)
+
+
+def test_rows_of_complete_calls_are_no_lower_bounds() -> None:
+    row = SpendingRow("Bash", 0.5)
+    assert mark_lower_bounds([row], 0, 0) == [row]

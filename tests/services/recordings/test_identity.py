@@ -17,6 +17,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.identity import source_info, stored_id
 from ctxtui.services.recordings.open import load, load_stream
+from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.fork_tree import list_forks
 from ctxtui.store.store import Store
@@ -67,6 +68,19 @@ def test_namesakes_have_ids_and_edits_of_their_own(namesakes: tuple[Path, Path],
         origin = find_continuation(str(loaded.path), "", 1, settings, Path.cwd()).origin
         assert origin is not None and origin.session == id_
         assert [row.is_open for row in list_forks(loaded, "main", settings)] == [True]
+
+
+def test_the_id_is_the_same_without_a_database_and_opened_from_one(
+    namesakes: tuple[Path, Path], settings: Settings
+) -> None:
+    loaded = load(namesakes[0])
+    origin = find_continuation(str(loaded.path), "", 1, settings, Path.cwd()).origin
+    assert origin is not None and [row.is_open for row in list_forks(loaded, "main", settings)] == [True]
+    assert not database(settings.data_dir).exists()
+    stage_drop(loaded, settings).save()
+    stored = open_named(locate(origin.session, Path.cwd(), settings), settings)
+    with Store.open(database(settings.data_dir), readonly=True) as store:
+        assert stored_id(loaded, store) == stored_id(stored, store) == origin.session == stored_id(loaded, None)
 
 
 def test_the_id_of_a_stream_is_that_of_its_import(settings: Settings) -> None:

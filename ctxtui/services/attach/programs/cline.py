@@ -54,8 +54,7 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
 
 
 def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
-    text = _read(env)
-    value = _parse(text)
+    value = _parse(_read(env))
     own_urls: dict[str, str | None] = {}
     for name, settings in _settings(value):
         if name in urls:
@@ -64,20 +63,20 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     if not own_urls:
         return Started(list(arguments), {})
     file = _file(env)
-    folder, end = link_folder(file.parent, file.name, _dump(value), _restorer(text, own_urls, urls))
+    folder, end = link_folder(file.parent, file.name, _dump(value), _restorer(own_urls, urls))
     return Started(list(arguments), {_VARIABLE: str(folder / file.name), **_BACKEND}, end)
 
 
-def _restorer(own_text: str, own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str]:
+def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str | None]:
     """A function that restores the user's own base URLs in settings that the program wrote.
 
-    If these are damaged, it returns `own_text`, the settings before.
+    It returns None if these are damaged.
     """
 
-    def restore(changed: str) -> str:
+    def restore(changed: str) -> str | None:
         value = _parse(changed)
         if value is None:
-            return own_text
+            return None
         for name, settings in _settings(value):
             if name not in own_urls or settings.get(_URL) != urls[name]:
                 continue

@@ -71,11 +71,30 @@ def _remove_leftovers() -> None:
                     shutil.rmtree(folder)
 
 
-def link_folder(folder: Path, name: str, text: str, restore: Callable[[str], str]) -> tuple[Path, Callable[[], None]]:
+def replace_file(path: Path, data: bytes, like: Path) -> None:
+    """Write `path` with the mode of `like` (0600 if there is none), or leave it as it was if that fails.
+
+    Raises `OSError`.
+    """
+    mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+            file.write(data)
+        part.chmod(mode)
+        part.replace(path)
+    except OSError:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def link_folder(
+    folder: Path, name: str, text: str, restore: Callable[[str], str | None]
+) -> tuple[Path, Callable[[], None]]:
     """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
 
     It is returned with the function that ends it: that moves what a program created or replaced in it to `folder`. If
-    the program changed `name`, it writes to `folder` what `restore` makes of the changed text.
+    the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None: nothing).
     """
     copy, remove = copy_file(name, text)
     for entry in folder.iterdir():
@@ -85,9 +104,11 @@ def link_folder(folder: Path, name: str, text: str, restore: Callable[[str], str
     def end() -> None:
         with suppress(OSError):
             changed = copy.read_text(encoding="utf-8", errors="surrogateescape")
-            copy.unlink()
-            if changed != text:
-                (folder / name).write_text(restore(changed), encoding="utf-8", errors="surrogateescape")
+            if changed != text and (restored := restore(changed)) is not None:
+                own = Path(os.path.realpath(folder / name))
+                replace_file(own, restored.encode("utf-8", "surrogateescape"), own)
+        with suppress(OSError):
+            copy.unlink(missing_ok=True)
             for entry in copy.parent.iterdir():
                 if not entry.is_symlink():
                     _move(entry, folder / entry.name)
