@@ -120,7 +120,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
             sessions /= written.folder
         path = sessions / written.name
         if create:
-            _create_folder(path.parent)
+            create_folder(path.parent)
     elif written.beside and not path.absolute().match(written.name):
         raise CtxtuiError(
             "a session of several files cannot be one file", place=str(path), way_out="name a folder that exists"
@@ -142,11 +142,15 @@ def write_beside(path: Path, written: WrittenContext) -> None:
     """
     for name, data in written.beside.items():
         place = path.parent / name
-        _create_folder(place.parent)
+        create_folder(place.parent)
         write_private(place, data)
 
 
-def _create_folder(folder: Path) -> None:
+def create_folder(folder: Path) -> None:
+    """Create `folder` and those above it, with mode 0700.
+
+    Raises `CtxtuiError`.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -313,7 +317,7 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     """
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
-        _create_folder(Path(os.path.expanduser(place)))
+        create_folder(Path(os.path.expanduser(place)))
     path = prepare_path(Path(os.path.expanduser(place)), result, source)
     write_private(path, result.data)
     write_beside(path, result)

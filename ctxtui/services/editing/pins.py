@@ -21,7 +21,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import PIN
 from ctxtui.core.errors import CtxtuiError, Malformed
 from ctxtui.core.session import Session
-from ctxtui.services.editing.exporting import write_private
+from ctxtui.services.editing.exporting import create_folder, write_private
 from ctxtui.views.text import safe_text
 
 SETTINGS = Path(".claude") / "settings.local.json"
@@ -158,11 +158,15 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def install(folder: Path, settings: dict[str, Any]) -> Path:
     """Write `settings` as the user's own of the project in `folder`; return the path.
 
-    Raises `CtxtuiError` if the file cannot be written, `OSError` if its folder cannot be created.
+    A symbolic link stays, and the file that it names is written. Raises `CtxtuiError` if that is impossible, or if a
+    number is too large for JSON.
     """
     path = folder / SETTINGS
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(settings, indent=2, ensure_ascii=False)
+    create_folder(path.parent)
+    try:
+        text = json.dumps(settings, indent=2, ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise Malformed(f"a number cannot be written again: {error}", place=str(path)) from error
     # A lone surrogate becomes the JSON escape that it was.
-    write_private(path, text.encode("utf-8", "backslashreplace") + b"\n", replace=True)
+    write_private(path.resolve(), text.encode("utf-8", "backslashreplace") + b"\n", replace=True)
     return path

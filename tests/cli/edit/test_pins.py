@@ -176,10 +176,25 @@ def test_half_a_character_in_the_settings_is_written_as_it_was(ctxtui: Run, reco
     assert ran.code == 0 and r'"model": "a\ud800b"' in settings.read_text()
 
 
+def test_settings_of_another_place_are_written_there(ctxtui: Run, recording: Path) -> None:
+    settings = settings_file(recording, "{}")
+    target = settings.rename(recording.with_name("dotfiles.json"))
+    settings.symlink_to(target)
+    assert ctxtui("edits", "pins", recording, "--hook", "--yes").code == 0
+    assert settings.is_symlink() and "SessionStart" in json.loads(target.read_text())["hooks"]
+
+
+def test_settings_with_a_number_that_json_cannot_hold_are_left_as_they_are(ctxtui: Run, recording: Path) -> None:
+    settings = settings_file(recording, '{"limit": 1e400}')
+    ran = ctxtui("edits", "pins", recording, "--hook", "--yes")
+    assert ran.code == 4 and "a number cannot be written again" in ran.err and str(settings) in ran.err
+    assert settings.read_text() == '{"limit": 1e400}'
+
+
 def test_a_file_in_place_of_the_settings_folder_is_an_error(ctxtui: Run, recording: Path) -> None:
     (recording.parent / "shop" / ".claude").write_text("")
     ran = ctxtui("edits", "pins", recording, "--hook", "--yes")
-    assert ran.code == 1 and ".claude" in ran.err and "Traceback" not in ran.err
+    assert ran.code == 7 and "cannot be created: File exists" in ran.err and ".claude" in ran.err
 
 
 def test_a_hooks_input_nested_too_deeply_is_an_error(ctxtui: Run, recording: Path) -> None:
