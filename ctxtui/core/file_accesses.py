@@ -91,7 +91,7 @@ def _file_tool(call: BlockContent, arguments: Mapping[str, Json]) -> tuple[str, 
     """Name and path of a call of a tool that reads or changes one file; ("", "") of others."""
     name = call.name.rpartition("__")[2].rpartition(".")[2].lower()
     path = next((path for key in _PATHS if isinstance(path := arguments.get(key), str)), "")
-    return (name, path) if path and name in _READS | _CHANGES else ("", "")
+    return (name, path) if name in _READS | _CHANGES else ("", "")
 
 
 def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:

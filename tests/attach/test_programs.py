@@ -381,7 +381,8 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     wrong = (
         *("x =", "colour = 1", 'own = "magic"', 'own = ["pi"]', 'commands = "bot"', "clients = 3", "providers = 3"),
         f"colour = {'[' * 5000}",
-        *("[providers.a]", provider + 'if_set = "yes"', provider + 'usal = "http://y"', provider + "paths = { a = 1 }"),
+        *("[providers.a]", '[providers.a]\nusual = ""', "[providers.a]\nusual = 3", provider + "paths = 3"),
+        *(provider + 'if_set = "yes"', provider + 'usal = "http://y"', provider + "paths = { a = 1 }"),
     )
     for text in wrong:
         own.write_text(text)

@@ -18,7 +18,7 @@ from ctxtui.analysis.content.duplicates import (
 )
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block_content import BlockContent
-from ctxtui.core.file_accesses import CHANGE, READ, WHOLE, Touch, find_touches
+from ctxtui.core.file_accesses import CHANGE, READ, WHOLE, Touch, find_touches, shell_command
 from ctxtui.core.tree import ROOT
 from tests.cases.sessions import Story, use
 
@@ -222,6 +222,19 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
 )  # fmt: skip
 def test_calls_tell_what_they_touch(name: str, arguments: str, wanted: list[Touch]) -> None:
     assert list(find_touches(BlockContent(name=name, arguments=arguments), "/w")) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "command"),
+    [
+        ("Bash", '{"command":"ls"}', "ls"),
+        ("shell", '{"command":["bash","-lc","ls"]}', "ls"),
+        ("str_replace_based_edit_tool", '{"command":"view","path":"a"}', ""),
+        *(("Bash", odd, "") for odd in ("", "[1]", "x", "3", '{"command":3}', '{"command":[]}', '{"command":["a",1]}')),
+    ],
+)
+def test_a_shell_command_is_a_text_or_a_list_of_words(name: str, arguments: str, command: str) -> None:
+    assert shell_command(BlockContent(name=name, arguments=arguments)) == command
 
 
 def test_sketches_find_texts_within_texts() -> None:

@@ -67,6 +67,8 @@ def test_namesakes_have_ids_and_edits_of_their_own(namesakes: tuple[Path, Path],
         assert len(SessionEdits(loaded, settings).of_thread("main").log) == 1
         origin = find_continuation(str(loaded.path), "", 1, settings, Path.cwd()).origin
         assert origin is not None and origin.session == id_
+        stored = open_named(locate(id_, Path.cwd(), settings), settings)
+        assert stored_id(stored, None) == id_
         assert [row.is_open for row in list_forks(loaded, "main", settings)] == [True]
 
 
