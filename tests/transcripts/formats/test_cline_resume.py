@@ -41,6 +41,8 @@ def test_as_it_is_only_its_ids_and_the_marks_of_copies_are_new() -> None:
     )
     assert written["sessionId"] == written["origin"]["sessionId"] == file.id
     marked = [m | {"metadata": {"copiedBy": "ctxtui"}} if m["role"] == "assistant" else m for m in value["messages"]]
+    assert written["origin"] == {"sessionId": file.id, "version": "3.0.65"}
+    assert written["updated_at"] == "2026-11-22T20:15:00.000Z"
     assert written["messages"] == marked and written["system_prompt"] == value["system_prompt"]
 
 
@@ -67,9 +69,17 @@ def test_a_dropped_call_is_nowhere_and_later_answers_have_no_report_but_the_last
     assert [part["text"] for part in answers[2]["content"]] == ["I look, 2."]
     reports = [answer["metrics"].get("inputTokens") for answer in answers]
     assert reports == [1000, 1500, 2000, None, None, 2100], "the second question's request is as it was"
+    figures = {"inputTokens": 2100, "outputTokens": 7, "cacheReadTokens": 0, "cacheWriteTokens": 0, "cost": 0}
+    assert answers[-1]["metrics"] == figures, "the client adds all of them up"
     calls = list(read(file.data).session.calls.values())
     assert all(call.is_copy for call in calls)
     assert calls[-1].usage is None and calls[-1].estimated_input == 2100
+
+
+def test_without_the_last_answer_the_one_before_has_the_size() -> None:
+    data = dump(shop())
+    file = made(data, without(data, '"t2"', "It is 3."), input_tokens=2100)
+    assert [message["metrics"].get("inputTokens") for message in messages(file) if "metrics" in message][-1] == 2100
 
 
 def test_texts_results_pictures_and_arguments_are_changed_where_they_are() -> None:
@@ -107,7 +117,9 @@ def test_a_note_is_a_message_of_its_own_where_it_was_put() -> None:
     file = made(data, [*sent[:at], note("Mind the gap."), *sent[at:], note("Well.", "assistant")])
     (before, noted) = messages(file)[3:5]
     assert before["id"] == "n1" and (noted["role"], noted["content"]) == ("user", [text("Mind the gap.")])
+    assert noted["ts"] == messages(file)[5]["ts"] != before["ts"]
     last = messages(file)[-1]
+    assert last["ts"] == messages(file)[-2]["ts"]
     assert last["content"] == [text("Well.")] and last["modelInfo"]["provider"] == "anthropic"
     assert all(call.is_copy for call in read(file.data).session.calls.values())
 
@@ -119,6 +131,20 @@ def test_thinking_that_no_request_holds_stays_with_its_answer_and_goes_with_it()
     file = made(data, without(data, '"a"'))
     assert [message["id"] for message in messages(file)] == ["u", "u", "m2"] and file.lost == ()
     assert messages(file)[-1]["content"] == [thought, text("b")]
+
+
+def test_a_rewind_ends_where_its_call_does_also_after_thinking_that_no_request_holds() -> None:
+    thought = {"type": "thinking", "thinking": "hm"}
+    turns = [(asked("go on"), said(f"m{n}", thought, text("ok"))) for n in range(1, 4)]
+    data = dump(session(*(message for turn in turns for message in turn)))
+    recorded = read(data).session
+    for number, call in enumerate(recorded.thread_calls(), 1):
+        path = list(recorded.tree.items(call.response_head))
+        sent = [SentBlock(item, at) for at, item in enumerate(path)]
+        rewind = ResumeOrder(
+            source=data, path=path, sent=sent, ids=ids(), now=NOW, session=ID, beside=BESIDE, end=len(path)
+        )
+        assert [m["id"] for m in messages(resume(rewind)) if m["id"] != "u"] == [f"m{n}" for n in range(1, number + 1)]
 
 
 def test_what_is_only_displayed_travels_along_and_what_follows_the_last_answer_does_not() -> None:

@@ -50,6 +50,8 @@ def test_as_it_is_ids_name_and_sums_are_new_and_the_size_stays(written: Written)
         and [one | {"id": one["id"].removeprefix("ctxtui:")} for one in new["conversation"]] == (value["conversation"])
     )
     assert new["name"] == "Mend the shop (curated 00000001)" and new["user_set_name"] is True
+    assert (new["created_at"], new["updated_at"]) == (value["created_at"], "2026-11-22T20:15:00.000Z")
+    assert (new["schedule_id"], new["archived_at"], new["session_type"]) == (None, None, "user")
     for key in ("working_dir", "extension_data", "provider_name", "model_config", "total_tokens", "input_tokens"):
         assert new[key] == value[key]
     assert {key: one for key, one in new.items() if key.startswith("accumulated_")} == dict.fromkeys(
@@ -198,6 +200,26 @@ def test_what_a_resumed_session_adds_is_counted_and_its_copies_are_not() -> None
         assert [IN_ALL in call.extra for call in session.thread_calls()] == [False, False, True, False]
         (rest,) = [call for call in session.calls.values() if call.is_sum]
         assert rest.usage is not None and (rest.usage.input, rest.usage.output) == (60, 5)
+
+
+def test_a_session_of_a_schedule_is_the_users_when_copied() -> None:
+    value = shop(1) | {"schedule_id": "nightly", "archived_at": "2026-11-30T12:00:00Z", "session_type": "scheduled"}
+    new = json.loads(made(dump(value)).data)
+    assert (new["schedule_id"], new["archived_at"], new["session_type"]) == (None, None, "user")
+
+
+def test_an_estimate_is_not_the_copys_where_its_size_is_unknown() -> None:
+    data = dump(shop())
+    first = made(data, without(data, "do 2"), input_tokens=2345).data
+    assert json.loads(first)["extension_data"]["ctxtui.v0"] == {"estimated": True}
+    assert "ctxtui.v0" not in json.loads(made(first, without(first, "do 1")).data)["extension_data"]
+
+
+def test_a_message_without_metadata_is_seen_by_both() -> None:
+    value = shop(1)
+    del value["conversation"][0]["metadata"]
+    (first, *_) = json.loads(made(dump(value)).data)["conversation"]
+    assert first["metadata"] == {"userVisible": True, "agentVisible": True}
 
 
 def test_a_copy_of_a_copy_is_marked_once() -> None:

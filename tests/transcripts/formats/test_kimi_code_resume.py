@@ -211,6 +211,39 @@ def test_a_text_of_the_responses_api_is_a_text() -> None:
     assert message["content"] == [text("Summary.")]
 
 
+def test_what_is_put_in_is_written_as_the_client_writes_it() -> None:
+    data = shop(1).dump()
+    use = {"type": "tool_use", "id": "new", "name": "Bash", "input": {"command": "ls"}}
+    answer = [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}, {"type": "text", "text": "I look."}, use]
+    result = {"type": "tool_result", "tool_use_id": "new", "content": [text("a.py")]}
+    new = [SentBlock(Item(block.text("And now?"), Place("messages", "user")))]
+    new += [SentBlock(Item(block.from_part(value), Place("messages", "assistant"))) for value in answer]
+    new.append(SentBlock(Item(block.from_part(result), Place("messages", "user"))))
+    made = ordered(data, [*(SentBlock(item, at) for at, item in enumerate(path_of(read(data).session))), *new])
+    added = [one for one in records(made) if one.get("time") == 1e12 and one["type"] == "context.append_loop_event"]
+    assert all(one["agentId"] == "main" for one in added)
+    events = [one["event"] for one in added]
+    assert [event["type"] for event in events] == [
+        "step.begin",
+        *["content.part"] * 2,
+        "tool.call",
+        "tool.result",
+        "step.end",
+    ]
+    assert [event["part"] for event in events[1:3]] == [
+        {"type": "think", "think": "hm", "encrypted": "c2ln"},
+        text("I look."),
+    ]
+    called = {key: events[3][key] for key in ("toolCallId", "name", "args")}
+    assert called == {"toolCallId": "new", "name": "Bash", "args": {"command": "ls"}}
+    assert (events[4]["toolCallId"], events[4]["result"]) == ("new", {"output": [text("a.py")]})
+    assert {event["uuid"] for event in (events[0], events[5])} == {event["stepUuid"] for event in events[1:4]}
+    assert events[5]["finishReason"] == "end_turn" and (events[5]["turnId"], events[5]["step"]) == (
+        events[0]["turnId"],
+        events[0]["step"],
+    )
+
+
 def test_it_ends_after_the_answer() -> None:
     script = shop()
     script.user("and now?")
