@@ -12,7 +12,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.json_values import as_dict, as_list, as_str
+from ctxtui.core.json_values import as_dict, as_list, as_number, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.spans import (
@@ -23,7 +23,6 @@ from ctxtui.transcripts.formats.opentelemetry.spans import (
     first_text,
     first_value,
 )
-from ctxtui.transcripts.kit.fields import as_number
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import decode_column
