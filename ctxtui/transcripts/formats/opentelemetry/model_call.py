@@ -79,7 +79,7 @@ class SpanContent(Struct, frozen=True):
     """The request's and the answer's items, as far as attributes and events hold them.
 
     `follows` is the id of the previous answer that the request names, `response` that of this answer ("": none).
-    `skeleton` is set if the provider's own JSON of the request is recorded.
+    `skeleton` is that of the provider's own JSON of the request; None if it is not recorded or names no model.
     """
 
     request_items: tuple[Item, ...] = ()
@@ -156,10 +156,7 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference.
-
-    None if it is absent or cut.
-    """
+    """Decode request and answer from the provider's own JSON in OpenInference; None if it is not there."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
