@@ -180,7 +180,7 @@ def _parse_usage(words: str) -> Usage | None:
     for number, scale, name in _FIGURE.findall(words):
         try:
             figures[name] = round(float(number.replace(",", "")) * _SCALE[scale])
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     if "sent" not in figures:
         return None
