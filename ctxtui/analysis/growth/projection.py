@@ -70,7 +70,7 @@ class Limit(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """Forecast of the next turns or rounds (`unit`). Ranges contain four of five cases.
+    """Forecast of the next turns or rounds (`unit`). Ranges should contain four of five cases.
 
     - `context`: the current size.
     - `growth`, `calls`, `output`: per unit, as observed over `turns` units. `growth` is None if unknown, `calls`
