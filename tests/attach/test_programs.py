@@ -403,6 +403,10 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     led = program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/")
     assert led[:2] == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
     provider = '[providers.a]\nusual = "http://x"\n'
+    own.write_text('clients = ["house agent"]\n')
+    assert command_of("house agent") == "house agent", "a program without a command"
+    own.write_text('clients = ["house agent"]\ncommands = ["long-bot", "bot", "b-t"]\n')
+    assert command_of("house agent") == command_of("house bot") == "b-t"
     wrong = (
         *("x =", "colour = 1", 'own = "magic"', 'own = ["pi"]', 'commands = "bot"', "clients = 3", "providers = 3"),
         f"colour = {'[' * 5000}",
