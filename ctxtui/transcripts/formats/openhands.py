@@ -68,10 +68,15 @@ class _Meter(Struct):
     cost: float = 0.0
 
     def advance(self, report: dict[str, Json]) -> Usage | None:
-        """Return the usage since the last report; None if no prompt tokens were used."""
+        """Return the usage since the last report; None if no prompt tokens were used.
+
+        A figure that fell means that the sums began again.
+        """
         totals = as_dict(report.get("accumulated_token_usage"))
         now = tuple(as_count(totals.get(name)) for name in _FIGURES)
         cost = as_number(report.get("accumulated_cost")) or 0.0
+        if any(a < b for a, b in zip(now, self.figures, strict=True)):
+            self.figures, self.cost = (0,) * len(_FIGURES), 0.0
         prompt, output, read, written, reasoning = (a - b for a, b in zip(now, self.figures, strict=True))
         spent = cost - self.cost
         self.model, self.figures, self.cost = as_str(report.get("model_name")), now, cost
@@ -79,7 +84,9 @@ class _Meter(Struct):
             return None
         # The prompt includes cache reads and writes, as reported by LiteLLM.
         fresh = max(0, prompt - read - written)
-        return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent or None)
+        return Usage(
+            fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent if spent > 0 else None
+        )
 
 
 class Events:

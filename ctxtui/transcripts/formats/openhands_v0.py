@@ -13,6 +13,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.core import block as blocks
+from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
@@ -53,7 +54,7 @@ class _EventHandler:
         self._context_items: list[list[tuple[Json, list[Item]]]] = [[]]
         """For each of these threads: items of its context with their event's id, by which a condensation names them."""
         self._answered: set[str] = set()
-        """Response ids of the recorded answers."""
+        """The recorded answers: the id of each, or the digest of one without an id."""
         self._cost = 0.0
         """Accumulated cost in USD at the last event that reported it."""
 
@@ -98,9 +99,10 @@ class _EventHandler:
     def _add_answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Add an answer; one with several calls is recorded as several events, each with all of it."""
         id_ = as_str(response.get("id"))
-        if id_ in self._answered:
+        answer = id_ or canonical.digest(canonical.dumps(response))
+        if answer in self._answered:
             return
-        self._answered.add(id_)
+        self._answered.add(answer)
         items = messages.message_items(as_dict(get_path(response, "choices", 0, "message")))
         self._context_items[-1].append((value.get("id"), items))
         call = Call(

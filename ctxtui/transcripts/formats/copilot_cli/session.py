@@ -165,7 +165,7 @@ class _CopilotHandler:
             self._about,
             id=id_ or self._about.id,
             cwd=cwd or self._about.cwd,
-            version=as_str(data.get("copilotVersion")),
+            version=as_str(data.get("copilotVersion")) or self._about.version,
             client=NAME,
         )
 
