@@ -12,10 +12,9 @@ from ctxtui.views.inspector.composition import Composition
 from ctxtui.views.inspector.header import Header
 from ctxtui.views.inspector.this_call import ThisCall
 from ctxtui.views.inspector.why_so_big import WhySoBig
-from ctxtui.views.lists.advice import payback_clause
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
-from ctxtui.views.transcript.staged_pane import MIN_PRICE_USD, StagedPane, explain_warm_cache
+from ctxtui.views.transcript.staged_pane import MIN_PRICE_USD, StagedPane, explain_warm_cache, payback_clause
 
 
 def explain_context(composition: Composition) -> dict[str, str]:

@@ -10,13 +10,13 @@ from msgspec import Struct, field
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.views.lists.advice import RISK_STYLES, payback_clause
+from ctxtui.views.lists.advice import RISK_STYLES
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
-from ctxtui.views.transcript.staged_pane import format_payback, money_style
+from ctxtui.views.transcript.staged_pane import format_payback, money_style, payback_clause
 
 
 class Setting(Struct, frozen=True):

@@ -263,6 +263,11 @@ def format_payback(calls: int | None, with_noun: bool) -> str:
     return f"{count} call{'' if calls == 1 else 's'}" if with_noun else count
 
 
+def payback_clause(calls: int | None) -> str:
+    """Clause about the number of calls after which it pays back."""
+    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
+
+
 def _refused(pane: StagedPane, room: int) -> Iterator[Spans]:
     """Refusals by the provider, and edits that cannot be applied."""
     applied, refused = pane.staging.applied, MARK["error"].span
