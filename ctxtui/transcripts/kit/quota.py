@@ -11,9 +11,8 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.usage import QuotaReport
-from ctxtui.transcripts.kit.fields import as_number
 
 CODEX: Final = "codex"
 CLAUDE: Final = "claude"

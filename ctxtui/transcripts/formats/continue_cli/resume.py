@@ -168,9 +168,14 @@ def _add_result(answer: dict[str, Any], block: Block) -> bool:
     call = next((call for call in as_dicts(answer["message"].get(CALLS)) if id_ and call["id"] == id_), None)
     if call is None:
         return False
-    state = {"toolCallId": id_, "toolCall": call, "status": "errored" if value.get("is_error") is True else "done"}
-    output = [{**_OUTPUT, "content": block_content.read(block).text}]
-    answer.setdefault(RESULTS, []).append({**state, "output": output})
+    state = {
+        "toolCallId": id_,
+        "toolCall": call,
+        "status": "errored" if value.get("is_error") is True else "done",
+        "parsedArgs": canonical.loads(call["function"]["arguments"]),
+        "output": [{**_OUTPUT, "content": block_content.read(block).text}],
+    }
+    answer.setdefault(RESULTS, []).append(state)
     return True
 
 
