@@ -23,7 +23,7 @@ TIPS: Final = (
     ),
     Tip(
         "Call by call",
-        "A column for each call to the model. `[` and `]` go to the one before and after, `g` to a number, `n` to the "
+        "A column for each call to the model. `[` and `]` go to the one before and after, `g` to a number, `}` to the "
         "next event. A click and the wheel do the same.",
         ("calls",),
     ),
