@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import field
 
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
@@ -39,6 +39,7 @@ from ctxtui.transcripts.kit.resume import (
     inserted_blocks,
     is_answer,
     name_losses,
+    read_text,
 )
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
@@ -160,14 +161,14 @@ class ImportMessage(ResumeEntry):
                 yield _IMAGES
             state.pop("attachments", None)
             as_dict(state.get("time")).pop("compacted", None)
-            state["error" if state.get("status") == "error" else "output"] = _text_of(block)
+            state["error" if state.get("status") == "error" else "output"] = read_text(block)
         elif part.get("type") == "tool":
             as_dict(part.get("state"))["input"] = value.get("input")
         elif part.get("type") in ("text", "reasoning"):
-            part["text"] = _text_of(block)
+            part["text"] = read_text(block)
         else:
             ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**ids, "type": "text", "text": _text_of(block)}
+            parts[place] = {**ids, "type": "text", "text": read_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
@@ -202,7 +203,7 @@ def _make_messages(
         if like.is_answer:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
-            OpenCodeMessage(info, [{"type": "text", "text": _text_of(item.block)} for item in group])
+            OpenCodeMessage(info, [{"type": "text", "text": read_text(item.block)} for item in group])
         )
 
 
@@ -297,10 +298,6 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
 def _make_tokens(input_: int, output: int) -> dict[str, Any]:
     zeros = {"reasoning": 0, "cache": {"read": 0, "write": 0}}
     return {"total": input_ + output, "input": input_, "output": output, **zeros}
-
-
-def _text_of(block: Block) -> str:
-    return block_content.read(block).text
 
 
 def _neighbor_id(id_: str, step: int) -> str:
