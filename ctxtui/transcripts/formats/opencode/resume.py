@@ -24,8 +24,9 @@ from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import get_path
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.messages import make_parts
-from ctxtui.transcripts.kit.readers import decode_column, parse_rows
+from ctxtui.transcripts.kit.readers import decode_column, parse_json, parse_rows, tables_in
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -53,13 +54,13 @@ _JSON_COLUMNS: Final = ("model", "permission", "metadata")
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
-    info, recorded = _read_source(order.source, order.session)
+    info, recorded, lost = _read_source(order)
     messages = [ImportMessage.from_message(message) for message in recorded]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
     edits = apply_edits(order, messages, positions, cut=True)
     positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
     ends, last = max(positions_inside, default=(-1, 0))
-    lost = [
+    lost += [
         *edits.lost,
         *name_losses(inserted_blocks(messages, edits.appended), ()),
         *(loss for n, message in enumerate(messages) for loss in message.write(last if n == ends else None)),
@@ -262,24 +263,22 @@ def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
-def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
-    """Read the description and the messages of the `session` (its id) in `source`.
+def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessage], list[str]]:
+    """Read the description of the session, its messages, and what could not be read.
 
-    Raises `CtxtuiError` if it is not there.
+    Raises `CtxtuiError` if it is not in the source.
     """
-    try:
-        export = canonical.loads(source)
-    except ValueError:
-        export = None
-    if isinstance(export, list):
-        export = assemble(export)
-    if isinstance(export, dict) and "messages" in export:
-        return as_dict(export.get("info")), messages_in(export)
-    tables = parse_rows(source)
-    messages = messages_of(tables)
-    if session not in messages:
-        raise CtxtuiError("the session's messages are not in the recording", place=session)
-    return _row_info(sessions_of(tables).get(session, {})), messages[session]
+    damage = None
+    if tables_in(order.source[:HEAD_BYTES]):
+        tables = parse_rows(order.source)
+        info, messages = _row_info(sessions_of(tables).get(order.session, {})), messages_of(tables).get(order.session)
+    else:
+        value, damage = parse_json(order.source)
+        export = assemble(value) if isinstance(value, list) else as_dict(value)
+        info, messages = as_dict(export.get("info")), messages_in(export) if "messages" in export else None
+    if messages is None:
+        raise CtxtuiError("the session's messages are not in the recording", place=order.session)
+    return info, messages, [f"line {damage.line}: {damage.reason}"] if damage is not None else []
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
