@@ -39,7 +39,7 @@ def _convert_part(part: Json) -> Json:
     answer = as_dict(_pop_first(other_members, "functionResponse", "function_response"))
     if answer:
         id_ = answer.get("id") or answer.get("name")
-        return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **other_members)
+        return {**messages.tool_result(id_, answer.get("response")), "name": answer.get("name"), **other_members}
     data = as_dict(_pop_first(other_members, "inlineData", "inline_data"))
     if data:
         return _make_media(
