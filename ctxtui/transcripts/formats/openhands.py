@@ -15,13 +15,13 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import read_outcomes
