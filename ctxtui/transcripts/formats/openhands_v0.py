@@ -17,13 +17,13 @@ from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import value_text
