@@ -38,7 +38,7 @@ from ctxtui.tui.inspector.screen import SessionScreen
 from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
-from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.line_edit import LineEdit, pasted_text
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -105,7 +105,7 @@ class TalkEdit(LineEdit):
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self.insert(self.transform_paste(event.text.replace("\r\n", "\n")))
+            self.insert(self.transform_paste(pasted_text(event)))
 
 
 _FIXED_PANES = frozenset({"header", "alarm", "edge", "prompt", "keys"})

@@ -85,6 +85,11 @@ class TextBuffer:
         self.position = self.size
 
 
+def pasted_text(event: events.Paste) -> str:
+    """Return the pasted text with ``\\n`` for each line break; most terminals send ``\\r``."""
+    return event.text.replace("\r\n", "\n").replace("\r", "\n")
+
+
 _HELP = "?"
 """Key that is left to the screen while one of a question's keys is awaited."""
 _MIN_TYPING_CELLS = 12
@@ -133,7 +138,7 @@ class LineEdit(Still, can_focus=True):
         self.short_right: Spans = ()
         """Short form of `right`, shown when there is no space for all of it."""
         self.transform_paste: Callable[[str], str] = str
-        """Transforms a paste of several lines before it is inserted; only the prompt of a chat takes one."""
+        """Transforms a paste before it is inserted; only the prompt of a chat calls it."""
         self.keys: tuple[str, ...] = ()
         self._pause = 0.0
         self._quiet_since: float | None = None
@@ -298,7 +303,7 @@ class LineEdit(Still, can_focus=True):
         """Insert the first line of a paste."""
         event.stop()
         if not self.keys:
-            self.insert(event.text.partition("\n")[0])
+            self.insert(pasted_text(event).partition("\n")[0])
 
     def on_focus(self) -> None:
         """Show the cursor."""
