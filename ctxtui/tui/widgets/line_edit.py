@@ -26,7 +26,6 @@ class TextBuffer:
 
     @property
     def size(self) -> int:
-        """Number of characters."""
         return len(self.text)
 
     def set_text(self, text: str) -> None:
@@ -77,11 +76,9 @@ class TextBuffer:
         self.position = min(self.size, self.position + 1)
 
     def home(self) -> None:
-        """Move the cursor to the start."""
         self.position = 0
 
     def end(self) -> None:
-        """Move the cursor to the end."""
         self.position = self.size
 
 
@@ -117,7 +114,6 @@ class LineEdit(Still, can_focus=True):
 
         @property
         def control(self) -> LineEdit:
-            """The line."""
             return self.edit
 
     class Submitted(Changed):
@@ -148,7 +144,6 @@ class LineEdit(Still, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The typed text."""
         return self.buffer.text
 
     def show(
@@ -177,7 +172,6 @@ class LineEdit(Still, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         look = look_of(self.app)
         room = self.size.width
         if self._pause and self._quiet_since is None:
@@ -306,9 +300,7 @@ class LineEdit(Still, can_focus=True):
             self.insert(pasted_text(event).partition("\n")[0])
 
     def on_focus(self) -> None:
-        """Show the cursor."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Hide the cursor."""
         self.refresh()
