@@ -57,10 +57,7 @@ class Worker(Generic[T]):
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later.
-
-        It raises `ChildGone` if `stop` or `close` was called in between.
-        """
+        """A function that does the call later; it raises `ChildGone` if `stop` or `close` was called in between."""
         request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 
@@ -72,10 +69,7 @@ class Worker(Generic[T]):
             return None
 
     def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Like `call`.
-
-        If the process ends or the worker is closed, do this call and all later ones in this process.
-        """
+        """Like `call`; once the process ended or the worker was closed, all calls are done in this process."""
         if self._local is None:
             try:
                 return self.call(method, *args, **named)
@@ -117,10 +111,7 @@ class Worker(Generic[T]):
 
 
 def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
-    """Make the child's function.
-
-    It returns an error or a result; for steps a list of one item, empty at the end.
-    """
+    """Make the child's function: it returns an error or a result; for steps a list of one item, empty at the end."""
     objects: list[Any] = []
     running: dict[int, Iterator[Any]] = {}
 

@@ -57,7 +57,7 @@ def test_a_call_without_a_recorded_body_has_the_form_of_its_provider(provider: s
 
 
 def test_an_unknown_form_is_answered_with_the_known_ones_alone() -> None:
-    session = session_in("anthropic")
+    session, _ = session_in("anthropic")
     with pytest.raises(NotFound) as caught:
         export_session(session, "codex", choose_call(session))
     assert "codex" not in caught.value.way_out and "anthropic" in caught.value.way_out

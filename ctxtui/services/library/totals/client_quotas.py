@@ -1,7 +1,6 @@
 """Stores quota reports that Claude Code sends to its status line; its recordings have none.
 
-The newest report of each window is kept. This runs after every message of the client, so it imports only what the
-status line imports anyway.
+The newest report of each window is kept.
 """
 
 from __future__ import annotations
@@ -79,7 +78,8 @@ def _parse_rate_limits(rate_limits: object, at: float) -> Iterator[QuotaReport]:
 
 
 def _as_number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
+    # A larger number is no share and no time of the calendar.
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e11 else None
 
 
 def _is_unchanged(old: QuotaReport | None, new: QuotaReport) -> bool:
