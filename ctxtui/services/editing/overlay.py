@@ -45,8 +45,7 @@ _ByBlock = dict[str, list[tuple[int, Edit]]]
 class ThreadEdits:
     """The edits of a thread, as known to this process.
 
-    - `branch`: the name of the log in the database; "": the main one.
-    - `now`, `new_id`: give the time in Unix seconds and ids of new entries.
+    `now` and `new_id` give the time in Unix seconds and ids of new entries.
     """
 
     def __init__(
@@ -54,12 +53,10 @@ class ThreadEdits:
         log: Iterable[Edit] = (),
         *,
         thread: str = MAIN,
-        branch: str = "",
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     ) -> None:
         self.thread = thread
-        self.branch = branch
         self._log = list(log)
         self._saved = len(self._log)
         self._earlier = {entry.id for entry in self._log}
@@ -258,12 +255,6 @@ class ThreadEdits:
         """Store an artifact with the session: the content that an ``externalize`` edit moves out."""
         self._artifacts[name] = data
 
-    def fork(self, branch: str) -> ThreadEdits:
-        """Copy this log under another branch name; the copy is not saved yet."""
-        copy = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
-        copy._log, copy._version = list(self._log), len(self._log)
-        return copy
-
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
         """Write new entries and artifacts to `store`; `session` returns the session's id there."""
         with self._lock:
@@ -271,7 +262,7 @@ class ThreadEdits:
             if not entries and not artifacts:
                 return
             id_ = session(store)
-            store.add_edits(id_, entries, thread=self.thread, branch=self.branch)
+            store.add_edits(id_, entries, thread=self.thread)
             for name, data in artifacts.items():
                 store.put_artifact(id_, name, data)
                 if self._artifacts.get(name) is data:
