@@ -326,7 +326,7 @@ class CallsAhead:
         """Positions after `hit` where an entry is worth writing at call `n`, in prompt order.
 
         They are the last position of each stretch that the same later calls share, and the first position of all. Empty
-        if no later call shares any. Positions below the minimum, and those without a marker, are left out.
+        if no later call shares any. Positions below the minimum, and those that may have no marker, are left out.
         """
         prompt = self._calls[n].prompt
         least, after = prompt.rules.minimum, hit.number if hit else 0

@@ -15,7 +15,7 @@ EDITOR = "vi"
 
 
 class NoEditor(CtxtuiError):
-    """The editor could not be started, or failed."""
+    """The editor could not be started."""
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
@@ -30,7 +30,7 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
 def edit_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
     """Open `text` in the editor and return the new text; None if it was not changed.
 
-    The file is removed afterwards. Raises `NoEditor`.
+    The file is removed afterwards. Raises `NoEditor`, or another `CtxtuiError` if the editor failed.
     """
     env = os.environ if env is None else env
     command = editor_command(env)
@@ -44,7 +44,7 @@ def edit_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
         except OSError as error:
             raise NoEditor(f"cannot start {command[0]}: {error.strerror}", way_out="set $EDITOR") from error
         if result.returncode:
-            raise NoEditor(f"{command[0]} ended with exit code {result.returncode}; nothing was changed")
+            raise CtxtuiError(f"{command[0]} ended with exit code {result.returncode}; nothing was changed")
         new = path.read_bytes().decode("utf-8", "replace")
     # Most editors add a final newline.
     new = new if text.endswith("\n") else new.removesuffix("\n")

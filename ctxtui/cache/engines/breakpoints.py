@@ -150,7 +150,7 @@ def implicit_breakpoints(last: PrefixEnd) -> Iterator[PrefixEnd]:
 
 def _is_implicit_breakpoint(position: PrefixEnd, after: PrefixEnd | None) -> bool:
     if after is None:
-        return position.role in _RESULTS or position.role not in ASSISTANT
+        return position.role not in ASSISTANT
     if position.role in _RESULTS:
         return after.role not in _RESULTS
     if position.role in _FIRST:

@@ -61,7 +61,7 @@ def _between(low: float, high: float) -> Check:
     def check(value: Any) -> float:
         try:
             number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if low <= number <= high:
             return number
@@ -175,7 +175,7 @@ def _commands(value: Any) -> dict[str, Any]:
 
 
 def _themes(value: Any) -> dict[str, dict[str, Any]]:
-    expected = 'a table of name = {primary = "#4FD9D0", ...}, see docs/settings.md'
+    expected = f'a table of name (not {", ".join(THEMES)}) = {{primary = "#4FD9D0", ...}}, see docs/settings.md'
     if not isinstance(value, Mapping):
         raise ValueError(expected)
     for name, table in value.items():
@@ -251,8 +251,8 @@ def _fewer(a: str, b: str) -> str:
 class Settings:
     """All settings, typed. The fields define name, default, check and meaning.
 
-    `user_only` settings start programs or determine where data is sent: a project's file may not set them. For settings
-    with `tighter`, the stricter of the project's and the user's value applies.
+    A project's file may not set `user_only` settings. For settings with `tighter`, the stricter of the project's and
+    the user's value applies.
     """
 
     theme: str = _setting("auto", f"colours of the screen: {', '.join(THEMES)}, or one of `themes`")

@@ -10,11 +10,11 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Described, Event, Happened, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id

@@ -205,7 +205,7 @@ class Conversations:
     ) -> Conversation | None:
         """Find the conversation of `alike` that shares most with a request; None if none fits.
 
-        `alike` have the same first message. A conversation fits if it has the same tools and system texts, or shares
+        A conversation fits if it has the same tools and system texts, or shares
         half of its last request's messages (rounded down, but at least two), or shares all of them, and a block of its
         answer follows.
         """

@@ -11,9 +11,9 @@ from typing import Final
 
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.usage import QuotaReport
-from ctxtui.transcripts.kit.fields import as_number, as_time
+from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP
 
 CODEX: Final = "codex"
 CLAUDE: Final = "claude"
@@ -45,12 +45,18 @@ def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None
     used, minutes = as_number(window.get("used_percent")), as_count(window.get("window_minutes"))
     if used is None or not 0 <= used <= 100 * _MAX_SHARE or not minutes:
         return
-    resets = int(as_time(as_count(window.get("resets_at"))) or 0)
+    resets = _moment(window.get("resets_at"))
     if not resets and at is not None:
         # Versions of 2025 gave seconds from the time of the report.
         after = as_count(window.get("resets_in_seconds"))
-        resets = int(as_time(int(at) + after) or 0) if after else 0
+        resets = _moment(int(at) + after) if after else 0
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
+
+
+def _moment(value: Json) -> int:
+    """Unix seconds; 0 if `value` is no time in the calendar."""
+    seconds = as_count(value)
+    return seconds if seconds < MAX_TIMESTAMP else 0
 
 
 def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
@@ -77,8 +83,11 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | N
         used = as_number(_parse_number(figures.get("utilization", "")))
         if used is not None and 0 <= used <= _MAX_SHARE and minutes:
             raw = canonical.dump_text(headers[CLAUDE])
-            resets = int(as_time(as_count(_parse_number(figures.get("reset", "")))) or 0)
-            reports.append(QuotaReport(limit, minutes, used, resets, int(recorded_at or 0), raw))
+            reports.append(
+                QuotaReport(
+                    limit, minutes, used, _moment(_parse_number(figures.get("reset", ""))), int(recorded_at or 0), raw
+                )
+            )
     for limit, windows in codex.items():
         for window in windows.values():
             reports += _read_window(limit, window, canonical.dump_text(headers[CODEX]), recorded_at)

@@ -54,7 +54,7 @@ def explain_growth(growth: Growth) -> str:
         return ""
     first, last = growth.stretch
     each = f"{growth.carry:,} tokens of context in {calls:,} calls, {growth.carry // calls:,} each on average"
-    return f"{each}; rates and growth are from calls {first:,} to {last:,}, ranges from ctxtui preflight."
+    return f"{each}; rates and growth are from calls {first:,} to {last:,}."
 
 
 class GrowthSentence(NamedTuple):

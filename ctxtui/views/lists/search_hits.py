@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.model.preview import tool_label
-from ctxtui.views.text import cells, safe_text, sums
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -107,7 +107,7 @@ def explain_count(row: Row) -> str:
         )
     session = row.session if isinstance(row, Folded) else row
     hits = sum(block.hits for block in session.blocks)
-    whole = f"{len(session.blocks):,} blocks contain the text, {hits:,} times in all"
+    whole = f"The text occurs {hits:,} times in {numbers.many(len(session.blocks), 'block')}"
     return (
         f"{whole}; {len(session.blocks) - MAX_FOLDED_BLOCKS:,} are not listed."
         if isinstance(row, Folded)

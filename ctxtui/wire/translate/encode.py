@@ -129,7 +129,7 @@ def export_request(
 ) -> tuple[bytes, list[str]]:
     """Export a call's request in `dialect`; returns the body and a list of what was lost.
 
-    With the call's own `skeleton` of that dialect it is byte for byte what was sent, else a fresh body. Raises
+    With the call's own `skeleton` and `items`, in its dialect, it is byte for byte what was sent. Raises
     `Malformed` if the skeleton, of a damaged recording, does not produce JSON.
     """
     if skeleton is not None and skeleton.dialect == dialect:

@@ -213,3 +213,10 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
     left = [item.block.body for item in applied.sent]
     assert any(b"the task" in body for body in left) and any(b"likes it short" in body for body in left)
     assert sum(b"tool_result" in body for body in left) == 1
+
+
+def test_a_boundary_that_is_no_expression_is_named() -> None:
+    context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
+    for boundary in ("(", "a{99999999999}", "*"):
+        with pytest.raises(BadConfig, match="generation_window: boundary is not a regular expression"):
+            run(Step(POLICIES["generation_window"], {"boundary": boundary}), policy_context_of(context))

@@ -1,6 +1,7 @@
 """Stores quota reports that Claude Code sends to its status line; its recordings have none.
 
-The newest report of each window is kept.
+The newest report of each window is kept. This runs after every message of the client, so it imports only what the
+status line imports anyway.
 """
 
 from __future__ import annotations
@@ -78,7 +79,6 @@ def _parse_rate_limits(rate_limits: object, at: float) -> Iterator[QuotaReport]:
 
 
 def _as_number(value: object) -> float | None:
-    # A larger number is no share and no time of the calendar.
     return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e11 else None
 
 

@@ -22,7 +22,7 @@ from ctxtui.transcripts.kit.messages import make_message, make_parts
 from ctxtui.transcripts.kit.readers import JOB, json_reader
 
 NAME: Final = "job folder"
-_FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
+_FILE: Final = re.compile(r"(\d{1,18})-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
 _ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
 
 

@@ -17,13 +17,13 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.transcripts.formats.opencode import parts as opencode_parts
 from ctxtui.transcripts.formats.opencode.database import messages_of, sessions_of
 from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
-from ctxtui.transcripts.kit.fields import as_number, get_path
+from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.messages import make_parts
 from ctxtui.transcripts.kit.readers import decode_column, parse_rows
 from ctxtui.transcripts.kit.resume import (

@@ -299,7 +299,7 @@ def explain_cost(row: UsageSums) -> str:
     return sums.rate(row.usd, row.input + row.output) + least
 
 
-NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or import with I."
+NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or ctxtui import PATH."
 """Text for an empty summary: the reason, and a next step."""
 
 

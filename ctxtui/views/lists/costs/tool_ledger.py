@@ -115,7 +115,7 @@ _UNKNOWN: Final = "No recording contains its definition."
 
 
 def explain_tokens(row: LedgerRow) -> str:
-    """Explain a server's definition tokens as the sum of its tools."""
+    """Explain the definition tokens."""
     if row.tokens is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
@@ -133,7 +133,7 @@ def explain_carried(row: LedgerRow) -> str:
 
 
 def explain_cost(row: LedgerRow) -> str:
-    """Explain a server's cost as the sum of its tools."""
+    """Explain the cost of the definitions."""
     if row.schema_usd is None:
         return _UNKNOWN
     least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
@@ -143,14 +143,14 @@ def explain_cost(row: LedgerRow) -> str:
 
 
 def explain_called(row: LedgerRow) -> str:
-    """Explain a server's calls as the sum of its tools."""
+    """Explain the number of tool calls."""
     if isinstance(row, LedgerServer):
         return sums.addition(row.called, "calls", [tool.called for tool in row.tools if tool.called], "tools")
     return f"{row.called:,} times in {row.used_in:,} of {row.sessions:,} sessions."
 
 
 def explain_results(row: LedgerRow) -> str:
-    """Explain a server's results as the sum of its tools."""
+    """Explain the tokens of the results."""
     if isinstance(row, LedgerServer):
         return sums.addition(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
     return f"{row.results:,} tokens for {row.called:,} calls."
