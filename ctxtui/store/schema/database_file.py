@@ -24,10 +24,7 @@ BUSY_SECONDS: Final = 10.0
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Connect to the file `path`, created if needed.
-
-    Raises `Unreadable` if it is a folder or cannot be written.
-    """
+    """Connect to the file `path`, created if needed. Raises `Unreadable` if it is a folder or cannot be written."""
     if path.is_dir():
         raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,7 +52,7 @@ def make_private(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Connect without changing anything. Raises `NotFound` if there is no file `path`."""
+    """Connect without changing the database. Raises `NotFound` if there is no file `path`."""
     if not path.is_file():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
     uri = f"{path.absolute().as_uri()}?mode=ro"
