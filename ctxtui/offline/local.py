@@ -134,7 +134,7 @@ def render_prompt(body: Mapping[str, Json]) -> str:
 
 def _message_text(message: Mapping[str, Json]) -> str:
     content = message.get("content")
-    texts = [str(as_dict(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
+    texts = [str(as_dict(part).get("text", "")) for part in content] if isinstance(content, list) else [str(content or "")]
     calls = [f"\n<|call|>{dump_text(as_dict(call).get('function'))}" for call in as_list(message.get("tool_calls"))]
     return "".join([*texts, *calls])
 
@@ -275,7 +275,7 @@ def add_listings(app: web.Application, local: LocalServer) -> None:
 async def _answer_listing(local: LocalServer, listing: Listing, request: web.Request) -> web.StreamResponse:
     try:
         body = as_dict(await request.json()) if request.method == "POST" else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return json_response({"error": f"invalid JSON: {error}"}, 400)
     information = listing(local, body)
     return json_response({"error": "model not found"}, 404) if information is None else json_response(information)

@@ -372,7 +372,7 @@ def _explicit_arguments(text: str, tool: Definition) -> Json:
     """
     try:
         arguments: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     if _takes_free_text(tool):
         values = [*arguments.values()] if isinstance(arguments, dict) else []
@@ -491,11 +491,12 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 that `schema` allows; ``exclusiveMaximum`` is ignored."""
+    """A number near 0 for `schema`; ``exclusiveMaximum`` and numbers that no float can tell apart are ignored."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return value if is_number and abs(value) <= 2**53 else None
 
     least, over, most, step = map(bound, ("minimum", "exclusiveMinimum", "maximum", "multipleOf"))
     value: float = 0 if most is None else min(0, most)
@@ -625,8 +626,8 @@ def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Int
     if requested is not None:
         # As many words as requested.
         number, _, unit = requested.subject.partition(" ")
-        if number.isdigit() and unit.startswith(("word", "token")):
-            return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number), 200_000)))
+        if number.isdecimal() and unit.startswith(("word", "token")):
+            return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number[:9]), 200_000)))
         return requested.subject or "nothing"
     sender = SELF + (f", with the rules of {options.simulated_model}" if options.simulated_model else "")
     quoted = _quote_lines(task)

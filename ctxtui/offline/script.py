@@ -60,7 +60,7 @@ def parse_script(text: str, place: str = "") -> Script:
         if line.strip():
             try:
                 answers.append(_parse_answer(json.loads(line)))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 line_place = f"{place}:{number}" if place else f"line {number}"
                 raise BadConfig(f"not a scripted answer: {error}", place=line_place, way_out=_WAY_OUT) from None
     if not answers:

@@ -244,7 +244,8 @@ class Server(Struct):
             response_headers |= {**reply.headers, MARK_HEADER: mark}
             return await send(request, reply, response_headers, fault, self.pace)
         if reply.status == 429:
-            wait = fault.seconds if fault is not None else float(reply.rule.rpartition(" ")[2])
+            # Of a simulated fault, or of the limit, which is in the rule.
+            wait = fault.seconds if fault is not None and reply.rule == "injected" else float(reply.rule.split()[-1])
             response_headers["retry-after"] = str(math.ceil(wait))
         return json_response(route.format_error(reply, id_), reply.status, response_headers)
 

@@ -26,6 +26,8 @@ def test_tools_of_a_file_are_counted_and_held_against_a_limit(ctxtui: Run) -> No
     assert ctxtui("mcp", "size", "tools.json", "--max", "10000").code == 0
     Path("odd.json").write_text('{"tools": [{"title": "x"}]}')
     assert "odd.json: tool 1" in ctxtui("mcp", "size", "odd.json").err
+    Path("deep.json").write_text("[" * 100_000)
+    assert ctxtui("mcp", "size", "deep.json").code == 4
     assert ctxtui("mcp", "size", "nobody").code == 5
 
 
