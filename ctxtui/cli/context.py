@@ -33,8 +33,11 @@ class SessionName(click.ParamType[str]):
 
     name = "name"
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse an empty name, as of an unset shell variable: it would be the current folder."""
+        return value or self.fail("the name is empty", param, ctx)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete file names, and ids that begin as typed."""
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < MIN_ID_CHARS or os.sep in incomplete:
             return files

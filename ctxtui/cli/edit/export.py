@@ -87,6 +87,8 @@ def export(
 ) -> None:
     output = None if output == Path("-") else output
     settings = config_of(context).settings
+    if otlp_content and not otlp:
+        raise click.UsageError("--otlp-content needs --otlp", context)
     if otlp:
         if output is not None or number is not None or thread:
             raise click.UsageError("--otlp sends a whole session: remove -o, --call and --thread", context)

@@ -15,7 +15,7 @@ from msgspec import to_builtins
 from ctxtui.analysis.audit import AuditedCall, summarize
 from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
-from ctxtui.cli.context import JSON_OPTION, config_of
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.output import escape, note_failed, refuse, write, write_json
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext
@@ -46,7 +46,7 @@ _NAME: Final = 38
     "Example: ctxtui audit session.jsonl --json | jq .input_tokens\n"
     "Example: ctxtui audit last",
 )
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count with a simple rule instead.")
 @JSON_OPTION
 @click.pass_context

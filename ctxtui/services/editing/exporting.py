@@ -163,10 +163,10 @@ def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
     With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
     file cannot be created, or exists and must not be replaced.
     """
-    if not replace and os.path.lexists(path):
-        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
     if path.is_dir():
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
+    if not replace and os.path.lexists(path):
+        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or remove it first")
     if path.exists() and not path.is_file():
         # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
         raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")

@@ -75,6 +75,8 @@ def test_backup_goes_beside_the_database_or_where_it_is_told(
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     with Store.open(tmp_path / "copy.db") as store:
         assert len(store.sessions()) == 2
+    missing = answer(capsys, "db", "backup", "missing/copy.db", code=7)["error"]
+    assert "No such file" in missing["message"] and missing["place"] == "missing/copy.db"
     refused = answer(capsys, "db", "backup", "copy.db", code=7)
     assert "already" in refused["error"]["message"]
 
