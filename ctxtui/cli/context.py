@@ -13,6 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
+from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.config import Config, export_flags, load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import find_recordings
@@ -90,6 +91,16 @@ TOOLS_OPTION: Final = click.option(
     multiple=True,
     help="A Python file with your own tools (docs/plugins.md); repeatable.",
 )
+
+
+def read_file(path: Path) -> bytes:
+    """Read a file that an argument names. Raises `NotFound`, `Unreadable`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NotFound("no such file", place=str(path)) from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:

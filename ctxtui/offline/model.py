@@ -33,7 +33,7 @@ class AnswerOptions(Struct, frozen=True):
     - `may_call`: tools may be called at all; `parallel`: several at once.
     - `thinks`: the answer begins with thinking.
     - `schema`: the JSON schema of the text; None: any text.
-    - `simulated_model`: the model whose rules apply.
+    - `simulated_model`: the model whose rules apply; "": the offline model's.
     """
 
     forced_tool: str = ""
@@ -119,7 +119,7 @@ _INTRODUCTIONS: Final = {
 def parse_intents(text: str) -> list[Intent]:
     """All intents in `text`, in order, ignoring quotes around the whole.
 
-    If there are none, a question that names files means reading them.
+    If there are none, text with a question mark that names files means reading them.
     """
     text = strip_quotes(text)
     quotations: list[str] = []
@@ -241,7 +241,6 @@ def find_call(intent: Intent, tools: Sequence[Definition]) -> AnsweredCall | Non
 
 
 def _shell_command(intent: Intent) -> str:
-    """The shell command for an intent; "" if there is none."""
     quoted_subject, quoted_place = shlex.quote(intent.subject), shlex.quote(intent.place or ".")
     spelled = {
         "read": f"cat {quoted_subject}" if intent.subject else "",
@@ -345,7 +344,6 @@ def _ends_task(tool: Definition) -> bool:
 
 
 def _make_arguments(intent: Intent, tool: Definition) -> Json:
-    """The arguments with which `tool` fulfils `intent`."""
     if intent.verb == "call" or _takes_free_text(tool):
         return _explicit_arguments(intent.place if intent.verb == "call" else intent.subject, tool)
     properties = _properties(tool)
@@ -495,8 +493,9 @@ def _nearest_number(schema: Mapping[str, Json]) -> Json:
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return value if is_number and abs(value) <= 2**53 else None
+        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 2**53:
+            return None
+        return value
 
     least, over, most, step = map(bound, ("minimum", "exclusiveMinimum", "maximum", "multipleOf"))
     value: float = 0 if most is None else min(0, most)
@@ -609,7 +608,7 @@ def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definit
 
 
 def _resolve(intent: Intent, task: ScriptTask) -> Intent:
-    """Resolve "it": the first returned path; for searches in "it", the last requested one."""
+    """Resolve "it": the first returned path; as a place to look in, the last requested one."""
     if not intent.has_reference:
         return intent
     returned_paths, requested_paths = (
@@ -656,7 +655,7 @@ def _report_outcome(outcome: ToolOutcome) -> str:
 
 
 def _quote_lines(task: ScriptTask) -> list[str]:
-    """The three lines that share most words with the task, best first, under a heading.
+    """At most three lines that share most words with the task, best first, under a heading.
 
     They are from the results, or from the context if there are no results. Empty if no line shares a word.
     """

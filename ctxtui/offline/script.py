@@ -35,8 +35,7 @@ class ScriptedAnswer(Struct, frozen=True):
 class Script:
     """Gives the answers in order.
 
-    A request gets the first remaining one that matches the last user message. The rest of the context is ignored, so
-    that a client may shorten it without effect on the script.
+    A request gets the first remaining one that matches the last user message. The rest of the context is ignored.
     """
 
     def __init__(self, answers: list[ScriptedAnswer]) -> None:

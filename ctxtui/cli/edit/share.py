@@ -45,7 +45,6 @@ def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Calla
 
 
 def masker_of(level: str) -> Masker:
-    """The masker for a level of ``--mask``."""
     return Masker(mask_rules(), Level(level))
 
 

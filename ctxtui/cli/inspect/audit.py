@@ -1,7 +1,4 @@
-"""`ctxtui audit`: compares forecasts with reports, per call, per file and in all.
-
-It compares input, cache reads and misses.
-"""
+"""`ctxtui audit`: compare forecasts of input, cache reads and misses with reports."""
 
 from __future__ import annotations
 
@@ -164,7 +161,7 @@ def cache_text(rows: Rows) -> Iterator[str]:
             ]
             yield from (f"  {escape(Path(name).name)} call {row.call}: {row.evidence}" for row in unexplained)
         if any(row.inferred for row in all_rows if row.provider == provider):
-            yield "  its cache markers are not recorded; they are inferred from earlier calls"
+            yield "  cache markers that are not recorded are inferred from earlier calls"
     untested = sum(not miss.tested for audit in rows.values() for miss in audit.misses)
     if untested:
         yield ""

@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from ctxtui.analysis.context_window import window_of_running_model
-from ctxtui.cli.context import JSON_OPTION, config_of
+from ctxtui.cli.context import JSON_OPTION, config_of, read_file
 from ctxtui.cli.exit_codes import WrongUse, code_for
 from ctxtui.cli.output import note, refuse, write_json
 from ctxtui.cli.paint import Painter
-from ctxtui.core.errors import CtxtuiError, NotFound, Unreadable
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.model_choice import default_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
 from ctxtui.services.members import members
@@ -68,13 +68,9 @@ def _read(files: tuple[Path, ...], failed: list[CtxtuiError]) -> Iterator[tuple[
         if path.is_dir():
             raise WrongUse(f"{path} is a folder", way_out=f"`ctxtui budget {path}` counts a project")
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            failed.append(NotFound(f"no such file: {path}"))
-        except OSError as error:
-            failed.append(Unreadable(f"{path} cannot be read: {error.strerror}"))
-        else:
-            yield str(path), data
+            yield str(path), read_file(path)
+        except CtxtuiError as error:
+            failed.append(error)
 
 
 def _counts_json(counts: FileCounts) -> dict[str, Any]:

@@ -157,8 +157,8 @@ _CAUSES = {
 
 
 def _saving_to_json(saving: Saving) -> dict[str, Any]:
-    members = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
-    return {**members, "words": bill.describe_saving(saving)}
+    fields = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
+    return {**fields, "words": bill.describe_saving(saving)}
 
 
 def _rewrite_to_json(miss: missed.CacheMiss) -> dict[str, Any]:

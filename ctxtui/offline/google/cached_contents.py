@@ -92,7 +92,6 @@ def _model_name(value: Json) -> str:
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """Cache the contents of a request."""
     value = dict(as_dict(to_camel_case(request.body)))
     model = _model_name(value)
     rules = gemini(model, provider.strict_models)

@@ -188,12 +188,12 @@ class Server(Struct):
     - `provider`: the state of the simulated provider.
     - `faults`: simulated faults.
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the requests so far, newest last, at most 1,000 with 64 MB of bodies.
+    - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
     - `on_request`: called with each request once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `log`: writes exchanges to a file.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
-    - `request_lock`: keeps requests in order.
+    - `request_lock`: replies are made one after the other.
     - `in_progress`: number of requests in progress.
     """
 

@@ -197,7 +197,7 @@ def _load_project_servers(cwd: Path) -> dict[str, McpServer]:
         data = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadConfig(f"cannot be read: {error.strerror}", place=str(path)) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadConfig(f"not valid JSON: {error}", place=str(path)) from error
     tables = data.get("mcpServers") if isinstance(data, Mapping) else None
     if not isinstance(tables, Mapping):

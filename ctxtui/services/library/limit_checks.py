@@ -176,10 +176,8 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         data = json.loads(path.read_bytes())
     except OSError as error:
         raise read_error(path, error) from error
-    except ValueError as error:
-        raise Malformed(
-            f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"not JSON: {error}", place=str(path), way_out="ctxtui check PATH --json writes one") from error
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
         raise Malformed(f"{path} contains no figures", place="$.files", way_out="ctxtui check PATH --json writes one")

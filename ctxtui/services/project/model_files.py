@@ -54,7 +54,7 @@ def _folder_window(path: Path) -> int:
         data = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise NotFound(f"no {CONFIG} in the model folder {path}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Unreadable(f"no readable {CONFIG}: {error}", place=str(place)) from error
     return config_window(data, str(place))
 

@@ -38,6 +38,8 @@ def test_what_a_project_names_is_shown_and_not_started(ctxtui: Run) -> None:
     assert "is not allowed yet: touch ran" in ctxtui("mcp", "size", "theirs").err and not Path("ran").exists()
     assert ctxtui("mcp", "allow", "theirs").code == 0
     assert ctxtui("mcp", "list", "--json").json["servers"][0]["allowed"]
+    Path(".mcp.json").write_text("[" * 100_000)
+    assert ctxtui("mcp", "list").code == 2
 
 
 def offered(name: str) -> dict[str, object]:
