@@ -48,11 +48,8 @@ def masker_of(level: str) -> Masker:
     return Masker(mask_rules(), Level(level))
 
 
-def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
-    """Write `data` to standard output, or to a file of mode 0600.
-
-    Raises `CtxtuiError` if the file exists, unless `replace`.
-    """
+def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None:
+    """Write `data` to standard output, or to a file like `write_private`."""
     if path is not None:
         write_private(path, data, replace=replace)
         return

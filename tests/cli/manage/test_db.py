@@ -112,9 +112,23 @@ def test_an_age_needs_a_unit(age: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "such as 30d" in capsys.readouterr().err
 
 
+def run_doctor(capsys: pytest.CaptureFixture[str]) -> str:
+    """What `doctor` finds wrong with the database."""
+    checks = {check["name"]: check for check in answer(capsys, "doctor", code=8)["checks"]}
+    assert checks["database"]["state"] == "failed"
+    return str(checks["database"]["text"])
+
+
+def test_a_folder_with_the_name_of_the_database(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "ctxtui.db").mkdir(parents=True)
+    assert "is a folder's" in run_doctor(capsys)
+    assert answer(capsys, "db", "info", code=4)["error"]["place"] == str(home / "ctxtui.db")
+
+
 def test_a_damaged_database_ends_with_4_and_a_way_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home.mkdir()
     (home / "ctxtui.db").write_bytes(b"no database" * 999)
+    assert "no SQLite file" in run_doctor(capsys)
     error = answer(capsys, "db", "info", code=4)["error"]
     assert "restore a backup" in error["way_out"]
     assert error["place"] == str(home / "ctxtui.db")
