@@ -31,14 +31,14 @@ from ctxtui.core.usage import Usage
 class CallFigures(Struct, frozen=True, kw_only=True):
     """Size of a call's context, in tokens.
 
-    - `context_tokens`: the size of the whole context; `lo` to `hi` is its 90 % interval.
+    - `context_tokens`: the size of the whole context (0 for a sum of calls); `lo` to `hi` is its 90 % interval.
     - `method`: where the size is from. ``reported``: the provider's report. ``exact``: the sum of blocks that are all
       counted exactly. Otherwise it is an estimate (the recording's, a forecast, or the sum of blocks): ``calibrated``
       if enough reports were learned, else ``guessed``.
     - `categories`: tokens of each non-empty category, in prompt order.
     - `not_recorded`: input that the recording lacks; None if nothing is lacking, or if it cannot be inferred yet.
     - `attached`: input that the client attached again after a compaction.
-    - `residual`: the context tokens minus everything else.
+    - `residual`: the context tokens minus everything else; 0 if not `counted`.
     - `counted`: False while a block has no count or absent blocks are not determined; then only `context_tokens` and
       `reported` may be shown.
     """
@@ -238,9 +238,7 @@ def estimate_method(book: Book, model: str) -> str:
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
     """Tokens that the provider read but the recording lacks.
 
-    Those attached again are not included. They are inferred once per epoch, from the first call of the epoch that has a
-    report, or else from the recording's estimate; again if a server-side tool added something. None if nothing lacks,
-    or while nothing can be inferred.
+    Those attached again are not included. None if nothing lacks, or while nothing can be inferred.
     """
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
@@ -294,7 +292,7 @@ def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
 
 
 def missing_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """Make the block *not recorded*; its interval is that of the figure it was inferred from."""
+    """Make the block *not recorded*."""
     name = name_missing(book, call, figures(book, call).categories)
     return _inferred_block(book, call, tokens, NOT_RECORDED, f"{name}, not in the recording")
 

@@ -2,7 +2,7 @@
 
 Predicted input = the report of the call whose context this one extends + that call's answer + the blocks after it. The
 answer counts as reported if the count is final or plausible, else by its blocks. Everything else is features x weights,
-which each report corrects (`tokens.calibrate`).
+which reports correct (`tokens.calibrate`).
 
 `Book` runs a `ForecastLearner` over the session; the audit and the cache forecast use `Forecaster` directly.
 """
@@ -172,7 +172,7 @@ class Forecaster:
     def forecast(self, call: Call) -> Forecast | None:
         """Forecast the input of `call` without its own report.
 
-        None for a thread's first call with a report. Raises `IndexError` while its context is not counted.
+        None before the thread's first report. Raises `IndexError` while its context is not counted.
         """
         step = self._lineages[call.thread].step_to(call, self._cumulated(call.model))
         if step is None:
@@ -312,7 +312,7 @@ class Forecaster:
 def is_informative(forecast: Forecast, reported: int) -> bool:
     """Whether a report says something about weights.
 
-    It does if no content was removed, no image was added, and the model is the same.
+    It does not if content was removed, an image was added, the report is smaller, or the model another one.
     """
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
@@ -323,7 +323,6 @@ _PUBLISH_FACTOR: Final = 1.2
 """Weights are published again when the number of learnt reports has grown by this factor, as every figure changes."""
 
 _CALLS_READ_AHEAD: Final = 512
-"""Number of calls read ahead."""
 
 
 class ForecastRange(NamedTuple):

@@ -32,12 +32,10 @@ class ProviderConnection(asyncio.Protocol):
         self.user = user
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
         self.transport = cast(asyncio.Transport, transport)
         self.transport.set_write_buffer_limits(MAX_UNSENT)
 
     def data_received(self, data: bytes) -> None:
-        """The provider sent data."""
         self.user.provider_data(data)
 
     def eof_received(self) -> bool:
@@ -45,19 +43,15 @@ class ProviderConnection(asyncio.Protocol):
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection ended."""
         self.user.provider_lost(self, exc is not None)
 
     def pause_writing(self) -> None:
-        """The provider's buffer is full."""
         self.user.hold_back(True)
 
     def resume_writing(self) -> None:
-        """The provider accepts data again."""
         self.user.hold_back(False)
 
     def send(self, data: bytes) -> None:
-        """Send bytes to the provider."""
         if self.transport is not None:
             self.transport.write(data)
 
@@ -67,17 +61,14 @@ class ProviderConnection(asyncio.Protocol):
             self.transport.close()
 
     def abort(self) -> None:
-        """Close at once."""
         if self.transport is not None:
             self.transport.abort()
 
     def pause(self) -> None:
-        """Stop reading from the provider."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.pause_reading()
 
     def resume(self) -> None:
-        """Resume reading from the provider."""
         with suppress(RuntimeError):
             if self.transport is not None and not self.transport.is_closing():
                 self.transport.resume_reading()
@@ -112,7 +103,6 @@ class Connection(asyncio.Protocol):
         self._check_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client connected."""
         self._client = cast(asyncio.Transport, transport)
         self._client.set_write_buffer_limits(MAX_UNSENT)
         self._connections.add(self)
@@ -120,12 +110,11 @@ class Connection(asyncio.Protocol):
             self._passage.refused = f"programs of user {os.getuid()} are served here, and this is one of user {user}"
 
     def data_received(self, data: bytes) -> None:
-        """The client sent data."""
         self._passage.client_data(data, self._clock())
         self._pause_if_full()
 
     def eof_received(self) -> bool:
-        """The client ended its half; it still gets its answer."""
+        """The client ended its half. It still gets its answer, if the system can tell that it waits."""
         self._passage.client_ended(self._clock(), gone=not self._is_open())
         self._schedule_check()
         return True
@@ -148,7 +137,6 @@ class Connection(asyncio.Protocol):
             self._passage.client_lost(self._clock())
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client disconnected."""
         self._connections.discard(self)
         self._passage.client_lost(self._clock())
         self._stop_waiting()
@@ -157,22 +145,18 @@ class Connection(asyncio.Protocol):
             self._check_timer.cancel()
 
     def pause_writing(self) -> None:
-        """The client's buffer is full."""
         if self._provider is not None:
             self._provider.pause()
 
     def resume_writing(self) -> None:
-        """The client accepts data again."""
         if self._provider is not None:
             self._provider.resume()
 
     def to_client(self, data: bytes) -> None:
-        """Send bytes to the client."""
         assert self._client is not None
         self._client.write(data)
 
     def to_provider(self, data: bytes) -> None:
-        """Send bytes to the provider."""
         if self._provider is not None:
             self._provider.send(data)
 
@@ -186,12 +170,10 @@ class Connection(asyncio.Protocol):
         self._start_task(self._open(upstream))
 
     def ask(self, waiting: WaitingRequest) -> None:
-        """Submit a request to the gate."""
         assert self._gate is not None
         self._start_task(self._ask(self._gate, waiting))
 
     def ask_about_answer(self, decide: DecideAnswer, waiting: WaitingAnswer) -> None:
-        """Submit a complete answer to the gate."""
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
@@ -232,7 +214,6 @@ class Connection(asyncio.Protocol):
             self._client.abort()
 
     def provider_data(self, data: bytes) -> None:
-        """Handle data from the provider."""
         self._passage.provider_data(data, self._clock())
 
     def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
@@ -269,7 +250,6 @@ class Connection(asyncio.Protocol):
             provider.abort()
 
     def _close_provider(self) -> None:
-        """Close the provider's connection, which is no longer needed."""
         if self._provider is not None:
             provider, self._provider = self._provider, None
             provider.close()
@@ -279,7 +259,7 @@ class Connection(asyncio.Protocol):
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 await connect(upstream, lambda: provider)
-        except (OSError, TimeoutError) as error:
+        except (OSError, ValueError) as error:
             self._passage.not_connected(_error_text(error), self._clock())
         else:
             self._provider = provider

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from msgspec import Struct, field
 
@@ -24,9 +24,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY
 from ctxtui.wire.unpacking import make_unpacker
-
-if TYPE_CHECKING:
-    pass
 
 GONE: Final = "the client went away"
 CUT: Final = "the provider's connection broke off"
@@ -90,12 +87,10 @@ class Exchange(Struct, kw_only=True):
 
     @property
     def url(self) -> str:
-        """The URL of the request."""
         return f"{self.upstream.origin}{self.target}"
 
     @property
     def is_whole(self) -> bool:
-        """Whether its whole body has arrived."""
         return self.body.done
 
     @property
@@ -116,7 +111,6 @@ class Exchange(Struct, kw_only=True):
             self.tell(RequestDecided(self.x, at, None, {"refused": {"": f"larger than {MAX_BODY >> 20} MiB"}}))
 
     def begin(self, at: float) -> None:
-        """Report its head."""
         self.tell(RequestBegun(exchange_id=self.x, at=at, method=self.method, url=self.url, fields=self.head.fields))
 
     def end(self, at: float, error: str = "") -> None:
@@ -192,12 +186,11 @@ class Exchange(Struct, kw_only=True):
         return early.add_provider_data(b"".join(self.held_answer.content)) + early.end()
 
     def report_answer(self, report: Mapping[str, Json], at: float) -> None:
-        """Report the decision on its answer."""
         if report:
             self.tell(AnswerDecided(self.x, at, report))
 
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
-        """Report a verdict, and queue its own or the verdict's bytes for the provider.
+        """Report a verdict, and queue the request's own or the verdict's bytes for the provider.
 
         The caller sends the verdict's own answer, if it has one.
         """
@@ -232,5 +225,5 @@ class Exchange(Struct, kw_only=True):
 
 
 def fault_record(error: Exception) -> dict[str, Json]:
-    """The record of a request passed on unchanged because of a fault of ctxtui."""
+    """The record of a request or an answer passed on unchanged because of a fault of ctxtui."""
     return {"refused": {"": f"a fault in ctxtui: {type(error).__name__}: {error}"}}

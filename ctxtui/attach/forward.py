@@ -10,6 +10,7 @@ import asyncio
 import base64
 import hmac
 import os
+import re
 import secrets
 import ssl
 import time
@@ -29,11 +30,12 @@ from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect_raw
 from ctxtui.attach.relay import HOST
 from ctxtui.attach.route import Route
 from ctxtui.attach.upstream import Upstream
-from ctxtui.core.errors import Malformed
+from ctxtui.core.errors import BadConfig, Malformed
 from ctxtui.wire.bounds import MAX_UNSENT
 
 _OPEN: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _USER: Final = "ctxtui"
+_PORT: Final = re.compile("[0-9]{1,5}")
 
 
 class ForwardProxy(Struct):
@@ -56,7 +58,6 @@ class ForwardProxy(Struct):
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def start(self) -> None:
-        """Start serving."""
         self._server = await asyncio.get_running_loop().create_server(lambda: _Visitor(self), HOST, 0)
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -78,8 +79,8 @@ class ForwardProxy(Struct):
     def is_authorized(self, head: Head) -> bool:
         """Whether the head has the password."""
         kind, _, given_credentials = head.get("proxy-authorization").partition(" ")
-        credentials = base64.b64encode(f"{_USER}:{self.password}".encode()).decode()
-        return kind.lower() == "basic" and hmac.compare_digest(given_credentials.strip(), credentials)
+        credentials = base64.b64encode(f"{_USER}:{self.password}".encode())
+        return kind.lower() == "basic" and hmac.compare_digest(given_credentials.strip().encode(), credentials)
 
     def connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
         """Terminate TLS for a host, or tunnel to it."""
@@ -112,7 +113,7 @@ class ForwardProxy(Struct):
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
                 far = await connect_raw(host, port, _Pipe, self.env)
-        except (OSError, TimeoutError) as error:
+        except (OSError, ValueError, BadConfig) as error:
             why = getattr(error, "strerror", None) or str(error) or "it took too long"
             transport.write(build_error_answer(502, f"{host}:{port} cannot be reached: {why}"))
             transport.close()
@@ -133,11 +134,9 @@ class _Visitor(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The program connected."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """More of its request."""
         assert self._transport is not None
         self._buffer += data
         try:
@@ -154,7 +153,7 @@ class _Visitor(asyncio.Protocol):
             self._refuse(407, "this proxy serves one program, which knows its password")
             return
         host, _, port = request.target.rpartition(":")
-        if request.method != "CONNECT" or not host or not port.isdigit() or rest:
+        if request.method != "CONNECT" or not host or not _PORT.fullmatch(port) or rest:
             self._refuse(400, "this proxy only opens connections for TLS (CONNECT)")
             return
         self._proxy.connect(self._transport, host.strip("[]"), int(port))
@@ -169,7 +168,6 @@ class _SecuredConnection(Connection):
     """A client's connection over TLS, which cannot be half open."""
 
     def eof_received(self) -> bool:
-        """The client ended the connection."""
         return False
 
 
@@ -183,7 +181,6 @@ class _Pipe(asyncio.Protocol):
         self._ended = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(MAX_UNSENT)
         for data in self._early:
@@ -191,12 +188,10 @@ class _Pipe(asyncio.Protocol):
         self._early.clear()
 
     def data_received(self, data: bytes) -> None:
-        """Pass bytes to the other end."""
         if self.other is not None:
             self.other.write(data)
 
     def write(self, data: bytes) -> None:
-        """Send bytes of the other end."""
         if self._transport is None:
             self._early.append(data)
         else:
@@ -212,7 +207,6 @@ class _Pipe(asyncio.Protocol):
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Close the other end too."""
         if self.other is not None and self.other._transport is not None:
             self.other._transport.close()
 

@@ -170,8 +170,7 @@ def keeps_open(head: Head) -> bool:
 class BodyReader(Struct):
     """Reads a body of known length, in chunks, or up to the connection's end.
 
-    `length` is in bytes (None: up to the connection's end); with `chunked` it does not count. `feed` returns how many
-    bytes belong to the body, and its content without chunk framing. `done` at the body's end.
+    `length` is in bytes (None: up to the connection's end); with `chunked` it does not count.
     """
 
     length: int | None = 0
@@ -188,7 +187,7 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """Read `data`; return how many of its bytes belong to the body, and their content.
+        """Read `data`; return how many of its bytes belong to the body, and their content without chunk framing.
 
         Raises `Malformed`.
         """

@@ -63,7 +63,6 @@ class WatchedExchange:
             self._fault(error)
 
     def report_head(self, response: Any) -> None:
-        """Report the head of the answer."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw]
             self._tell(AnswerBegun(self._x, time.time(), response.status_code, fields))
@@ -71,7 +70,6 @@ class WatchedExchange:
             self._fault(error)
 
     def report_piece(self, data: bytes) -> None:
-        """Report a piece of the answer, as received."""
         try:
             self._tell(AnswerBytes(self._x, time.time(), data))
         except Exception as error:  # noqa: BLE001 - as above
@@ -103,7 +101,6 @@ StartWatching = Callable[[Any], WatchedExchange | None]
 
 
 def is_model_call(request: Any) -> bool:
-    """Whether an httpx request is a model call."""
     return request.method == "POST" and is_model_path(request.url.path)
 
 
@@ -118,7 +115,6 @@ class Hook:
         self._before: list[tuple[type, Any]] = []
 
     def install(self) -> None:
-        """Install the hook."""
         for name in _LIBRARIES:
             if find_spec(name) is None:
                 continue

@@ -47,7 +47,10 @@ def _bypasses_proxy(upstream: Upstream, no_proxy: str) -> bool:
 
 
 async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect the protocol made by `make_protocol` to `upstream`. Raises `OSError`."""
+    """Connect the protocol made by `make_protocol` to `upstream`.
+
+    Raises `OSError`, and `ValueError` for an invalid host or proxy address.
+    """
     loop = asyncio.get_running_loop()
     name = upstream.host if upstream.tls else None
     proxy_url = proxy_for(upstream, env)
@@ -69,7 +72,10 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
 
 
 async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect to `host` for a program's own TLS, which passes through unread. Raises `OSError`."""
+    """Connect to `host` for a program's own TLS, which passes through unread.
+
+    Raises as `connect` does, and `BadConfig` for an invalid address.
+    """
     name = f"[{host}]" if ":" in host else host
     proxy_url = proxy_for(Upstream("", f"https://{name}:{port}"), env)
     if not proxy_url:
@@ -86,7 +92,7 @@ def _attach_protocol(tunnel: asyncio.Transport, protocol: P) -> P:
 
 
 async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
-    """Connect to `host` through the proxy at `url`, not reading yet. Raises `OSError`."""
+    """Connect to `host` through the proxy at `url`, not reading yet. Raises `OSError`, `ValueError`."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise OSError(f"a proxy that cannot be used: {parts.scheme}://{parts.hostname or ''}")
@@ -123,11 +129,9 @@ class _ProxyHandshake(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection is open."""
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        """More of the answer's head."""
         if self.status.done():
             return
         self._buffer += data
@@ -141,6 +145,5 @@ class _ProxyHandshake(asyncio.Protocol):
             self.status.set_exception(OSError(f"the proxy's answer is not HTTP: {error.message}"))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection broke off."""
         if not self.status.done():
             self.status.set_exception(OSError("the proxy's connection broke off"))

@@ -57,7 +57,6 @@ class Passage:
         return len(self._client_buffer) + unsent > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
-        """Handle data from the client."""
         if self._has_ended:
             return
         if self._socket is not None:
@@ -70,7 +69,7 @@ class Passage:
             self._end(abort=True)
 
     def client_ended(self, at: float, gone: bool) -> None:
-        """Handle the end of the client's half; it waits for its answer, unless it is `gone`."""
+        """Handle the end of the client's half; unless it is `gone`, it still gets its answer."""
         if self._has_ended or self._client_has_ended:
             return
         self._client_has_ended = True
@@ -95,7 +94,6 @@ class Passage:
             self._end()
 
     def client_lost(self, at: float) -> None:
-        """Handle the end of the client's connection."""
         if not self._has_ended:
             self._end_exchange(at, GONE)
             self._end(abort=True)
@@ -117,7 +115,6 @@ class Passage:
             self._refuse(502, f"{self._exchange.upstream.origin} cannot be reached: {why}", at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
-        """Apply the gate's verdict."""
         exchange = self._exchange
         if self._has_ended or exchange is None:
             return
@@ -173,7 +170,6 @@ class Passage:
         self._connection.open(exchange.upstream)
 
     def provider_data(self, data: bytes, at: float) -> None:
-        """Handle data from the provider."""
         if self._has_ended:
             return
         exchange = self._exchange
@@ -247,7 +243,6 @@ class Passage:
             self._exchange.end(at, why)
 
     def _process(self, at: float) -> None:
-        """Process the client's buffered data."""
         try:
             while self._client_buffer and not self._has_ended and self._process_step(at):
                 pass
@@ -411,7 +406,6 @@ class Passage:
             self._connection.to_client(kept)
 
     def _ask_about_answer(self, exchange: Exchange, at: float) -> None:
-        """Ask the gate about a complete answer."""
         assert exchange.held_answer is not None
         exchange.held_answer.completed = at
         ping = self._send_ping if accepts_chunks(exchange.head) else None
@@ -439,7 +433,6 @@ class Passage:
             self._end_answer(exchange, at)
 
     def _end_answer(self, exchange: Exchange, at: float) -> None:
-        """Handle the end of an answer."""
         exchange.end(at)
         if self._provider_buffer or not exchange.may_continue:
             self._end()
@@ -450,7 +443,6 @@ class Passage:
             self._end_client_data(at)
 
     def _switch_protocol(self, exchange: Exchange, head: Head, rest: bytes, at: float) -> None:
-        """Switch to another protocol."""
         self._socket = SocketPassage(exchange, head, self._connection, self._wants)
         if rest:
             self._socket.provider_data(rest, at)
@@ -478,4 +470,4 @@ class Passage:
 
 
 def _discard(event: ExchangeEvent) -> None:
-    """Discard events of requests that are not recorded."""
+    pass

@@ -2,7 +2,7 @@
 
 The relay calls `put` with each event, which queues it. The thread collects events, unpacks, masks keys, finds the
 session and writes lines. `put` itself makes the line of a small single piece of an answer, after it was passed on: in
-the thread, pieces would be processed together, and delay the next one. Faults are reported at the end of the run and
+the thread, pieces would be processed together, and delay the next one. Faults are reported in `Recorder.troubles` and
 never reach a request.
 """
 
@@ -87,7 +87,7 @@ class Tapes:
 
     def __init__(self, run: RecordedRun) -> None:
         self.exchanges = 0
-        """Number of exchanges that have ended and are written."""
+        """Number of exchanges that have ended."""
         self.lock = threading.Lock()
         """Held while lines are made and taken out. `flush` writes without it; `record` writes with it, but rarely."""
         self._run = run
@@ -101,7 +101,6 @@ class Tapes:
 
     @property
     def files(self) -> list[Path]:
-        """The written recordings."""
         return [tape.path for tape in list(self._tapes.values()) if tape.is_wanted]
 
     @property
@@ -111,7 +110,6 @@ class Tapes:
         return [f"{tape.path}: {tape.lost} lines not written: {tape.why}" for tape in tapes if tape.lost]
 
     def flush(self) -> None:
-        """Write waiting lines."""
         while True:
             with self.lock:
                 tape = self._waiting.popitem()[1] if self._waiting else None
@@ -123,12 +121,10 @@ class Tapes:
         self._ended_count = 0
 
     def close(self) -> None:
-        """Close all files."""
         for tape in self._in_use.values():
             tape.close()
 
     def is_open(self, x: str) -> bool:
-        """Whether an exchange is open."""
         return x in self._open
 
     def can_append(self, x: str) -> bool:
@@ -145,7 +141,6 @@ class Tapes:
         )
 
     def discard(self, x: str) -> None:
-        """Stop recording an exchange."""
         self._open.pop(x, None)
 
     def drop(self) -> None:
@@ -162,7 +157,6 @@ class Tapes:
         self.drop()
 
     def record(self, event: ExchangeEvent) -> None:
-        """Record an event."""
         if isinstance(event, RequestBegun):
             headers = {name.lower(): text for name, text in event.fields}
             mask = mask_for(event.fields, event.url)
@@ -401,7 +395,6 @@ class Recorder:
         self.faults = 0
         """Number of exchanges lost to faults of the recorder."""
         self.closed = False
-        """Whether `close` was called."""
         self._begin()
 
     def _begin(self) -> None:
@@ -409,7 +402,6 @@ class Recorder:
         self._thread.start()
 
     def next_name(self) -> str:
-        """A unique name for an exchange."""
         return f"{self._prefix}.{next(self._numbers)}"
 
     def reset_after_fork(self) -> None:
@@ -485,7 +477,7 @@ class Recorder:
                 self._report_fault(x, error)
 
     def close(self, seconds: float = 5.0) -> None:
-        """Write what waits, for at most `seconds`."""
+        """Write what waits, for at most `seconds`; what is left is reported in `troubles`."""
         self._stop = self.closed = True
         self._wake.set()
         self._thread.join(seconds)
@@ -507,7 +499,7 @@ class Recorder:
 
     @property
     def exchanges(self) -> int:
-        """Number of exchanges that have ended and are written."""
+        """Number of exchanges that have ended; those of recordings without a model's request are not written."""
         return self._tapes.exchanges
 
     @property
@@ -519,7 +511,9 @@ class Recorder:
     def troubles(self) -> list[str]:
         """Descriptions of what could not be recorded."""
         dropped = (
-            [f"{len(self._dropped)} exchanges not recorded: too much waited for the disk"] if self._dropped else []
+            [f"{len(self._dropped)} exchanges not recorded whole: too much waited for the disk"]
+            if self._dropped
+            else []
         )
         more = (
             [f"{self.faults - _MAX_REPORTED_FAULTS} more exchanges lost to such faults"]

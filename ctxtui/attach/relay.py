@@ -1,8 +1,8 @@
 """Passes a client's bytes to its provider and the answer back, and reports them.
 
 They are passed on as they arrive; a recorder gets the reports. Each client connection has its own provider connection.
-In a request's head only the host and the beginning of the path change (`route`); all else is passed on as received,
-unless a gate decides otherwise. `passage` parses, `connection` holds the connections.
+In a request's head only the host and the path change (`route`); all else is passed on as received, unless a gate
+decides otherwise. `passage` parses, `connection` holds the connections.
 """
 
 from __future__ import annotations

@@ -51,7 +51,6 @@ class _Context(Struct, frozen=True):
     def continue_from(
         cls, before: _Context | None, items: list[msgspec.Raw] | list[bytes], altered: bool = False
     ) -> _Context:
-        """A context that continues `before`."""
         own = tuple(map(bytes, items))
         return cls(own, before, altered, sum(map(len, own)) + (before.size if before is not None else 0))
 
@@ -85,7 +84,7 @@ class SocketContext:
         """Whether a conversation of the provider differs from the client's."""
 
     def read_request(self, text: str) -> CompleteRequest | None:
-        """The complete request of a client's message; None if it is no request.
+        """The complete request of a client's message; None if it is no request that can be read.
 
         It is the message itself if that continues an unknown response (another connection's, or a discarded one).
         """
@@ -95,7 +94,7 @@ class SocketContext:
                 return None
             earlier, lane = _string_member(fields, _EARLIER), _string_member(fields, "stream_id")
             items = _input_items(fields)
-        except (msgspec.DecodeError, UnicodeError):
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
         before = self._responses.get(earlier)
         if earlier and before is None:
@@ -124,7 +123,7 @@ class SocketContext:
             response = _members.decode(event["response"])
             id_, lane = _string_member(response, "id"), _string_member(event, "stream_id") if lane is None else lane
             items = _items.decode(response["output"]) if "output" in response else []
-        except (msgspec.DecodeError, KeyError, UnicodeError):
+        except (msgspec.DecodeError, KeyError, UnicodeError, RecursionError):
             return
         before = self._requests.get(lane)
         if before is None or not id_:
@@ -188,7 +187,6 @@ class SocketPassage:
         return self._request is not None and len(self._client_frames.rest) > MAX_READ_AHEAD
 
     def client_data(self, data: bytes, at: float) -> None:
-        """Handle data from the client."""
         if not self._reads_client:
             self._connection.to_provider(data)
             return
@@ -196,7 +194,6 @@ class SocketPassage:
         self._process(at)
 
     def provider_data(self, data: bytes, at: float) -> None:
-        """Handle data from the provider."""
         self._connection.to_client(data)
         if not self._reads_provider:
             return
@@ -210,7 +207,6 @@ class SocketPassage:
         self._send_own_answers(at)
 
     def decided(self, verdict: RequestVerdict, at: float) -> None:
-        """Apply the verdict on the held request."""
         request = self._request
         if request is None:
             return
@@ -247,7 +243,6 @@ class SocketPassage:
             self._process(at)
 
     def close(self, at: float) -> None:
-        """End the exchange."""
         self._exchange.end(at)
 
     def end(self, at: float) -> None:
@@ -256,7 +251,6 @@ class SocketPassage:
         self._connection.end()
 
     def _process(self, at: float) -> None:
-        """Process the client's buffered data."""
         frames = self._client_frames
         try:
             while self._request is None and self._reads_client:

@@ -59,7 +59,6 @@ class Tape:
         self.size += len(data)
 
     def flush(self) -> None:
-        """Write waiting lines."""
         self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:

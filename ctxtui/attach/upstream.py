@@ -30,11 +30,12 @@ class Upstream:
     path: str = field(init=False)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.url)
         try:
+            parts = urlsplit(self.url)
             port = parts.port
         except ValueError:
-            port = 0
+            # An invalid IPv6 address or port.
+            parts, port = urlsplit(""), 0
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or parts.query or parts.fragment:
             raise BadConfig(
                 f"{mask_url(self.url)!r} is no address of a provider",

@@ -59,6 +59,9 @@ RESPONSE_TEXTS: Final = ("output", "error", "result", "content")
 SCHEMA_MEMBERS: Final = ("input_schema", "parameters", "inputSchema", "parametersJsonSchema", "parameters_json_schema")
 """Members that hold the schema of a tool's input, in the spellings of all dialects."""
 
+_ARGUMENTS: Final = ("input", "arguments", "args", "action", "operation", "code", "queries")
+"""Members that hold a call's input; the last four are those of OpenAI's own tools."""
+
 _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
@@ -131,7 +134,7 @@ def _member(value: dict[str, Json], keys: tuple[str, ...]) -> dict[str, Json]:
 
 def _read_call(value: dict[str, Json]) -> BlockContent:
     inner = _inner_object(value)
-    arguments: Json = next((inner[k] for k in ("input", "arguments", "args", "action", "operation") if k in inner), {})
+    arguments: Json = next((inner[key] for key in _ARGUMENTS if key in inner), {})
     return BlockContent(
         name=_as_text(inner.get("name")) or str(value.get("type", "")).removesuffix("_call"),
         call_id=_as_text(value.get("call_id") or value.get("id") or _member(value, FUNCTION_CALL).get("id")),

@@ -86,7 +86,7 @@ class Fidelity(StrEnum):
     """Completeness of what is known of a call."""
 
     WIRE = "wire"
-    """The request itself: nothing is missing."""
+    """The request itself."""
     TRANSCRIPT = "transcript"
     """A client's own record of the conversation; parts that the client adds (system, tools) may be missing."""
     TOTALS = "totals only"
@@ -141,7 +141,7 @@ class Skeleton(Struct, frozen=True):
 class Call(Struct, frozen=True, gc=False):
     """One request to a model.
 
-    - `id`: the provider's message id, or one derived from (time, model, usage): the same call in two files has one id.
+    - `id`: the provider's message id, or one that the reader derives.
     - `raw_head`: the agent's own context; `sent_head`: the one that was sent (the same without edits); `response_head`:
       the context just after the answer.
     - `started`, `first_byte`, `ended`: Unix seconds; None if not recorded.
@@ -192,7 +192,7 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def is_copy(self) -> bool:
-        """Whether ctxtui copied the call from another session; totals over sessions skip it."""
+        """Whether it was copied from another session, in which it counts."""
         return COPIED_BY in self.extra
 
     @property
@@ -232,7 +232,7 @@ class Call(Struct, frozen=True, gc=False):
         `usage` and `output` are lower bounds then.
         - The report was made before the answer was complete.
         - There is no report for a request that was not refused, or that was answered.
-        - The report has no input: no request is empty.
+        - The report has neither input nor a cost: no request is empty.
 
         Never for calls that are not sent yet (without an id), only count tokens, or are known by totals, and for those
         whose further use is in a recorded sum (`IN_ALL`).

@@ -91,7 +91,7 @@ KINDS: Final = {
             needs_text=True,
         ),
         EditKind(name=TRUNCATE, done="truncated", payload=("head", "tail"), mark="truncated", rewrites=True),
-        EditKind(name=REPLACE, done="replaced", payload=("text",), mark="replaced", rewrites=True),
+        EditKind(name=REPLACE, done="replaced", payload=("text", "value"), mark="replaced", rewrites=True),
         EditKind(
             name=HOIST,
             done="hoisted",

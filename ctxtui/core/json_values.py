@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from ctxtui.core.canonical import Json, Number
 
 
@@ -28,3 +30,20 @@ def as_count(value: Json) -> int:
         return 0
     number = float(value)
     return max(0, int(number)) if abs(number) < 1e18 else 0
+
+
+_MAX_NUMBER: Final = 1e12
+
+
+def as_number(value: Json) -> float | None:
+    """Return a number, such as USD or seconds; None for anything else.
+
+    None also beyond 1e12, so that sums stay finite.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Number):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if abs(number) <= _MAX_NUMBER else None

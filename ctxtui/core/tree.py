@@ -44,7 +44,6 @@ class Node(Struct, frozen=True, gc=False):
 
     @property
     def kind(self) -> str:
-        """The kind of this node's block."""
         return self.block.kind
 
     @property
@@ -55,7 +54,6 @@ class Node(Struct, frozen=True, gc=False):
 
 _EMPTY: Final = Node(ROOT, -1, Block("", "root", b"null"), Place(""), 0, 0, 0, 0, ROOT, 0)
 _OPEN, _RESULTS = 1, 2
-"""Roles of the assistant."""
 _ASKING: Final = frozenset({"user", "image", "document"})
 """Categories of blocks with which a user opens a turn."""
 _MIN_BISECT_NODES: Final = 64
@@ -121,8 +119,8 @@ class Tree:
 
     def kind_and_category(self, node: int) -> tuple[str, int]:
         """The kind and category of a node's block, in one lookup for loops over very many nodes."""
-        found_node = self._nodes[node]
-        return found_node.kind, found_node.category
+        here = self._nodes[node]
+        return here.kind, here.category
 
     @property
     def blocks(self) -> Mapping[str, Block]:

@@ -1,7 +1,7 @@
 """A context indexed for curation: positions, messages, and calls with their answers.
 
 Edits, policies and prices read contexts through `Context`. A *position* is the 0-based index of a block on the raw
-path. Indexing takes a few milliseconds per thousand blocks and happens once; the index then grows with the context.
+path.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ _ODD_CALLS: Final = frozenset({"function_call", "tool_call", "program", "mcp_app
 """Kinds of calls without such an ending, or with the ending of another kind."""
 _ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response", "function_response"})
 """The same for results."""
-_ALONE: Final = frozenset({"mcp_call", "web_search_call", "file_search_call", "image_generation_call"})
+_ALONE: Final = frozenset(
+    {"mcp_call", "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call"}
+)
 """Calls that hold their own answer."""
 
 
@@ -124,11 +126,9 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from a context's blocks, kept while the context grows.
+    """Cache of values derived from a context's blocks, most by digest, kept while the context grows.
 
-    Most are by digest: content, facts of calls, lines about tests and errors, test results, whether thinking is signed.
-    `texts` counts each text in the first `counted` blocks of the context. `summaries` are by name, length and positions
-    of the summarized blocks.
+    `texts` counts each text in the first `counted` blocks of the context.
     """
 
     def __init__(self) -> None:
@@ -254,7 +254,7 @@ class Context:
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """The results of `find` and `has` in one lookup."""
+        """The results of `find` and `has`."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True

@@ -54,9 +54,10 @@ def blocks_between(context: Context, first: int, last: int) -> list[int]:
 
 
 def widen_selection(context: Context, position: int, chosen: frozenset[int]) -> tuple[list[int], str]:
-    """The next wider selection around position `position` after `chosen`, and its name.
+    """The next wider selection around `position` after `chosen`, and its name.
 
-    In order: the block, its message, its turn, the results of its tool, its category; then the block alone again.
+    In order: the block, its message, its turn, the results of its tool, its category; then the block alone again. Equal
+    selections count once.
     """
     circles: dict[frozenset[int], str] = {frozenset([position]): "this block"}
     for name, wider in _wider_selections(context, position):
@@ -121,7 +122,7 @@ def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positi
 def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> list[Edit]:
     """Make one action of `kind` on the blocks at `positions` (in order).
 
-    `keep` stores externalized content. Raises `ValueError` for a kind that needs more than the blocks.
+    `keep` stores externalized content. Raises `ValueError` for any other kind, and one that needs more than the blocks.
     """
     match kind:
         case "externalize":
@@ -197,6 +198,11 @@ def _is_long(context: Context, position: int) -> bool:
     return len(content.text) + len(content.arguments) > HEAD_CHARS + TAIL_CHARS
 
 
+def _last_edit_at(context: Context, in_force: Sequence[Edit], position: int, *kinds: str) -> Edit | None:
+    at_position = (edit for edit in in_force if edit.kind in kinds and position in map(context.find, edit.targets))
+    return next(reversed([*at_position]), None)
+
+
 def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) -> list[Edit]:
     """Edits for the next states of the breakpoint at `position`.
 
@@ -204,9 +210,8 @@ def breakpoint_steps(context: Context, in_force: Sequence[Edit], position: int) 
     breakpoint.
     """
     lives, now = LIFETIMES.get(context.dialect, LIFETIMES[RESPONSES])[1:], ""
-    for edit in in_force:
-        if edit.kind == BREAKPOINT and any(context.find(target) == position for target in edit.targets):
-            now = str(edit.params.get("ttl") or lives[0]) if edit.params.get("on", True) else ""
+    if (edit := _last_edit_at(context, in_force, position, BREAKPOINT)) is not None:
+        now = str(edit.params.get("ttl") or lives[0]) if edit.params.get("on", True) else ""
     longer = lives[lives.index(now) + 1 :] if now in lives else () if now else lives[:1]
     states: list[dict[str, Json]] = [{"on": True, "ttl": ttl} for ttl in longer] + ([{"on": False}] if now else [])
     return [make(BREAKPOINT, [context.target(position)], params) for params in states]
@@ -218,11 +223,9 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
     Returns the position of the block, its text as sent, and the kind of edit that changes it; (None, "", "") if nothing
     there is editable.
     """
-    for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
-            return position, str(edit.params.get("text") or ""), SUMMARIZE
-        if edit.kind == REPLACE and any(context.find(target) == position for target in edit.targets):
-            return position, str(edit.params.get("text") or ""), REPLACE
+    edit = _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)
+    if edit is not None and "value" not in edit.params:
+        return position, str(edit.params.get("text") or ""), edit.kind
     block = context.items[position].block
     text = block_text(block)
     return (position, text, REPLACE) if is_changeable(block) and has_editable_text(block) and text else (None, "", "")
@@ -230,9 +233,8 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
 
 def rewrite_text(context: Context, in_force: Sequence[Edit], position: int, text: str) -> Edit:
     """Make the edit that replaces the summary at `position`, else the block, by `text`."""
-    for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
-            return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
+    if (edit := _last_edit_at(context, in_force, position, SUMMARIZE)) is not None:
+        return make(SUMMARIZE, edit.targets, {**edit.params, "text": text})
     return make(REPLACE, [context.target(position)], {"text": text})
 
 
@@ -253,7 +255,7 @@ def edits_of_insertion(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
 
 
 def make_note(context: Context, position: int, text: str) -> Edit:
-    """Make the edit that inserts a note after position `position`."""
+    """Make the edit that inserts a note after `position`."""
     return make(NOTE, [context.target(position)], {"text": text, "where": "after"})
 
 
@@ -280,8 +282,6 @@ def _text_and_arguments(context: Context, position: int) -> str:
 def annotate_summary(
     context: Context, in_force: Sequence[Edit], position: int, rating: str, text: str = ""
 ) -> Edit | None:
-    """Rate or remark on the summary at position `position`; None if there is none."""
-    for edit in reversed(in_force):
-        if edit.kind == SUMMARIZE and any(context.find(target) == position for target in edit.targets):
-            return make(ANNOTATE, edit.targets, {"rating": rating, "text": text, "of": edit.id})
-    return None
+    """Rate or remark on the summary at `position`; None if there is none."""
+    edit = _last_edit_at(context, in_force, position, SUMMARIZE)
+    return make(ANNOTATE, edit.targets, {"rating": rating, "text": text, "of": edit.id}) if edit is not None else None

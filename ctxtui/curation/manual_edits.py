@@ -1,6 +1,6 @@
 """Makes edits that a user requests by a key or a command.
 
-An edit is made only if it changes something; otherwise the reason is returned. Moves are made unchecked.
+An edit is made only if it changes something; otherwise the reason is returned. Pins, drops and moves are unchecked.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ from ctxtui.curation.mask_rules import (
 )
 
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
-"""A PNG of one transparent pixel, in base64, which replaces images."""
+"""A PNG of one transparent pixel, in base64, which replaces images and other files."""
 
 _CONTENT: Final = "content"
 _FORMS: Final = ("string", "list", "object")
@@ -310,7 +310,7 @@ class Masker:
         return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
-        """Mask a block; returns the same block if nothing was found."""
+        """Mask a block; returns the same block if nothing changes."""
         value = block_.value()
         masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
@@ -489,7 +489,7 @@ class Masker:
         return [(find.name, find.secret) for find in _merge_overlaps(finds, text)] if finds else []
 
     def _find_truncated(self, text: str) -> Iterator[_Match]:
-        """Secrets at the end of `text` that a rule finds only if the text is continued."""
+        """Matches of the rules for secrets in `text` with each of the continuations."""
         for continuation in _CONTINUATIONS:
             yield from self._match_rules(text + continuation, secret=True)
 
@@ -602,7 +602,7 @@ class Masker:
                 yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
 
     def _holds_secret(self, text: str) -> bool:
-        return any(True for _ in self._match_rules(text))
+        return next(self._match_rules(text), None) is not None
 
     def _match_random(self, text: str) -> Iterator[_Match]:
         """Long separate texts that look random and are no ids."""

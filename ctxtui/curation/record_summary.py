@@ -156,7 +156,7 @@ class Facts(Struct, kw_only=True):
     - `tests`: the last line with test results.
     - `failures`: the last failure of each call, by the key of the call.
     - `todos`: open items of the last to-do list.
-    - `calls`: calls that are not about files.
+    - `calls`: calls that are about neither files nor a to-do list.
     - `earlier`: lines of summaries in the stretch.
     - `answer`: the assistant's last text; `answered`: nothing follows it.
     """
@@ -472,10 +472,7 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size).
-
-    Always fewer than the original.
-    """
+    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size), fewer than these."""
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
     )
@@ -489,11 +486,11 @@ def summarize(
     stretch_name: str = "",
     keep: Sequence[str] = (),
 ) -> str:
-    """Summarise the blocks at `positions` in at most `limit` tokens.
+    """Summarize the blocks at `positions` in at most `limit` tokens.
 
-    "" if there is nothing to say. `count` gives the tokens of a block. `stretch_name` names the blocks in the head line
-    (``turns 3-6``). `keep` are texts that later blocks quote: identifiers among them are added if there is room and no
-    other line has them.
+    "" if there is nothing to say, or no line fits. `count` gives the tokens of a block. `stretch_name` names the blocks
+    in the head line (``turns 3-6``). `keep` are texts that later blocks quote: identifiers among them are added if
+    there is room and no other line has them.
     """
 
     def tokens(text: str) -> int:
@@ -533,7 +530,7 @@ def summarize(
 
 
 def is_empty(context: Context, positions: Sequence[int]) -> bool:
-    """Whether a summary of these blocks would have its head line only, whatever its length."""
+    """Whether there is nothing to say of these blocks, whatever the length."""
     return not any(section.items for section in _make_sections(collect_facts(context, positions), "", ()))
 
 

@@ -57,8 +57,8 @@ def unanswered_thread(thread: str) -> str:
 def merge_exchange(own: Call, sent: Call) -> Call:
     """Merge the transcript's call `own` with its exchange `sent`.
 
-    Body, times, report and answer's end are the exchange's, where it has them; thread, epoch, id and position in the
-    file are the transcript's.
+    Body, times, report (or error) and answer's end are the exchange's, where it has them; thread, epoch, id and
+    position in the file are the transcript's.
     """
     # If the user answered in place of the model, the report that the client recorded is not a provider's.
     report = sent if sent.usage is not None or sent.error or EDITS in sent.extra else own
@@ -164,7 +164,6 @@ def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
 
 
 def _answer_text(session: Session, call: Call) -> str:
-    """Text of an answer, with white space normalized."""
     items = session.tree.items(call.response_head, call.raw_head)
     return " ".join(
         " ".join(block_content.read(item.block).text for item in items if item.block.kind != HEADER).split()
@@ -356,13 +355,7 @@ class SessionJoin:
         return used if used.input + used.output else None
 
     def _map_exchange(self, call: Call, own: Call | None) -> Call:
-        map_head = self._mapper.map_wire
-        mapped = replace(
-            call,
-            raw_head=map_head(call.raw_head),
-            sent_head=map_head(call.sent_head),
-            response_head=map_head(call.response_head),
-        )
+        mapped = _map_heads(call, self._mapper.map_wire)
         if own is None:
             return mapped
         if mapped.raw_head == ROOT:
@@ -388,14 +381,8 @@ class SessionJoin:
     def _map_transcript_call(self, call: Call) -> Call:
         cached = self._mapped_calls.get(call.id)
         if cached is None or cached[0] is not call:
-            map_head = self._mapper.map_transcript
-            mapped = replace(
-                call,
-                raw_head=map_head(call.raw_head),
-                sent_head=map_head(call.sent_head),
-                response_head=map_head(call.response_head),
-                skeleton=call.skeleton and self._mapper.map_skeleton(call.sent_head, call.skeleton),
-            )
+            skeleton = call.skeleton and self._mapper.map_skeleton(call.sent_head, call.skeleton)
+            mapped = replace(_map_heads(call, self._mapper.map_transcript), skeleton=skeleton)
             if not self._leads:
                 mapped = replace(mapped, id=provider_id(call), extra={**call.extra, BY_TRANSCRIPT: True})
             cached = self._mapped_calls[call.id] = call, mapped
@@ -550,13 +537,21 @@ def _calls_in_order(own: Session, wire: Session, pairs: CallPairs) -> Iterator[C
     yield from wire_only[next_:]
 
 
+def _map_heads(call: Call, map_head: Callable[[int], int]) -> Call:
+    raw, sent, response = map(map_head, (call.raw_head, call.sent_head, call.response_head))
+    return replace(call, raw_head=raw, sent_head=sent, response_head=response)
+
+
 def _from_transcript(skipped: Skipped) -> Skipped:
     return replace(skipped, reason=f"in the client's transcript: {skipped.reason}")
 
 
 def _describe_doubt(calls: int, source: str) -> str:
     transcript_name = f"{source}'s transcript" if source else "the client's transcript"
-    return f"{transcript_name} has no ids of answers: {calls} of its calls could not be joined and may stand here twice"
+    return (
+        f"{transcript_name} has none of the exchanges' ids: {calls} of its calls could not be joined, "
+        "and may be listed twice"
+    )
 
 
 def events_between(old: Session, new: Session) -> list[Event] | None:

@@ -50,8 +50,8 @@ class Reader(Protocol):
     def part(self, name: str) -> Reader:
         """Return the reader for companion file `name` of the session.
 
-        It has its own bytes and line numbers, and the same tree. A file of another session emits nothing; neither does
-        any file for a format without companions.
+        It has its own bytes and line numbers. A file of another session emits nothing; neither does any file for a
+        format without companions.
         """
         return NoReader()
 

@@ -80,12 +80,12 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 def with_param(request: Request, name: str, value: Json) -> Request:
     """Set the top-level member `name`: in place if it exists, else as the last one.
 
-    Of duplicate members the first one is set.
+    Of duplicate members the last one counts, and is set.
     """
     frame = Frame.from_json(request.skeleton.parts["frame"])
     style = read_styles(request.skeleton.parts)[0]
     entries = list(frame.entries)
-    index = next((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), None)
+    index = max((n for n, entry in enumerate(entries) if entry.name == name and entry.raw is not None), default=None)
     if index is None:
         frame = frame.with_section(name, style, len(entries))
         entries, index = list(frame.entries), len(entries)

@@ -107,7 +107,7 @@ class Request(Struct, frozen=True):
 class Response(Struct, frozen=True, kw_only=True):
     """One answer of a model, complete or partial.
 
-    - `items`: its blocks as the client resends them: a header, then the parts.
+    - `items`: its blocks as the client resends them.
     - `usage`: that of the context that this answer was made from: of several passes, the last that answered.
     - `passes`: the usage of each pass if the provider ran several; their sum is billed. Empty for a single one.
     - `stop_reason`: the provider's term.

@@ -8,16 +8,11 @@ from typing import Final, NamedTuple
 from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number
 from ctxtui.core.usage import Usage
 
 _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
-
-
-def _reported_cost(report: dict[str, Json]) -> float | None:
-    cost = report.get("cost")
-    return None if isinstance(cost, bool) or not isinstance(cost, int | float) or abs(cost) > 1e18 else float(cost)
 
 
 _MAPPED_KEYS: Final = frozenset(
@@ -70,7 +65,7 @@ def anthropic_usage(report: Json) -> Usage | None:
         output=as_count(report.get("output_tokens")),
         reasoning=as_count(as_dict(report.get("output_tokens_details")).get("thinking_tokens")),
         has_cache=read is not None or written is not None or bool(split),
-        cost=_reported_cost(report),
+        cost=as_number(report.get("cost")),
     )
 
 
@@ -146,7 +141,7 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
         output=output,
         reasoning=reasoning,
         has_cache=has_cache,
-        cost=_reported_cost(report),
+        cost=as_number(report.get("cost")),
     )
 
 
@@ -227,7 +222,7 @@ def responses_usage(report: Json) -> Usage | None:
         output=output,
         reasoning=reasoning,
         has_cache="cached_tokens" in details,
-        cost=_reported_cost(report),
+        cost=as_number(report.get("cost")),
     )
 
 

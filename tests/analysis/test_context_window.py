@@ -171,6 +171,11 @@ SHORT = "<local-command-stdout> Context usage\n 23.2k/1m tokens (2%)"
             RECORDED,
         ),
         ({"kind": "user", "message": {"role": "user", "content": PICTURE[22:]}}, 200_000, CLIENT),
+        (
+            {"kind": "system", "subtype": "local_command", "content": SHORT.replace("/1m", f"/{'9' * 400}m")},
+            200_000,
+            CLIENT,
+        ),
         ({"kind": "user", "message": {"role": "user", "content": PICTURE.replace("Usage", "")}}, 200_000, CLIENT),
         ({"kind": "system", "subtype": "local_command", "content": {"odd": 1}}, 200_000, CLIENT),
         (

@@ -66,6 +66,12 @@ def test_a_provider_that_never_cuts_did_not_cut() -> None:
     assert absence.CUT not in {why for _, why in gone(*asked(OPUS45, block.text("ok"), 1_000))}
 
 
+@pytest.mark.parametrize("count", [-3, 0, True, None, "2"])
+def test_an_answer_that_clears_no_number_of_results_clears_none(count: object) -> None:
+    edits = {"applied_edits": [{"type": "clear_tool_uses_20250919", "cleared_tool_uses": count}]}
+    assert gone(*asked(OPUS45, block.text("ok"), 1_000, "anthropic", context_management=edits)) == []
+
+
 def test_what_the_provider_compacted_before_it_answered_is_not_read() -> None:
     answer = block.from_part({"type": "compaction", "content": "they read ten files"})
     script, call = asked(OPUS45, answer, 229)

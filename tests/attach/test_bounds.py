@@ -197,6 +197,14 @@ def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) 
     assert len(context._responses) == MOST // 5000 and len(context._requests) <= 64
 
 
+@pytest.mark.parametrize("part", ['{"type":%s}', '{"type":"response.create","input":%s}'])
+def test_a_message_that_is_too_deep_is_no_request(part: str) -> None:
+    context, deep = SocketContext(), "[" * 100_000 + "]" * 100_000
+    assert context.read_request(part % deep) is None
+    context.record_response('{"type":"response.completed","response":{"id":"r","output":' + deep + "}}")
+    assert not context._responses
+
+
 def test_messages_that_wait_to_be_recorded_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "MAX_UNWRITTEN", MOST)
     one = Recorder(RecordedRun(tmp_path, "r", "s"))

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from ctxtui.services.attach.control import Control, ask_all
 
 RUN = """\
@@ -24,6 +26,21 @@ async def run():
 
 asyncio.run(run())
 """
+
+
+@pytest.mark.parametrize("line", [b"[" * 100_000, '{"word": "é"}'.encode(), b"{", b"[]"])
+async def test_an_odd_request_gets_no_answer(tmp_path: Path, line: bytes) -> None:
+    troubles: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, trouble: troubles.append(trouble))
+    control = Control(tmp_path, "live", lambda asked: {"mine": True})
+    await control.start()
+    port = json.loads((tmp_path / "live.control").read_text())["port"]
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(line + b"\n")
+    assert await asyncio.wait_for(reader.read(), 20) == b""
+    writer.close()
+    await control.close()
+    assert not troubles
 
 
 async def test_a_killed_run_s_word_goes_to_nobody(tmp_path: Path) -> None:

@@ -110,5 +110,5 @@ async def test_a_proxy_that_is_not_trusted_or_refuses_is_said(tmp_path: Path) ->
             code, _, err = await run(tmp_path, proxy, trusted=False)
             assert code and "502" in err and "certificate" in err.lower()
             code, _, err = await run(tmp_path, proxy.replace("anna:se", "anna:no"))
-            assert code and "502" in err and "says 407" in err
+            assert code and "502" in err and "answers 407" in err
     assert not (tmp_path / "seen").exists()

@@ -32,6 +32,7 @@ from ctxtui.offline import Provider, Server
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.attach.curated import curate_request
 from ctxtui.services.attach.edits_gate import EditsGate
+from ctxtui.services.attach.session_edits import SessionOverlay
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
@@ -231,6 +232,13 @@ async def attached(tmp_path: Path, url: str) -> AsyncIterator[tuple[Relay, Recor
         await relay.close()
         gate.close()
         await asyncio.to_thread(recorder.close)
+
+
+@pytest.mark.parametrize(
+    "odd", [b"{", b'["messages"]', b'{"messages": [], "tools": [null]}', b"[" * 100_000, b'{"messages": "\xff"}']
+)
+def test_an_odd_request_of_a_program_stays_as_it_is(odd: bytes) -> None:
+    assert SessionOverlay("s", MAIN, ()).apply(odd) == odd
 
 
 async def asked(relay: Relay, body: bytes, more: str = "") -> bytes:

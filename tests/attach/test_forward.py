@@ -4,6 +4,7 @@ with certificates of this run that nobody else trusts; the real Anthropic SDK an
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import os
 import sys
@@ -15,11 +16,13 @@ from pathlib import Path
 import pytest
 
 from benchmarks.proxy.raw_relay import passed_on
+from ctxtui.attach.forward import ForwardProxy
 from ctxtui.attach.local_ca import NAME, LocalAuthority
 from ctxtui.offline import Provider, Server, serving
 from ctxtui.services.attach.program import Program
 from ctxtui.services.attach.registry import FOLDER, programs
 from ctxtui.services.recordings.open import load
+from tests.attach.raw import talk
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """\
@@ -144,6 +147,27 @@ async def test_a_certificate_is_of_its_run_alone() -> None:
             await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname="api.anthropic.com")
     finally:
         server.close()
+
+
+@pytest.mark.parametrize(
+    ("target", "password", "status"),
+    [
+        *((target, "", b"400") for target in ("x:99999999999", "x:" + "9" * 5000, "x:port")),
+        *((target, "", b"502") for target in ("x:0", "x:99999", "a..b:443", "u@x:443", "[::1:443")),
+        ("x:443", "é", b"407"),
+    ],
+)
+async def test_an_odd_request_is_refused(target: str, password: str, status: bytes) -> None:
+    proxy = ForwardProxy([], lambda event: None, lambda: "x", authority=LocalAuthority(), env={})
+    await proxy.start()
+    word = password.encode("latin-1") or base64.b64encode(f"ctxtui:{proxy.password}".encode())
+    try:
+        got = await talk(
+            proxy.port, f"CONNECT {target} HTTP/1.1\r\nProxy-Authorization: Basic ".encode() + word + b"\r\n\r\n"
+        )
+    finally:
+        await proxy.close()
+    assert got.startswith(b"HTTP/1.1 " + status)
 
 
 @pytest.mark.parametrize("program", programs(FOLDER), ids=lambda one: one.name)

@@ -16,6 +16,7 @@ from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
+from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.control import Control, ask_all
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
@@ -294,3 +295,6 @@ def test_rules_are_spelled_as_they_are_described() -> None:
     rules = HoldRules(secret=True, repeats=4, tokens=9)
     assert rules_from_options(parse_rules(", ".join(rules.descriptions))) == rules
     assert rules_from_options(parse_rules("secret, 3 repeats")) == HoldRules(secret=True, repeats=3)
+    for odd in ("over " + "9" * 400, "with a{99999999999999999999}", "with " + "(" * 5000 + ")" * 5000):
+        with pytest.raises(BadConfig, match="not a"):
+            parse_rules(odd)

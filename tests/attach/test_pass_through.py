@@ -20,6 +20,8 @@ from hypothesis import strategies as st
 
 from ctxtui.attach import route
 from ctxtui.attach.exchange import CUT, GONE
+from ctxtui.attach.relay import Relay
+from ctxtui.attach.upstream import Upstream
 from tests.attach.raw import raw_provider, relayed, talk
 
 BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "höi"}]}).encode()
@@ -201,6 +203,22 @@ async def test_no_provider_is_an_answer_that_says_so(tmp_path: Path) -> None:
     async with relayed(port, tmp_path) as (relay, _):
         got = await talk(relay.port, asked(b"localhost"))
         assert got.startswith(b"HTTP/1.1 502 ") and b"cannot be reached" in got
+
+
+@pytest.mark.parametrize(
+    ("url", "proxy"), [("http://a..b", ""), ("http://x.example", "http://h:port"), ("http://x.example", "http://[h")]
+)
+async def test_an_address_that_cannot_be_used_is_an_answer_that_says_so(
+    url: str, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", proxy)
+    relay = Relay([Upstream("x", url)], lambda event: None, lambda: "x")
+    await relay.start()
+    try:
+        got = await talk(relay.port, asked(b"localhost"))
+    finally:
+        await relay.close()
+    assert got.startswith(b"HTTP/1.1 502 ") and b"cannot be reached" in got
 
 
 @given(st.from_regex(route._LOOPBACK_HOST, fullmatch=True))

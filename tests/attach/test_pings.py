@@ -108,7 +108,7 @@ async def test_who_asked_for_no_stream_cannot_be_kept_waiting(tmp_path: Path) ->
     ):
         told = asyncio.ensure_future(client.messages.create(**asked))
         await run.held()
-        with pytest.raises(CtxtuiError, match="does not stream"):
+        with pytest.raises(CtxtuiError, match="cannot be kept waiting"):
             run.gate.handle({"do": "more"})
         run.gate.release("", RELEASE)
         assert (await told).usage.input_tokens

@@ -103,6 +103,31 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
 
+@pytest.mark.parametrize("odd", ['model_providers = ["a"]', 'model_provider = ["a"]\n[model_providers.a]'])
+def test_odd_settings_of_codex_set_nothing(tmp_path: Path, odd: str) -> None:
+    (tmp_path / "config.toml").write_text(odd)
+    program, env = program_of(["codex"]), {"HOME": "/nowhere", "CODEX_HOME": str(tmp_path)}
+    assert program.upstreams(env, "/") == {"openai": "https://api.openai.com/v1"}
+    assert program.start_routed(HERE, [], env, "/").arguments[1].startswith("openai_base_url=")
+
+
+@pytest.mark.parametrize("odd", ['{"provider": null}', '{"provider": {"anthropic": "x"}}', '{"provider": [1]}'])
+def test_odd_settings_of_opencode_are_replaced(tmp_path: Path, odd: str) -> None:
+    env = {"HOME": str(tmp_path), "OPENCODE_CONFIG_CONTENT": odd}
+    led = program_of(["opencode"]).start_routed(HERE, [], env, str(tmp_path))
+    config = json.loads(led.env["OPENCODE_CONFIG_CONTENT"])
+    assert config["provider"]["anthropic"]["options"] == {"baseURL": HERE["anthropic"]}
+
+
+def test_two_addresses_of_a_provider_with_a_dash_are_both_routed(tmp_path: Path) -> None:
+    file = tmp_path / ".continue" / "config.yaml"
+    file.parent.mkdir()
+    models = "".join(f"  - provider: text-gen\n    apiBase: http://127.0.0.1:{n}\n" for n in (1, 2, 3))
+    file.write_text(f"models:\n{models}")
+    urls = program_of(["cn"]).upstreams({"HOME": str(tmp_path)}, "/")
+    assert sorted(url for url in urls.values() if "127.0.0.1" in url) == [f"http://127.0.0.1:{n}" for n in (1, 2, 3)]
+
+
 @pytest.mark.parametrize("odd", ["[]", "3", '{"env": 3}', '{"env": ["x"]}', '{"env": {"ANTHROPIC_BASE_URL": 3}}', "{"])
 def test_odd_settings_of_claude_code_set_nothing_and_its_folder_may_be_named(tmp_path: Path, odd: str) -> None:
     program, folder = program_of(["claude"]), tmp_path / "mine"
@@ -378,6 +403,10 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
     led = program.start_routed({"house": "http://127.0.0.1:9"}, [], {}, "/")
     assert led[:2] == ([], {"HOUSE_URL": "http://127.0.0.1:9"})
     provider = '[providers.a]\nusual = "http://x"\n'
+    own.write_text('clients = ["house agent"]\n')
+    assert command_of("house agent") == "house agent", "a program without a command"
+    own.write_text('clients = ["house agent"]\ncommands = ["long-bot", "bot", "b-t"]\n')
+    assert command_of("house agent") == command_of("house bot") == "b-t"
     wrong = (
         *("x =", "colour = 1", 'own = "magic"', 'own = ["pi"]', 'commands = "bot"', "clients = 3", "providers = 3"),
         f"colour = {'[' * 5000}",
@@ -391,7 +420,7 @@ def test_a_file_of_ones_own_is_a_program(tmp_path: Path, monkeypatch: pytest.Mon
         assert str(own) in str(told.value)
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x"])
+@pytest.mark.parametrize("url", ["ftp://x", "https://", "https://u:p@x", "http://x:0/", "x", "http://[::1"])
 def test_an_upstream_is_an_address_of_http(tmp_path: Path, url: str) -> None:
     around = RelayedProgram(
         command=["x"],

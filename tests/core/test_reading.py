@@ -33,6 +33,14 @@ CASES = [
         BlockContent(name="local_shell", call_id="c", arguments='{"command":["ls"]}'),
     ),
     (
+        {"type": "code_interpreter_call", "id": "c", "code": "print(4)", "outputs": None},
+        BlockContent(name="code_interpreter", call_id="c", arguments="print(4)"),
+    ),
+    (
+        {"type": "file_search_call", "id": "f", "queries": ["q"]},
+        BlockContent(name="file_search", call_id="f", arguments='["q"]'),
+    ),
+    (
         {"type": "tool_result", "tool_use_id": "t", "content": "ok", "is_error": True},
         BlockContent(text="ok", call_id="t", is_error=True),
     ),

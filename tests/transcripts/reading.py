@@ -121,7 +121,7 @@ def survives_depth(data: bytes, name: str) -> None:
             read_with(form, data.replace(needle, needle + deep + b',"beside":', 1))
 
 
-ODD: tuple[object, ...] = (None, 3, -1.5, "x", [], {}, [None], [[1]], {"a": 1}, True, 10**400)
+ODD: tuple[object, ...] = (None, 3, -1.5, "x", [], {}, [None], [[1]], {"a": 1}, True, 10**400, "²")
 
 
 def survives_values(value: object, name: str, write: Callable[[object], bytes] | None = None, most: int = 400) -> None:

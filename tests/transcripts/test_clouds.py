@@ -174,3 +174,18 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
     assert [is_linked(tree, node) for node in range(len(tree) - len(parts), len(tree))] == [
         False, False, False, True, False, True,
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "path"),
+    [
+        ("http://me:it@[::1]:11434/api/chat?to=https://z/", "[::1]", "/api/chat"),
+        ("https://Api.OpenAI.com:443/v1/responses", "api.openai.com", "/v1/responses"),
+        ("api.openai.com/v1/responses", "api.openai.com", "/v1/responses"),
+        ("/v1/messages/count_tokens?u=https://z/", "", "/v1/messages/count_tokens"),
+        ("", "", "/"),
+    ],
+)
+def test_an_address_with_or_without_its_scheme(url: str, host: str, path: str) -> None:
+    exchange = Exchange(b"", url=url)
+    assert (exchange.host, exchange.path) == (host, path)

@@ -102,6 +102,14 @@ async def test_without_a_key_the_offline_provider_answers_and_says_so(tmp_path: 
         assert "call 2" in shown(screen) and "● live" in shown(screen)
 
 
+async def test_only_a_message_of_the_user_is_edited_and_sent_again(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await pilot.press("escape")
+        screen.panels.transcript.move_to(0)
+        await pilot.press("U")
+        assert not screen.talk.is_talking and "This is not a message of yours." in words(screen.prompt.hint)
+
+
 async def test_an_answer_comes_in_and_stays_open(tmp_path: Path) -> None:
     words = "# A head\n\n" + "".join(f"line {n} of **many**\n" for n in range(6))
     async with provider([answer("m1", text(words))]) as server, chatting(tmp_path, server) as (screen, pilot):

@@ -103,6 +103,10 @@ async def test_commands_that_shared_a_key_keep_it(tmp_path: Path) -> None:
         ('[keys]\n"drop blok" = "D"\n', "did you mean 'drop block'"),
         ('[keys]\n"drop block" = "del"\n', "there is no key 'del'"),
         ('[commands.words]\nrun = "wc"\nkey = "d"\n', "is used by 'drop block'"),
+        (
+            '[commands.a]\nrun = "wc"\nkey = "^w"\n[commands.b]\nrun = "cat"\nkey = "^w"\n',
+            "the key '^w' is used by 'a'",
+        ),
         ('[commands.words]\nrun = "wc"\nkey = ","\n', "an older command has moved"),
         ('theme = "forest"\n[themes.forest]\nprimary = "greenish"\n', "no colour 'greenish'"),
         ('theme = "forest"\n[themes.forest]\nprimary = "#00ff00"\nprimry = "red"\n', "has no 'primry'"),

@@ -13,6 +13,7 @@ from ctxtui.core.block import HEADER, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
+from ctxtui.wire.cache_markers import with_param
 from ctxtui.wire.codec import codec
 from ctxtui.wire.grammar import GRAMMARS
 from ctxtui.wire.request import Request
@@ -243,3 +244,9 @@ def test_many_equal_blocks_keep_their_markers_apart() -> None:
     request = opened(json.dumps({"messages": [{"role": "user", "content": parts}]}))
     assert [m.item for m in request.markers] == [6]
     assert [m.item for m in without(request, 9).markers] == [6]
+
+
+def test_of_duplicate_members_the_one_that_counts_is_set() -> None:
+    body = '{"model":"a","model":"b","messages":[]}'
+    request = with_param(opened(body, "openai_chat"), "model", "c")
+    assert (request.model, written(request)) == ("c", '{"model":"a","model":"c","messages":[]}')

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.core.canonical import loads
 from ctxtui.core.usage import Usage
 from ctxtui.wire import usage
 from ctxtui.wire.openai_chat import decode_response
@@ -151,3 +152,10 @@ KEYS = st.sampled_from(
 def test_no_report_however_odd_breaks_a_reader(report: dict[str, Any]) -> None:
     for found in (usage.chat_usage(report), usage.responses_usage(report), usage.anthropic_passes(report)[0]):
         assert found is None or min(found.fresh, found.input, found.output) >= 0
+
+
+@pytest.mark.parametrize(("text", "usd"), [("0.10", 0.1), ("1.4e-7", 1.4e-7), ("1e13", None), ("NaN", None)])
+def test_a_cost_is_a_number_in_any_spelling(text: str, usd: float | None) -> None:
+    report = loads(f'{{"input_tokens": 1, "prompt_tokens": 1, "cost": {text}}}')
+    reports = [usage.anthropic_usage(report), usage.chat_usage(report), usage.responses_usage(report)]
+    assert [one and one.cost for one in reports] == [usd] * 3

@@ -6,7 +6,7 @@ are compared and written as evidence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -85,7 +85,7 @@ class MissEvidence:
             case "cache behind":
                 return "the provider's cache had not caught up with the previous call"
             case "resume":
-                return "the client was restarted: its system prompt changed"
+                return "the client was restarted: its system prompt may have changed"
             case "compaction":
                 return f"{call.epoch.start.value}: {call.epoch.detail or 'the context was replaced'}"
             case "thinking stripped":
@@ -355,6 +355,6 @@ def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     }
 
 
-def _percent(flags: Any) -> float | None:
+def _percent(flags: Iterable[bool]) -> float | None:
     values = list(flags)
     return round(100 * sum(values) / len(values), 3) if values else None

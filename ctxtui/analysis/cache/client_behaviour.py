@@ -137,7 +137,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def asks_aside(self) -> bool:
-        """Whether the client makes an unrecorded call of its own after each turn."""
+        """Whether the client made an unrecorded call of its own after most turns."""
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:

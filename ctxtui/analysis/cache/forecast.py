@@ -1,9 +1,8 @@
 """Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
-The calls are run through the cache simulator. Recorded markers (wire bodies) are used as they are. If they are not
-recorded, they are assumed at the ends of the last messages (`CacheRules.marked` of them), with the lifetime that the
-session wrote before. Prefixes have their reported lengths. The audit compares the forecasts with reports; the next-call
-forecast and what-ifs are made by the same code.
+The calls are run through the cache simulator, with the markers that `CachePrompts.prompt` gives them. Prefixes have
+their reported lengths. The audit compares the forecasts with reports; the next-call forecast and what-ifs are made by
+the same code.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ _FULL_READS: Final = 60
 """... and the number of calls there that read all of it."""
 
 
-class Shortfalls:
+class ReadShares:
     """Distribution of reported reads, as shares of the expected ones.
 
     It starts with values from other sessions, and gives the lower bound of a forecast.
@@ -75,8 +74,8 @@ _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
 class CacheForecast(Struct, frozen=True, kw_only=True):
     """Predicted cache read of `call`, in tokens.
 
-    - `read`: the prediction. For automatic caches 95 % of reports are between `floor` and `ceiling`; for others both
-      equal `read`.
+    - `read`: the prediction. For automatic caches 95 % of reports should be between `floor` and `ceiling`; for others
+      both equal `read`.
     - `base`: the call whose context it extends.
     - `input`: the predicted input.
     - `cause`: explains a loss of part of the base's cache; without a name if nothing is lost.
@@ -157,7 +156,7 @@ class CacheForecaster:
         self._simulator = Simulator()
         self.prompts = CachePrompts(session.tree, rules, counts, inputs)
         self._behaviours: dict[tuple[str, str], ClientBehaviour] = {}
-        self._shortfalls = defaultdict[str, Shortfalls](Shortfalls)
+        self._shares = defaultdict[str, ReadShares](ReadShares)
         self._clocks: dict[str, Clock] = {}
         self._left: dict[str, CacheOutcome] = {}
         self._requests: dict[str, list[float]] = {}
@@ -180,7 +179,7 @@ class CacheForecaster:
             read = min(whole, behaviour.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
-            floor = min(read, self._shortfalls[call.model].floor(whole))
+            floor = min(read, self._shares[call.model].floor(whole))
             ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
         is_inferred = rules.mechanism.writes_at_markers and self.prompts.markers(call) is None
         return CacheForecast(
@@ -232,7 +231,7 @@ class CacheForecaster:
         return ReadFloors(unexpired_prefix, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
-        """Learn from the report of `call` and its forecasts; without a report only from its time."""
+        """Learn from the report of `call` and its forecasts; without cache counts only from its time."""
         usage, clock = call.usage, self._clock_of(call)
         if usage is not None and usage.has_cache:
             behaviour = self._behaviour_of(call)
@@ -302,7 +301,7 @@ class CacheForecaster:
         if forecast.outcome.prompt.rules.mechanism.keeps_every_prefix:
             behaviour.learn_read(read, expected, not cause)
             if not cause:
-                self._shortfalls[forecast.call.model].learn(read, expected)
+                self._shares[forecast.call.model].learn(read, expected)
         elif input_forecast.step.person_wrote and not missed and cause in IRRELEVANT_AFTER_ASIDE:
             answer = forecast.input - expected - self.prompts.weigher(forecast.call)(input_forecast.step.added)
             behaviour.learn_aside(read - expected > max(answer / 2, 0))

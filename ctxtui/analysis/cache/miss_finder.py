@@ -1,7 +1,6 @@
 """Finds the misses of a session, with cost, cause, the block that differs, and the fix.
 
-It is the only source of misses for screens and commands. `MissFinder` takes the calls one by one; `session_misses` does
-all of a finished session.
+`MissFinder` takes the calls one by one; `session_misses` does all of a session.
 """
 
 from __future__ import annotations
@@ -88,7 +87,6 @@ class Misses(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """Number of misses."""
         return len(self.misses)
 
     @property

@@ -100,7 +100,6 @@ class Lengths:
 THINKING_LEVEL: Final = "thinking_level"
 """Key in `Call.extra`: the client's name of the requested thinking level."""
 NO_THINKING: Final = "off"
-"""The level without thinking."""
 _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
 
@@ -252,7 +251,7 @@ class CachePrompts:
     def learn_report(self, call: Call, first: bool) -> bool:
         """Store the lengths in the report of `call`; `first`: it is the first of its thread.
 
-        Returns whether the call left anything in the cache.
+        Returns whether the call may have left anything in the cache.
         """
         usage, lengths, rules = call.usage, self._lengths_of(call), self._rules(call)
         if usage is None:

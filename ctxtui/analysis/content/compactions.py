@@ -50,6 +50,8 @@ _MAX_PERSON_CHARACTERS: Final = 4000
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
+_MODELS: Final = frozenset({_ASSISTANT, _CALL, INDEX["thinking"]})
+"""Categories that the model writes."""
 _BASE: Final = _FRONT | {_SUMMARY}
 """Categories that are no part of the history that a compaction replaces."""
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
@@ -81,7 +83,7 @@ class Recovery(Struct, frozen=True):
 class Fact(Struct, frozen=True, kw_only=True):
     """A fact in the context before a compaction.
 
-    It was in `times` blocks, last in that of `node`. `is_kept`: the summary, or a block that stayed, has it.
+    It was found `times` times, last in the block of `node`. `is_kept`: the summary, or a block that stayed, has it.
     `recoveries` lists its recoveries before the next compaction.
     """
 
@@ -124,17 +126,14 @@ class Compaction(Struct, frozen=True, kw_only=True):
     is_held: bool = False
 
     def facts_of(self, kind: str) -> list[Fact]:
-        """`facts` of a kind."""
         return [fact for fact in self.facts if fact.kind == kind]
 
     def count_lost(self, kind: str) -> int:
-        """Number of lost facts of a kind."""
         if kind == LITERAL:
             return self.literals[0] - self.literals[1]
         return sum(not fact.is_kept for fact in self.facts_of(kind))
 
     def count_facts(self, kind: str) -> int:
-        """Number of facts of a kind."""
         return self.literals[0] if kind == LITERAL else len(self.facts_of(kind))
 
     @property
@@ -267,7 +266,7 @@ class _CompactionAnalysis:
         return (*files, *decisions, *literals), counts
 
     def compaction(self, thread: str) -> Compaction:
-        """Build the complete result."""
+        """Build the result for a recorded compaction."""
         call, before = self._calls[self._at], self._last
         remaining = [*self._base, *self._kept]
         text = "\n".join(self._block_text(node) for node in remaining)
@@ -455,8 +454,9 @@ class _CompactionAnalysis:
         }
         recoveries: dict[str, Recovery] = {}
         for number, node in self._later:
-            for literal in self._literals_of(node) & lost.keys() - recoveries.keys():
-                recoveries[literal] = Recovery(self._recovery_kind(self._tree[node]), number, node)
+            if how := _recovery_kind(self._tree[node]):
+                for literal in self._literals_of(node) & lost.keys() - recoveries.keys():
+                    recoveries[literal] = Recovery(how, number, node)
         # Literals that the model or a person had to repeat rank above those that only occur in a result.
         rank = {SAID_AGAIN: 0, USED_AGAIN: 1, CAME_AGAIN: 2}
         order = sorted(
@@ -476,8 +476,12 @@ class _CompactionAnalysis:
         ]
         return facts, (len(by_literal), len(by_literal) - len(lost))
 
-    def _recovery_kind(self, node: Node) -> str:
-        return CAME_AGAIN if node.category == _RESULT else SAID_AGAIN if _is_from_person(node) else USED_AGAIN
+
+def _recovery_kind(node: Node) -> str:
+    """How a literal in the block of `node` comes back; "" if the client added the block."""
+    if node.category == _RESULT:
+        return CAME_AGAIN
+    return SAID_AGAIN if _is_from_person(node) else USED_AGAIN if node.category in _MODELS else ""
 
 
 def _is_from_person(node: Node) -> bool:
@@ -511,13 +515,10 @@ def _has_words(present: frozenset[str], words: frozenset[str]) -> bool:
     return len(words & present) >= _MIN_COMMON_SHARE * len(words)
 
 
-_MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED = 40, 30, 40
-"""Maximum number of each that is added."""
+_MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED, _MAX_NAMED_LITERALS = 40, 30, 40, 40
+"""Maximum number of each that is added to a summary."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 """Recoveries of literals that a person or the model had to write again."""
-
-
-_MAX_NAMED_LITERALS: Final = 40
 
 
 def name_facts(compaction: Compaction) -> str:

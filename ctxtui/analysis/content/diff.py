@@ -44,7 +44,6 @@ class DiffSide(Struct, frozen=True):
 
     @property
     def tree(self) -> Tree:
-        """The session's tree."""
         return self.book.session.tree
 
     def rows(self) -> list[int]:
@@ -143,12 +142,11 @@ class Diff(Struct, frozen=True, kw_only=True):
 
     @property
     def is_same(self) -> bool:
-        """Whether the model reads the same blocks."""
+        """Whether there are no changes."""
         return not self.changes
 
     @property
     def first_change(self) -> Change | None:
-        """The first change; None if there is none."""
         return self.changes[0] if self.changes else None
 
     def count_changes(self, kind: str) -> tuple[int, int, int]:
@@ -159,7 +157,7 @@ class Diff(Struct, frozen=True, kw_only=True):
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
-    """Compare two contexts, in time near linear in their lengths."""
+    """Compare two contexts."""
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []

@@ -53,7 +53,7 @@ class Finding(Struct, frozen=True, kw_only=True, dict=True):
     - `count`: number of things, which `names` name.
     - `edits`: fix it from here on.
     - `usd_per_call`: without edits, USD that each later call saves once `setting` is followed; None: unknown.
-    - `policy`, `policy_settings`: a policy with settings that makes the same edits on the command line.
+    - `policy`, `policy_settings`: a policy with settings that proposes such edits on the command line.
     - `cache`: the strategy whose markers fix it, as named in the lab.
     - `by_hand`: why nothing can be staged, if there are neither edits nor a strategy.
     - `warning`: listed whatever the fix costs.
@@ -151,7 +151,7 @@ class FindingInputs(Struct, frozen=True, kw_only=True, dict=True):
         )
 
     def input_usd(self, call: Call) -> float:
-        """USD of the input of `call`; 0 if no price is known."""
+        """USD of the input of `call`; 0 without a report or a known price."""
         usage, by = call.usage, self.rates(call)
         if usage is None or by is None:
             return 0.0

@@ -44,7 +44,7 @@ def parse_origin(text: str) -> ForkOrigin | None:
     try:
         fields = json.loads(text)
         return ForkOrigin(str(fields["session"]), str(fields["name"]), str(fields["thread"]), int(fields["call"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

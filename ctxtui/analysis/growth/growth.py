@@ -347,11 +347,11 @@ def _describe_lacks(calls: Sequence[Call], stretch: int, *, priced: bool) -> Ite
     if len(calls) == 1:
         yield "only one call: growth and limits are not known yet"
     elif stretch < MIN_CALLS:
-        yield f"no shape: {MIN_CALLS} calls without a compaction are needed, there are {stretch}"
+        yield f"no shape: {MIN_CALLS} calls without a compaction, restart or rewind are needed, there are {stretch}"
     reported = sum(call.usage is not None for call in calls)
     if not reported:
         yield "no call was reported: sizes are counted, and repeated input is not known"
     elif reported < len(calls):
-        yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are counted"
+        yield f"{len(calls) - reported:,} of {len(calls):,} calls were not reported: their sizes are estimates"
     if not priced and reported:
         yield "no price is known for the model: costs are not shown"

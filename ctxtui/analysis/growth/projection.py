@@ -1,7 +1,7 @@
 """Projects a session: growth of its context, when it reaches a limit, and the cost.
 
-``ctxtui preflight`` and the growth list use it. The unit is a turn; an agent that runs by itself has no turns, and a
-round is the unit (one call and the results that answer it).
+``ctxtui preflight`` and the growth list use it. The unit is a turn, or a round (one call and the results that answer
+it) if a person opened at most one turn.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from ctxtui.core.usage import Usage
 
 TURN: Final = "turn"
 ROUND: Final = "round"
-"""Units: turns of a person, or rounds of an agent that runs by itself."""
 OVERHEAD: Final = 20_000
 MARGIN: Final = 13_000
 """Claude Code compacts automatically at its window less these: room for an answer, and a margin.
@@ -71,11 +70,11 @@ class Limit(Struct, frozen=True):
 
 
 class Outlook(Struct, frozen=True, kw_only=True):
-    """Forecast of the next turns or rounds (`unit`). Ranges contain four of five cases.
+    """Forecast of the next turns or rounds (`unit`). Ranges should contain four of five cases.
 
     - `context`: the current size.
-    - `growth`, `calls`, `output`: per unit, as observed over `turns` units. `growth` is None if unknown, `calls` if a
-      unit is one call.
+    - `growth`, `calls`, `output`: per unit, as observed over `turns` units. `growth` is None if unknown, `calls`
+      also if a unit is one call.
     - `rewrites`: misses per unit so far.
     - `after`: the size after `ahead` units without a compaction; `usd`: their cost (None: no price is known).
     """

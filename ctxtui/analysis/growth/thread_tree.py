@@ -49,7 +49,7 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child) in order of appearance, the main thread first.
+    """Yield (thread, depth, is the last child), the main thread first, each thread's children after it.
 
     A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """

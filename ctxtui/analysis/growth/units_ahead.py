@@ -1,7 +1,7 @@
 """Forecasts the sum of the next few turns or rounds, as a range.
 
-The range contains four of five cases. The forecast is based on the units so far, and on the errors of such forecasts,
-in this session and in others. `projection` uses it for growth and cost.
+The range should contain four of five cases, by the errors of such forecasts in this session and in others.
+`projection` uses it for growth and cost.
 """
 
 from __future__ import annotations

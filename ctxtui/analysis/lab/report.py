@@ -175,15 +175,15 @@ def _longest_thread_calls(calls: Sequence[Call]) -> tuple[int, ...]:
 
 
 def _iter_marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
-    first_by_thread: dict[str, int] = {}
+    epoch_by_thread: dict[str, int] = {}
     for index, call in enumerate(calls):
-        before = first_by_thread.get(call.thread)
+        before = epoch_by_thread.get(call.thread)
         if before is not None and before != call.epoch.number:
             if call.epoch.start in _COMPACTED:
                 yield index, "Σ"
             elif call.epoch.start == EpochStart.MODEL:
                 yield index, "◊"
-        first_by_thread[call.thread] = call.epoch.number
+        epoch_by_thread[call.thread] = call.epoch.number
 
 
 def _iter_notes(

@@ -59,7 +59,7 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def affected_calls(self) -> int:
-        """Number of calls that held any edited block."""
+        """Number of calls whose tokens change."""
         return sum(map(bool, self.saved))
 
 

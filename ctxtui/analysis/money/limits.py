@@ -80,7 +80,7 @@ class LimitVerdict(Struct, frozen=True):
     """One limit compared with its figure.
 
     `limit` is its name, `allowed` its value, `figure` the figure (None: unknown). `passed` is None if it cannot be
-    decided. `text` is the verdict as text.
+    decided.
     """
 
     limit: str
@@ -90,7 +90,6 @@ class LimitVerdict(Struct, frozen=True):
     text: str
 
     def as_fields(self) -> dict[str, Any]:
-        """Fields of the verdict in JSON."""
         return {
             "name": self.limit,
             "limit": self.allowed,
@@ -126,7 +125,7 @@ _WORDS: Final = {
     "max_lost": "facts that compactions lost",
 }
 _NOT_COMPARED: Final = frozenset({"max_seconds"})
-"""Limits that are never compared with an earlier recording: the duration of a call does not depend on the agent."""
+"""Limits that are never compared with an earlier recording."""
 
 
 ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})

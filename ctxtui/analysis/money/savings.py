@@ -1,8 +1,7 @@
 """Savings: what one change would have saved, with the same calls otherwise.
 
 Statements and findings list them. Every figure is computed from the recorded calls, pauses and rates, minus
-the cost of the change itself. Whether the model would have needed the removed content is unknown. For old tool results
-the best moment and depth of clearing is searched call by call.
+the cost of the change itself. Whether the model would have needed the removed content is unknown.
 """
 
 from __future__ import annotations
@@ -57,7 +56,8 @@ def find_savings(
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
     """Entries that live an hour instead of five minutes.
 
-    Saves rewrites after pauses of up to an hour. Every other write costs more. None if it would save no rewrite.
+    Saves rewrites after pauses of up to an hour. Every other write costs more. None if it would save no rewrite,
+    or no price is known.
     """
     avoided = {
         miss.number: miss
@@ -78,7 +78,8 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     """Entries that live five minutes instead of an hour: every write is cheaper.
 
-    Reads after a pause of more than five minutes become writes. None if nothing was written for an hour.
+    Reads after a pause of more than five minutes, or an unrecorded one, become writes. None if nothing was written for
+    an hour at a known price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -173,8 +174,8 @@ _MAX_CALLS: Final = 200
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     """Best moment and depth to clear old tool results once.
 
-    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. None if
-    there is nothing to clear, or no price.
+    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. The best
+    of those compared may cost more than it saves. None if there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -187,7 +188,7 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def _clearable_results(thread: ThreadCosts) -> list[int]:
-    """First nodes of the results worth clearing; the largest carry if there are many."""
+    """First nodes of the results worth clearing; of many those with the largest carry."""
     tree, own = thread.tree, thread.running.block_tokens
     large = [node for node in thread.nodes() if tree[node].category == _RESULT and own(node) >= MIN_TOKENS]
     if len(large) > _MAX_RESULTS:
@@ -210,12 +211,7 @@ def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequ
     end = call.usage.cache_read / scale - thread.unrecorded_tokens(index) if call.usage is not None and scale else 0.0
     dearer = max(0.0, unread_rate(call, rates) - rates.read) * scale
     saved, cleared_tokens, cleared_read, count = 0.0, 0, 0, 0
-    before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
-    present = {
-        node_at_call: node
-        for node in before
-        if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
-    }
+    present = _nodes_at_call(thread, results, index)
     for node_at_call in _deepest_first(thread, present.keys() - newest):
         node = present[node_at_call]
         block_tokens = running.block_tokens(node)
@@ -240,11 +236,15 @@ def _deepest_first(thread: ThreadCosts, nodes: Iterable[int]) -> list[int]:
 def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
     """Nodes of the results that `saving` clears, in the context of its call."""
     index = saving.call - 1
-    before = [node for node in _clearable_results(thread) if (thread.lifetimes.first_call(node) or 0) < index]
-    present = {
-        node_at_call for node in before if (node_at_call := thread.lifetimes.node_at_call(node, index)) is not None
-    }
-    return _deepest_first(thread, present - _newest_results(thread, thread.calls[index].sent_head))[: saving.count]
+    present = _nodes_at_call(thread, _clearable_results(thread), index)
+    newest = _newest_results(thread, thread.calls[index].sent_head)
+    return _deepest_first(thread, present.keys() - newest)[: saving.count]
+
+
+def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
+    """The `results` that were added before call `index` and are in its context, by their nodes there."""
+    before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
+    return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
@@ -276,7 +276,7 @@ RatesOf = Callable[[Call], Rates | None]
 
 
 class Saving(Struct, frozen=True, kw_only=True):
-    """A change that `saves` USD net.
+    """A change that `saves` USD net (below 0: it costs more).
 
     - `thread`, `call`: where it applies; `call` counts from 1, 0: throughout.
     - `count`, `tokens`: number and tokens of its subjects (results, tools, pauses).

@@ -1,8 +1,7 @@
 """Absences: recorded blocks that were not in the context, according to a report.
 
 A client may clear old results, leave out thinking or the answer of a failed call, or drop old messages, without
-recording it. The next report is then less than the recorded blocks. Which blocks are absent is inferred from that
-report alone, and shown as inferred. `read_context` calls `explain_missing`.
+recording it. The next report is then less than the recorded blocks, and `explain_missing` infers which are absent.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ EDITED: Final = "results cleared by the provider"
 
 _REASONS: Final = {
     NOT_SENT: "the client did not send it back as it is recorded",
-    THINKING_LEFT_OUT: "thinking of earlier turns is no longer sent or read",
+    THINKING_LEFT_OUT: "the client or the provider left the thinking out",
     RESULTS_CLEARED: "the client cleared its oldest results",
     MEDIA_LEFT_OUT: "the client left out its oldest images",
     MESSAGES_LEFT_OUT: "the client left out its oldest messages",

@@ -1,8 +1,8 @@
 """Read contexts: the part of a recorded context that the model read, according to reports.
 
-Only reports up to that call are used. For each call in turn: unrecorded input is inferred from the first report of an
-epoch and kept until the next epoch; input that a client attached again after a compaction is separate; if a report is
-less than the recorded blocks, the absent blocks are searched (`analysis.read.absence`).
+Only reports up to that call are used. Unrecorded input is inferred from the first report of an epoch; input that a
+client attached again after a compaction is separate. If a report is less than the recorded blocks, the absent blocks
+are searched (`analysis.read.absence`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
     """Blocks that the provider removed from `call`'s request, according to answer and report.
 
     `NO_ABSENCES` unless the blocks count more than the report. `number` is the call's number in its thread. Each
-    cleared result is replaced by a notice of `notice` tokens. Every request is edited and cut separately.
+    cleared result is replaced by a notice of `notice` tokens.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -70,11 +70,11 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
 
 
 def _cleared_results(call: Call) -> int:
-    """Number of results that the provider cleared, by its answer (facts §3)."""
+    """Number of results that the provider cleared, by its answer (facts §3); 0 if it does not say."""
     management = call.extra.get("context_management")
     listed = management.get("applied_edits") if isinstance(management, dict) else None
     edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
-    return max((n for edit in edits if isinstance(n := edit.get("cleared_tool_uses"), int)), default=0)
+    return max((0, *(n for edit in edits if type(n := edit.get("cleared_tool_uses")) is int)))
 
 
 def _find_cut_blocks(book: Book, call: Call, sums: tuple[int, ...], read: int, number: int) -> Absences:

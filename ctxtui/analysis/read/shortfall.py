@@ -40,12 +40,12 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
     - `brought`: tokens that the provider added (`analysis.read.searches`).
     - `gone`: blocks that were not read.
     - `residual`: what remains of the report.
-    - `since`: the call whose report changed the residual most; `step`: that change in tokens.
+    - `step`: the largest change of the residual in its direction in this epoch, in tokens; `since`: the call of it.
     - `events`: number of reports so far in which blocks were found absent.
     - `lowered`: tokens by which `front` last decreased in this epoch; 0 if it has increased since.
     - `blank`: no block of the context is recorded.
 
-    A call without a report has the figures of the one that it extends; if there is none, it is not `reported`.
+    A call without a report has the figures of an earlier one in its epoch; if there is none, it is not `reported`.
     """
 
     number: int

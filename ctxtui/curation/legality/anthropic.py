@@ -80,8 +80,8 @@ def _check_answer(
 def _check_server_calls(run: RoleRun, next_run: RoleRun) -> Iterator[Violation]:
     """Check calls of the provider's own tools (web search and others).
 
-    Such a call must be answered later in the same message. After a pause of the provider it may be open, if only
-    results follow it.
+    Such a call must be answered later in the same message. After a pause of the provider it may be open, if nothing or
+    only results follow it.
     """
     open_: dict[str, str] = {}
     for path, part in run.parts:
@@ -122,9 +122,10 @@ def _check_error_result(path: str, parts: Sequence[dict[str, Json]]) -> Iterator
 
 
 class RoleRun(Struct):
-    """Adjacent messages of one role: their parts with their JSON paths."""
+    """Adjacent messages of one role: the path of the first, and their parts with their JSON paths."""
 
     role: Json
+    path: str = ""
     parts: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
 
     def ids(self, kind: str, key: str) -> set[Json]:
@@ -139,7 +140,7 @@ def role_runs(body: dict[str, Json]) -> list[RoleRun]:
         if not isinstance(message, dict):
             continue
         if not runs or runs[-1].role != message.get("role"):
-            runs.append(RoleRun(message.get("role")))
+            runs.append(RoleRun(message.get("role"), f"$.messages[{n}]"))
         content = message.get("content")
         parts = [{"type": "text"}] if isinstance(content, str) else as_list(content)
         runs[-1].parts += [(f"$.messages[{n}].content[{m}]", p) for m, p in enumerate(parts) if isinstance(p, dict)]
@@ -151,7 +152,7 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find everything in `body` that would be answered with an error 400."""
+    """Find violations of the API's rules in `body`."""
     yield from check_roles(body, "messages", _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
@@ -166,7 +167,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
     yield from result_violations(runs)
     yield from _check_turns(runs)
     yield from _check_ending(body)
-    yield from _check_systems(body, runs)
+    yield from _check_systems(runs)
     yield from _check_system_prompt(body.get("system"))
     yield from _check_thinking_first(body, runs)
 
@@ -227,35 +228,24 @@ def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
                 yield Violation(path, "the last block of an assistant message must not be thinking", THINKING)
 
 
-def _check_systems(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
+def _check_systems(runs: Sequence[RoleRun]) -> Iterator[Violation]:
     """Check the positions of system messages.
 
     They must follow the user or the result of a server tool, and precede the assistant or be last.
     """
-    paths = {id(run): path for run, path in zip(runs, _run_paths(body, runs), strict=False)}
     for n, run in enumerate(runs):
         if run.role != "system":
             continue
-        path = paths.get(id(run), "$.messages")
         before, after = runs[n - 1] if n else None, runs[n + 1] if n + 1 < len(runs) else None
         if before is None or not (before.role == "user" or _ends_with_server_result(before)):
-            yield Violation(path, "a system message must follow a user message", SYSTEM)
+            yield Violation(run.path, "a system message must follow a user message", SYSTEM)
         if after is not None and after.role != "assistant":
-            yield Violation(path, "a system message must be last or be followed by the assistant", SYSTEM)
+            yield Violation(run.path, "a system message must be last or be followed by the assistant", SYSTEM)
 
 
 def _ends_with_server_result(run: RoleRun) -> bool:
     last = str(run.parts[-1][1].get("type")) if run.parts else ""
     return run.role == "assistant" and last.endswith("_tool_result")
-
-
-def _run_paths(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[str]:
-    """The JSON path of the first message of each run."""
-    role: Json = None
-    for n, message in enumerate(as_list(body.get("messages"))):
-        if isinstance(message, dict) and (n == 0 or message.get("role") != role):
-            role = message.get("role")
-            yield f"$.messages[{n}]"
 
 
 def _check_system_prompt(system: Json) -> Iterator[Violation]:

@@ -1,4 +1,4 @@
-"""Repairs a context that its provider refuses, by as few and as small edits as possible.
+"""Repairs a context that its provider refuses.
 
 `find_faults` encodes the context and places each violation at a block. `repair` makes edits for the violations and
 checks the result again, for some rounds. ``ctxtui repair`` and the inspector stage the edits.
@@ -59,7 +59,7 @@ _BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
 
 
 def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
-    """Find everything that the provider would refuse in the context under its edits.
+    """Find what the provider would refuse in the context under its edits (see `check`).
 
     The blocks are encoded in a new body, with the parameters in `_PARAMS`. Blocks that were not recorded or could not
     be read are left out; a body without messages is no fault here.
@@ -149,7 +149,7 @@ _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
 class Repair(NamedTuple):
     """The `edits` that repair a context.
 
-    `faults` are the violations found before them, `left` those that remain.
+    `faults` are the violations reported and found before them, `left` those that remain.
     """
 
     edits: tuple[Edit, ...]
@@ -333,7 +333,7 @@ def _repair_characters(applied: Applied, violation: PlacedViolation) -> Iterator
 
 
 def _repair_images(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid image; else the oldest ones, a tenth of all."""
+    """Remove the invalid image; else the oldest ones, a tenth of all but at least one."""
     context, position = applied.context, violation.position
     remaining_images = [p for p in context.images if p not in applied.changes]
     part_in_path = _PART.search(violation.violation.path)
@@ -392,11 +392,7 @@ def _repair_error_result(applied: Applied, violation: PlacedViolation) -> Iterat
 
 def strip_thinking(context: Context, start: int = 0) -> list[Edit]:
     """Remove all thinking from a position on, for signatures that do not hold."""
-    return [
-        make(STRIP, [context.target(p)], {}, author=REPAIR)
-        for p in context.thinking
-        if p >= start and context.items[p].block.kind in THINKING
-    ]
+    return [make(STRIP, [context.target(p)], {}, author=REPAIR) for p in context.thinking if p >= start]
 
 
 _REPAIRS: Final[dict[str, Callable[[Applied, PlacedViolation], Iterator[Edit]]]] = {

@@ -129,10 +129,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def touched(self) -> Mapping[str, frozenset[int]]:
-        """By author, every position that an edit was ever about, reverted or not.
-
-        A policy never repeats an edit.
-        """
+        """By author, every position that an edit was ever about, reverted or not."""
         positions_of: dict[str, frozenset[int]] = {}
         for (author, _), positions in self.edited.positions.items():
             positions_of[author] = positions_of.get(author, frozenset()) | positions
@@ -250,7 +247,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return edited_before.union(more) if more else edited_before
 
     def is_unchanged(self, position: int) -> bool:
-        """Whether the block at `position` is unchanged."""
+        """Whether no edit changes the block at `position`."""
         return position not in self.applied.changes
 
     def is_message_removed(self, message: Message) -> bool:
@@ -403,10 +400,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 def make_edit(
     policy_context: PolicyContext, author: str, kind: str, positions: Iterable[int], payload: Settings | None = None
 ) -> Edit:
-    """Make a policy's edit, named after its effect.
-
-    Cached, as a policy that runs again requests most of it again.
-    """
+    """Make a policy's edit; cached, as a policy that runs again requests most of it again."""
     context, chosen = policy_context.context, tuple(positions)
     key = author, kind, chosen, repr(payload)
     policy_edit = context.derived.edits.get(key)

@@ -1,9 +1,8 @@
 """Searches for edits that free tokens: those of each policy at its defaults, and of pairs.
 
-Advice and the policy ``budget`` call `search`. Each policy is run once. The effect of a pair is estimated from the
-single effects, block by block. Then the most promising pairs are run until the work limit is used up; on a context of a
-few hundred blocks that covers every pair that could be best. Work is counted in blocks, not in time, so that the same
-context always gives the same result.
+Advice and the policy ``budget`` call `search`. The effect of a pair is estimated from the single effects by block,
+and the most promising pairs are run until the work limit is used up. Work is counted in blocks, not in time, so that
+the same context always gives the same result.
 """
 
 from __future__ import annotations
@@ -50,7 +49,6 @@ class Remedy(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The policies, in order."""
         return tuple(step.policy.name for step in self.steps)
 
 
@@ -58,8 +56,6 @@ def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int 
     """Yield every policy that frees anything, then pairs as long as `work` lasts.
 
     Pairs are taken in turns: the most promising one of each risk, then the second of each.
-
-    The search stops when the iterator is closed.
     """
     cached_context = with_count_cache(policy_context)
     try:

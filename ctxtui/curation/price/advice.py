@@ -62,17 +62,14 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its policies, in order."""
         return self.remedy.names
 
     @property
     def risk(self) -> Risk:
-        """Its risk."""
         return self.remedy.risk
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits to stage."""
         return self.remedy.edits
 
     @property

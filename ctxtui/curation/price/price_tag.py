@@ -120,7 +120,7 @@ class ApplyMoment(Struct, frozen=True, kw_only=True):
 
     - `at`: the time (Unix seconds); None: unknown.
     - `once`, `per_call`: additional USD once, and for every later call; negative: saved; None: price unknown.
-    - `pays_back`: number of later calls after which it has paid for itself; 0: at once, None: never.
+    - `pays_back`: number of later calls after which it has paid for itself; 0: at once, None: never, or unknown.
     - `plain`, `usage`: the usage without and with the edits.
     """
 
@@ -208,7 +208,7 @@ class PriceTag(Struct, frozen=True, kw_only=True):
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost; the earlier one of two equal ones."""
+        """The index of the moment with the least one-time cost, the first of equal ones; 0 if none is known."""
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 

@@ -62,10 +62,12 @@ class Control:
             self._server.close()
 
     async def _handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+        with suppress(OSError, ValueError, RecursionError):
             async with asyncio.timeout(TIMEOUT_S):
                 request = json.loads(await reader.readline())
-                if isinstance(request, dict) and hmac.compare_digest(str(request.get("word")), self._secret):
+                if isinstance(request, dict) and hmac.compare_digest(
+                    str(request.get("word")).encode(), self._secret.encode()
+                ):
                     writer.write(json.dumps(self._respond(request)).encode() + b"\n")
                     await writer.drain()
         writer.close()

@@ -35,7 +35,7 @@ MAX_CACHED_TREES: Final = 16
 class Proof(Struct, frozen=True):
     """The effect of edits on one request, by the ids of the edits.
 
-    - `applied`: changed the request.
+    - `applied`: could be applied.
     - `without_target`: their target is not in the request (``asleep`` in the record).
     - `refused`: could not be applied, with the reason.
     - `by`: authors of the applied edits.

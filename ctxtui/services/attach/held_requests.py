@@ -62,7 +62,7 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
 
 
 def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
-    """Read the status of the program whose session is recorded in this file.
+    """Read the status of the program whose session is recorded in the file `recording`.
 
     `now` is in monotonic seconds (None: the present time).
     """

@@ -30,7 +30,7 @@ class HoldRules(Struct, frozen=True, kw_only=True):
     - `pattern`: it is found in the body.
     - `secret`: a block has a secret, unless the block was held for it and then sent.
     - `repeats`: the same calls got the same answers so often in a row (or a multiple of that); 0: off.
-    - `compaction`: it is the answer to a request with which the client compacts its history.
+    - `compaction`: the client compacts its history; the answer is held, or the request where that is not possible.
     """
 
     each: bool = False
@@ -108,7 +108,7 @@ def parse_rules(text: str) -> dict[str, Any]:
     for part in filter(None, re.split(r"\s*;\s*|,\s+|,$", text.strip())):
         limit = LIMIT_RULE.fullmatch(part)
         if limit is not None and (number := _number(limit[2], limit[3])) is not None:
-            options["usd" if limit[1] else "tokens"] = number if limit[1] else int(number)
+            options["usd" if limit[1] else "tokens"] = number
         elif part in ("each", "each request"):
             options["each"] = True
         elif part in ("miss", "on a forecast miss"):
@@ -152,7 +152,7 @@ def rules_from_options(options: Mapping[str, Any]) -> HoldRules:
             repeats=max(0, int(options.get("repeats") or 0)),
             compaction=bool(options.get("compaction")),
         )
-    except re.error as error:
+    except (re.error, RecursionError) as error:
         raise BadConfig(f"{pattern!r} is not a regular expression: {error}") from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise BadConfig(f"not a hold rule: {error}") from None

@@ -97,7 +97,7 @@ class HeldRequest:
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
     client: str = ""
-    """The program, if its headers name it."""
+    """The program, "" if its headers do not name it."""
     summary: str | None = None
     """The client's summary, if the answer to its compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
@@ -311,10 +311,7 @@ class HoldGate:
         return self.clock() - at < RETRY_S and len(conversation_of(body)) == messages
 
     async def _wait(self, held: HeldRequest, keep_alive: KeepAlive | None) -> Decision:
-        """Wait for the decision or the end of the time.
-
-        If the client asked for a stream, pings are sent at fixed intervals, from shortly before its time-out on.
-        """
+        """Wait for the decision or the end of the time, with pings from `pings_from` on."""
         self.held[held.x] = held
         self.tell(exchange_events.RequestHeld(held.x, held.since, held.until, held.why))
         next_ping = held.pings_from
@@ -362,14 +359,14 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request, whose client gets pings; return its id.
+        """Extend the time of a held request; return its id.
 
         Raises as `release` does, and if its client cannot be kept waiting.
         """
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
-                "its program does not stream: it gives up at its timeout", way_out="decide before it is sent"
+                "its program cannot be kept waiting: no ping can be sent to it", way_out="decide before it is sent"
             )
         held.until += STREAM_HOLD_S
         return held.x

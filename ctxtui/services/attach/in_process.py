@@ -33,8 +33,7 @@ CONTEXT_RECORDING: Final[ContextVar[InProcessRecording | None]] = ContextVar("ct
 class InProcessRecording:
     """A recording made by `ctxtui.record`.
 
-    It starts at once; `stop`, or the end of the ``with`` block, ends it. `session` is its name: `ctxtui open SESSION`
-    shows it, even while it grows. `path` is its file.
+    It starts at once; `stop`, or the end of the ``with`` block, ends it. `session` is its name.
     """
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:
@@ -96,7 +95,10 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """Use as a decorator: record each call of `function` and nothing else."""
+        """Use as a decorator: record each call of `function` and nothing else.
+
+        A generator does its work after the call, unrecorded.
+        """
         self.stop()
         again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):

@@ -13,6 +13,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -50,8 +51,12 @@ MAX_WAITING_SPANS: Final = 10_000
 
 def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:
         raise BadConfig(f"{mask_url(url)!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
@@ -159,7 +164,7 @@ class Exporter:
             error.close()
             self.error = f"{mask_url(self.url)} answers {error.code}"
             return False
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, HTTPException) as error:
             self.error = f"{mask_url(self.url)}: {getattr(error, 'reason', None) or error}"
             return False
         refused = min(refused, spans)

@@ -119,7 +119,6 @@ class BaseUrlRouting:
         self.urls: Mapping[str, str] = {}
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Start the relays; return how to start the program with these arguments."""
         for relay in self._relays.values():
             await relay.start()
         self.urls = {name: relay.base_url(relay.upstreams[0]) for name, relay in self._relays.items()}
@@ -151,7 +150,6 @@ class ProxyRouting:
         self.urls: Mapping[str, str] = {}
 
     async def begin(self, arguments: Sequence[str], cwd: str) -> Started:
-        """Start the proxy; return how to start the program with these arguments."""
         await self._proxy.start()
         certificates = trusted_certificates(self._env, self._program.certificates)
         self._bundle = write_certificates(certificates + b"\n" + self._authority.certificate)
@@ -160,7 +158,6 @@ class ProxyRouting:
         return Started(list(arguments), env)
 
     async def close(self) -> None:
-        """End the proxy and remove the file of its certificates."""
         await self._proxy.close()
         if self._bundle is not None:
             self._bundle.unlink(missing_ok=True)
@@ -200,8 +197,8 @@ class RelayedProgram:
     say: Callable[[str], None] = lambda text: None
     run: str = field(default_factory=new_run_name)
     recorder: Recorder = field(init=False)
-    urls: dict[str, str] = field(default_factory=dict)
-    """The base URLs given to the program, by provider; empty with `forward`."""
+    urls: dict[str, str] = field(init=False, default_factory=dict)
+    """The base URLs given to the program, by provider; empty with `forward`, and before `serve`."""
     hold: HoldRules = field(default_factory=HoldRules)
     settings: Settings = field(default_factory=Settings)
     policies: tuple[str, ...] = ()
@@ -212,7 +209,7 @@ class RelayedProgram:
     clock: Callable[[], float] = time.time
     answers: RecordedAnswers | None = None
     """Recorded answers, for a program that forks from a recorded session."""
-    fork: ForkGate | None = None
+    fork: ForkGate | None = field(init=False, default=None)
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
     keep_warm: KeepWarm | None = field(init=False, default=None)
@@ -378,10 +375,7 @@ class RelayedProgram:
 
 
 class _SignalForwarder:
-    """Forwards SIGTERM and SIGHUP to the program, those before its start once it has started.
-
-    SIGINT and SIGQUIT are ignored: the terminal sends them to the program, too.
-    """
+    """Forwards SIGTERM and SIGHUP to the program, those before its start once it has started."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._pid = 0
@@ -393,7 +387,6 @@ class _SignalForwarder:
             loop.add_signal_handler(number, self._forward, number)
 
     def forward_to(self, child: subprocess.Popen[bytes]) -> None:
-        """Start forwarding to `child`."""
         self._pid = child.pid
         for signal_ in self._early:
             self._forward(signal_)

@@ -9,10 +9,12 @@ from msgspec import Struct, field
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
+from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.curated import AppliedEdits, Proof, curate_request
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 
 B = TypeVar("B", bytes, dict[str, Any])
 
@@ -52,7 +54,7 @@ class SessionOverlay(Struct):
 
 def _path(request: bytes | dict[str, Any]) -> str:
     """Guess the API's path from the members of a request."""
-    body = json.loads(request) if isinstance(request, bytes) else request
+    body = as_dict(parse_body(request)) if isinstance(request, bytes) else request
     if "messages" in body and not _is_messages(body):
         return "/v1/chat/completions"
     return next((path for member, path in _PATHS if member in body), "/v1/messages")
@@ -60,8 +62,8 @@ def _path(request: bytes | dict[str, Any]) -> str:
 
 def _is_messages(body: dict[str, Any]) -> bool:
     """Whether a request is Anthropic's, by its system prompt, tools or model."""
-    tools = body.get("tools") or [{}]
-    return "system" in body or "input_schema" in tools[0] or str(body.get("model", "")).startswith("claude")
+    first_tool = as_dict(next(iter(as_list(body.get("tools"))), None))
+    return "system" in body or "input_schema" in first_tool or str(body.get("model", "")).startswith("claude")
 
 
 def edits(session: str, thread: str = MAIN) -> SessionOverlay:

@@ -1,7 +1,7 @@
 """Builds a status line's data from Claude Code's input, its transcript's end, and prices.
 
-It runs after every message of the client, so it imports nothing heavy: rates are read from the price library once a
-day for each model (and each 10,000 tokens of input), and cached in a file.
+It runs after every message of the client, so it imports nothing heavy: rates from the price library are cached in a
+file for the day.
 """
 
 from __future__ import annotations
@@ -175,10 +175,10 @@ class _TranscriptEnd:
             if b'"assistant"' not in line:
                 continue
             try:
-                record = json.loads(line)
+                record = _obj(json.loads(line))
             except (ValueError, RecursionError):
                 continue  # the first line of the end is cut, the last one may be half written
-            message = _obj(_obj(record).get("message"))
+            message = _obj(record.get("message"))
             used = _obj(message.get("usage"))
             if record.get("type") != "assistant" or record.get("isSidechain") is True or not used:
                 continue

@@ -1,7 +1,4 @@
-"""Opens the inspector in a tmux pane next to a program.
-
-It shows the program's session from the first request on.
-"""
+"""Opens the inspector in a tmux pane next to a program."""
 
 from __future__ import annotations
 
@@ -61,7 +58,7 @@ def find_recording(folder: Path, run: str) -> Path | None:
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for the first request of a run, then become the inspector of its session.
+    """Wait for the first answered or held request of a run, then become the inspector of its session.
 
     Returns if the run ends before.
     """

@@ -57,7 +57,7 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
     - `name`: its key in the configuration; `source`: the name of its format (`transcripts/registry`).
     - `places`: returns the folders of its recordings, given the environment; `variables`: the environment variables
-      that it reads.
+      that move them.
     - `copies`: a session may be in two places; then the first one counts.
     - `beside`: returns files that it leaves in a project's folder.
     - `named_for`: tests whether a project's folder belongs to a directory.
@@ -221,10 +221,7 @@ Group 1 is its path without a comment.
 
 
 def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
-    """Possible paths of a project's chat history and request log.
-
-    They are the default, and those of variables and configuration.
-    """
+    """Possible paths of a project's chat history and request log."""
     # The log and the history in the same folder are read as one session.
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"
@@ -351,7 +348,7 @@ def enabled_clients(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
 
 
 def search_places(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each client's source with the folders that are searched, or a text if it has none."""
+    """Each client's source with texts: the folders that are searched, or why none is."""
     for client in CLIENTS:
         folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ if env is None else env))
         if not clients.get(client.name, True):

@@ -120,8 +120,8 @@ def load(
 
     `flags` are ``KEY=VALUE`` texts, `env` the environment. The search for a project's ``ctxtui.toml`` starts at `cwd`
     and walks up. `user` is the user's file (None: the usual one; ``CTXTUI_CONFIG`` in `env` overrides it). Missing
-    files are skipped, but not one that ``CTXTUI_CONFIG`` names. Raises `BadConfig` with its place for an unknown key or
-    an invalid value.
+    files are skipped, but not one that ``CTXTUI_CONFIG`` names. Raises `BadConfig` with its place for an unknown key of
+    a file or a flag, or an invalid value.
     """
     env = os.environ if env is None else env
     layers = _Layers()

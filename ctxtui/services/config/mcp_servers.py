@@ -20,6 +20,8 @@ _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
 """All keys that a server's table may have."""
+_MAX_TIMEOUT: Final = 10**6
+"""Maximum seconds per call."""
 _SSE: Final = "sse"
 _REMOTE: Final = ("http", "streamable-http", _SSE)
 """Values of ``type`` for a server at a `url`."""
@@ -128,8 +130,8 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
     for key, texts in (("args", args), ("allow", allow)):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
             raise error(f"{key} must be a list of texts")
-    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not timeout > 0:
-        raise error("timeout must be a number of seconds")
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= _MAX_TIMEOUT:
+        raise error(f"timeout must be a number of seconds, at most {_MAX_TIMEOUT:,}")
     type_ = value.get("type", "")
     problem = _transport_error(type_, bool(value.get("command")), bool(value.get("url")))
     if problem:
@@ -152,15 +154,15 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
 
 def _transport_error(kind: str, command: bool, url: bool) -> str:
     """The reason why a server of this type cannot be reached; "" if it can."""
-    if kind == "ws":
+    if kind not in ("", "stdio", *_REMOTE):
         return f"type {kind} is not supported"
-    if command == url or kind not in ("", "stdio", *_REMOTE):
-        return "it needs a command or a url"
+    if command == url:
+        return "it needs either a command or a url"
     return f"type {kind} needs a url" if kind in _REMOTE and not url else ""
 
 
 def check_servers(value: Any) -> dict[str, Any]:
-    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`."""
+    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`, `BadConfig`."""
     if not isinstance(value, Mapping):
         raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
     for name, table in value.items():
@@ -211,6 +213,7 @@ def _load_project_servers(cwd: Path) -> dict[str, McpServer]:
 
 def _timeout_to_seconds(value: Any) -> Any:
     """Convert a timeout of ``.mcp.json`` from milliseconds to seconds (facts §8)."""
-    if isinstance(value, Mapping) and isinstance(value.get("timeout"), int) and value["timeout"] > 0:
-        return {**value, "timeout": value["timeout"] / 1000}
-    return value
+    timeout = value.get("timeout") if isinstance(value, Mapping) else None
+    if isinstance(timeout, bool) or not isinstance(timeout, int | float) or not 0 < timeout <= 1000 * _MAX_TIMEOUT:
+        return value
+    return {**value, "timeout": timeout / 1000}

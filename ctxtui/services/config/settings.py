@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from operator import and_, or_
@@ -61,7 +62,7 @@ def _between(low: float, high: float) -> Check:
     def check(value: Any) -> float:
         try:
             number = math.nan if isinstance(value, bool) else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if low <= number <= high:
             return number
@@ -84,6 +85,14 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("a text")
+
+
+def _quoted_words(value: Any) -> str:
+    try:
+        shlex.split(_text(value))
+    except ValueError as error:
+        raise ValueError("a text of words, quoted as in a shell") from error
+    return str(value)
 
 
 def _windows(value: Any) -> dict[str, int]:
@@ -175,7 +184,7 @@ def _commands(value: Any) -> dict[str, Any]:
 
 
 def _themes(value: Any) -> dict[str, dict[str, Any]]:
-    expected = 'a table of name = {primary = "#4FD9D0", ...}, see docs/settings.md'
+    expected = f'a table of name (not {", ".join(THEMES)}) = {{primary = "#4FD9D0", ...}}, see docs/settings.md'
     if not isinstance(value, Mapping):
         raise ValueError(expected)
     for name, table in value.items():
@@ -251,8 +260,8 @@ def _fewer(a: str, b: str) -> str:
 class Settings:
     """All settings, typed. The fields define name, default, check and meaning.
 
-    `user_only` settings start programs or determine where data is sent: a project's file may not set them. For settings
-    with `tighter`, the stricter of the project's and the user's value applies.
+    A project's file may not set `user_only` settings. For settings with `tighter`, the stricter of the project's and
+    the user's value applies.
     """
 
     theme: str = _setting("auto", f"colours of the screen: {', '.join(THEMES)}, or one of `themes`")
@@ -386,7 +395,10 @@ class Settings:
         "", "further variables that commands get: names or patterns separated by spaces (DATABASE_URL)", user_only=True
     )
     command_reads: str = _setting(
-        "", "further files and folders that commands read, separated by spaces (quoted as in a shell)", user_only=True
+        "",
+        "further files and folders that commands read, separated by spaces (quoted as in a shell)",
+        Check(_quoted_words, {"type": "string"}),
+        user_only=True,
     )
     mcp: dict[str, Any] = _setting(
         dict, "MCP servers by name: command and args, or url (docs/mcp.md)", Check(_mcp, _table_of(_OBJECT))

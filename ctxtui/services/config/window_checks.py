@@ -1,7 +1,4 @@
-"""Validate window settings against each other and the known models.
-
-Rate the size of a context.
-"""
+"""Validate window settings against each other and the known models, and rate the size of a context."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
     """Check the settings of context windows.
 
     Raises `BadConfig` for a window above the model's, for two different windows of one model, and for a usable part
-    above the window. The error names file, value, maximum and fix.
+    above the window.
     """
     for name in settings.windows:
         check_size(name, f"windows.{name}", settings.windows[name], origins[f"windows.{name}"].place)

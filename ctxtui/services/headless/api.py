@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -123,12 +124,17 @@ def _make_steps(policy: str | tuple[str, Mapping[str, Any]], policies: Mapping[s
 def _format_value(value: Any) -> str:
     """Format a setting's value for ``--set``."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f'"{name}" = {_format_nested(inner)}' for name, inner in value.items()) + "}"
+        return (
+            f"{{{', '.join(f'{_format_nested(str(name))} = {_format_nested(item)}' for name, item in value.items())}}}"
+        )
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _format_nested(value: Any) -> str:
-    return f'"{value}"' if isinstance(value, str) else _format_value(value)
+    if isinstance(value, str | bool | list | tuple):
+        # A JSON string is one of TOML, too.
+        return json.dumps(value, ensure_ascii=False)
+    return _format_value(value)
 
 
 Body = dict[str, Any]

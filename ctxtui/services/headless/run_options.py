@@ -39,7 +39,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `allow`: names or patterns of tools that need no permission.
 
     For `messages` and `length`, 0 is no limit. None is the default limit, or none if policies are named. `AUTO` is the
-    default limit in small windows, and none in larger ones.
+    default limit in small windows, and none in larger or unknown ones.
     """
 
     task: str
@@ -111,7 +111,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     - `rounds`: number of answered requests of the main thread; `most`: its limit (0: none).
     - `messages`: number of messages of the last request and its answer. `slid`: a sliding window removed some.
     - `estimated`: tokens of these: the forecast of the request plus the reported answer.
-    - `edits`: number of edits of each policy, by name.
+    - `edits`: number of edits of each policy in the session, by name.
     - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a call has no known
       price; `least` is the known part.
     """

@@ -28,9 +28,6 @@ DEFAULT_POLICIES: Final = (
     "clear_tool_results",
     "dedupe_reads",
 )
-"""The default policies."""
-
-
 CANDIDATE_POLICIES: Final = (
     "truncate_results limit=1000",
     "truncate_results",
@@ -90,9 +87,9 @@ def candidate_variants() -> list[Variant]:
 
 
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name and steps.
+    """A policy's or profile's name and steps; a policy's settings may follow a colon or blank.
 
-    A policy's settings may follow a colon or blank: ``budget:target=80000``.
+    For example ``budget:target=80000``. Raises `NotFound`, `BadConfig`.
     """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()

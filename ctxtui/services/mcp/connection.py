@@ -6,6 +6,7 @@ import asyncio
 import codecs
 import os
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack, suppress
 from enum import StrEnum
 from pathlib import Path
@@ -138,7 +139,7 @@ class ServerConnection:
     async def start(self) -> None:
         """Start the server unless it runs, and wait until it has listed its tools.
 
-        Errors go into `state`.
+        Failures are in `state` and `error`.
         """
         if self.state == ServerState.READY:
             return
@@ -154,10 +155,7 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """The thing that a starting server is waited for, since when, and its last line of output.
-
-        Else "".
-        """
+        """The thing that a starting server is waited for, since when, and its last line of output; else ""."""
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._log_suffix()}"
@@ -182,7 +180,7 @@ class ServerConnection:
     async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
         """Call `tool` and return its result.
 
-        Restarts a server that has ended, once. Raises `ServerFailed`.
+        Starts the server if it does not run. Raises `ServerFailed`.
         """
         client = await self._ready_client()
         arguments = tool_input if isinstance(tool_input, dict) else {}
@@ -202,7 +200,7 @@ class ServerConnection:
         return "\n\n".join(str(getattr(message.content, "text", "")) for message in prompt.messages)
 
     def log_text(self) -> str:
-        """Read the end of the server's standard error."""
+        """Read the end of the server's log: its standard error, and lines of ctxtui's own."""
         try:
             with self._log.open("rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - _MAX_LOG_BYTES))
@@ -250,7 +248,7 @@ class ServerConnection:
 
     async def _run_server(self) -> None:
         """Run the server until it ends. The SDK's client must be entered and left in the same task."""
-        failure, timeout = "", max(START_TIMEOUT, self.server.timeout)
+        failure, timeout = "", min(max(START_TIMEOUT, self.server.timeout), MAX_START)
         try:
             async with AsyncExitStack() as stack:
                 async with asyncio.timeout(timeout) as limit:
@@ -355,31 +353,22 @@ class ServerConnection:
             await limit_response(response)
 
     async def _list_offers(self, client: Client) -> None:
-        """List the tools, resources and prompts that the server offers."""
         offers = client.server_capabilities
-        tools: list[Any] = []
-        cursor = None
-        for _ in range(_MAX_PAGES):
-            page = await client.list_tools(cursor=cursor)
-            tools += page.tools
-            cursor = page.next_cursor
-            if not cursor:
-                break
-        self.tools = convert_tools(self.server.name, tools)
+        if offers.tools is not None or (offers.resources is None and offers.prompts is None):
+            self.tools = convert_tools(self.server.name, await _list_all(client.list_tools, "tools"))
         # The tools work without resources and prompts, so errors only go into the log.
         if offers.resources is not None:
             try:
-                self.resources = convert_resources((await client.list_resources()).resources)
+                self.resources = convert_resources(await _list_all(client.list_resources, "resources"))
             except Exception as error:  # noqa: BLE001 - the boundary of a server
                 self._write_log(f"its resources cannot be listed: {_error_message(error)}")
         if offers.prompts is not None:
             try:
-                self.prompts = convert_prompts((await client.list_prompts()).prompts)
+                self.prompts = convert_prompts(await _list_all(client.list_prompts, "prompts"))
             except Exception as error:  # noqa: BLE001 - the boundary of a server
                 self._write_log(f"its prompts cannot be listed: {_error_message(error)}")
 
     def _write_log(self, line: str) -> None:
-        """Write a line of ctxtui's own into the server's log."""
         with self._open_log() as log:
             log.write(f"ctxtui: {line}\n")
 
@@ -389,12 +378,25 @@ class ServerConnection:
         return os.fdopen(handle, "w", encoding="utf-8", errors="replace")
 
 
+async def _list_all(list_page: Callable[..., Awaitable[Any]], name: str) -> list[Any]:
+    """All items of a list of the server, called `name` in its answers."""
+    items: list[Any] = []
+    cursor = None
+    for _ in range(_MAX_PAGES):
+        page = await list_page(cursor=cursor)
+        items += getattr(page, name)
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return items
+
+
 def _error_message(error: BaseException) -> str:
     """The message of `error`, unwrapped from exception groups."""
-    if isinstance(error, FileNotFoundError):
-        return f"there is no command {error.filename}"
     while isinstance(error, BaseExceptionGroup) and error.exceptions:
         error = error.exceptions[0]
+    if isinstance(error, FileNotFoundError):
+        return f"{error.filename} does not exist"
     return _sign_in_hint(getattr(error, "response", None)) or mask_url(str(error)) or type(error).__name__
 
 

@@ -40,7 +40,6 @@ class DefinitionSizes(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all definitions."""
         return round(sum(tool.tokens for tool in self.tools))
 
     @property

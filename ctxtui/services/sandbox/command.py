@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from msgspec import Struct
 
@@ -17,7 +17,6 @@ MAX_OUTPUT_BYTES: Final = 2_000_000
 """Bytes of output to keep, half from the start and half from the end."""
 _GRACE: Final = 1.0
 """Seconds between SIGTERM and SIGKILL; also the wait for output of background processes."""
-_POLL_SECONDS: Final = 0.02
 _QUIET_ENV: Final = {"PAGER": "cat", "GIT_PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "NO_COLOR": "1"}
 """Variables that keep programs from prompting, paging and colouring."""
 
@@ -39,15 +38,19 @@ class CommandResult(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class _Output:
-    """The first and the last bytes of a stream."""
+class _Output(asyncio.Protocol):
+    """The first and the last bytes that are read from a pipe."""
 
     def __init__(self) -> None:
+        self.closed = asyncio.Event()
         self._head = bytearray()
         self._tail = bytearray()
         self.size = 0
 
-    def add(self, data: bytes) -> None:
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set()
+
+    def data_received(self, data: bytes) -> None:
         self.size += len(data)
         room = MAX_OUTPUT_BYTES // 2 - len(self._head)
         self._head += data[:room]
@@ -79,25 +82,32 @@ async def run_program(
 
     Cancelling this ends the program and everything it started. Raises `OSError` if it cannot be started.
     """
-    process = await _start_program(argv, cwd, {**env, **_QUIET_ENV})
-    started, output, late = time.monotonic(), _Output(), False
-    reading = asyncio.create_task(_read_output(process, output))
-    try:
-        async with asyncio.timeout(seconds):
-            await _wait_for_exit(process)
-        # Background processes keep the pipe open.
-        await asyncio.wait([reading], timeout=_GRACE)
-    except TimeoutError:
-        late = True
-    finally:
-        await asyncio.shield(_end_group(process))
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
+    started, late = time.monotonic(), False
+    read_end, write_end = os.pipe()
+    with open(read_end, "rb", buffering=0) as pipe, open(write_end, "wb", buffering=0) as stdout:
+        transport, output = await asyncio.get_running_loop().connect_read_pipe(_Output, pipe)
+        try:
+            process = await _start_program(argv, cwd, {**env, **_QUIET_ENV}, stdout)
+            stdout.close()
+            try:
+                async with asyncio.timeout(seconds):
+                    await process.wait()
+                # Background processes keep the pipe open.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(output.closed.wait(), _GRACE)
+            except TimeoutError:
+                late = True
+            finally:
+                await asyncio.shield(_end_group(process))
+        finally:
+            transport.close()
     text, cut_bytes = output.result()
     return CommandResult(process.returncode or 0, text, cut_bytes, time.monotonic() - started, late)
 
 
-async def _start_program(argv: Sequence[str], cwd: Path, env: Mapping[str, str]) -> asyncio.subprocess.Process:
+async def _start_program(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdout: IO[bytes]
+) -> asyncio.subprocess.Process:
     """Start the program. Cancelling this while it starts ends it."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
@@ -105,7 +115,7 @@ async def _start_program(argv: Sequence[str], cwd: Path, env: Mapping[str, str])
             cwd=cwd,
             env=env,
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
+            stdout=stdout,
             stderr=asyncio.subprocess.STDOUT,
             start_new_session=True,
         )
@@ -118,21 +128,6 @@ async def _start_program(argv: Sequence[str], cwd: Path, env: Mapping[str, str])
         raise
 
 
-async def _read_output(process: asyncio.subprocess.Process, output: _Output) -> None:
-    assert process.stdout is not None
-    while data := await process.stdout.read(65_536):
-        output.add(data)
-
-
-async def _wait_for_exit(process: asyncio.subprocess.Process) -> None:
-    """Wait for the program itself.
-
-    `Process.wait` would also wait for background processes that hold its pipe.
-    """
-    while process.returncode is None:
-        await asyncio.sleep(_POLL_SECONDS)
-
-
 async def _end_group(process: asyncio.subprocess.Process) -> None:
     """End all processes of the program's group."""
     with suppress(ProcessLookupError, PermissionError):
@@ -140,7 +135,7 @@ async def _end_group(process: asyncio.subprocess.Process) -> None:
     if process.returncode is None:
         with suppress(TimeoutError):
             async with asyncio.timeout(_GRACE):
-                await _wait_for_exit(process)
+                await process.wait()
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        await _wait_for_exit(process)
+        await process.wait()

@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.json_values import as_dict, as_list, as_str
+from ctxtui.core.json_values import as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.readers import json_reader
-from ctxtui.transcripts.kit.tasks import read_outcomes
+from ctxtui.transcripts.kit.tasks import read_outcomes, value_text
 from ctxtui.wire import openai_chat, openai_responses
 
 NAME: Final = "mini-swe-agent"
@@ -64,7 +64,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     last = as_dict(get_path(messages, -1, "extra")) if get_path(messages, -1, "role") == "exit" else {}
     yield from read_outcomes({**last, **info})
     yield from (
-        Outcome(key, str(n)) for key, n in as_dict(info.get("model_stats")).items() if isinstance(n, int | float)
+        Outcome(key, value_text(n)) for key, n in as_dict(info.get("model_stats")).items() if as_number(n) is not None
     )
 
 

@@ -15,13 +15,13 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Described, Event, Happened, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import read_outcomes
@@ -68,10 +68,15 @@ class _Meter(Struct):
     cost: float = 0.0
 
     def advance(self, report: dict[str, Json]) -> Usage | None:
-        """Return the usage since the last report; None if no prompt tokens were used."""
+        """Return the usage since the last report; None if no prompt tokens were used.
+
+        A figure that fell means that the sums began again.
+        """
         totals = as_dict(report.get("accumulated_token_usage"))
         now = tuple(as_count(totals.get(name)) for name in _FIGURES)
         cost = as_number(report.get("accumulated_cost")) or 0.0
+        if any(a < b for a, b in zip(now, self.figures, strict=True)):
+            self.figures, self.cost = (0,) * len(_FIGURES), 0.0
         prompt, output, read, written, reasoning = (a - b for a, b in zip(now, self.figures, strict=True))
         spent = cost - self.cost
         self.model, self.figures, self.cost = as_str(report.get("model_name")), now, cost
@@ -79,7 +84,9 @@ class _Meter(Struct):
             return None
         # The prompt includes cache reads and writes, as reported by LiteLLM.
         fresh = max(0, prompt - read - written)
-        return Usage(fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent or None)
+        return Usage(
+            fresh, read, write_5m=written, output=output, reasoning=reasoning, cost=spent if spent > 0 else None
+        )
 
 
 class Events:
@@ -195,12 +202,10 @@ def _system_items(value: dict[str, Json]) -> list[Item]:
 
 
 def _without_client_members(part: Json) -> Json:
-    """Remove the client's own members from a content part."""
     return {key: item for key, item in part.items() if key != "cache_prompt"} if isinstance(part, dict) else part
 
 
 def _make_message(value: dict[str, Json]) -> dict[str, Json]:
-    """Build the message that an action was part of."""
     call = as_dict(value.get("tool_call"))
     function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
     return {
@@ -213,7 +218,6 @@ def _make_message(value: dict[str, Json]) -> dict[str, Json]:
 
 
 def _make_tool_message(value: dict[str, Json]) -> dict[str, Json]:
-    """Build the tool message of an observation."""
     observed = as_dict(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
     sent_content = content if isinstance(content, str) else [_without_client_members(part) for part in as_list(content)]

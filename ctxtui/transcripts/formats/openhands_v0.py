@@ -13,16 +13,17 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.core import block as blocks
+from ctxtui.core import canonical
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import value_text
@@ -53,7 +54,7 @@ class _EventHandler:
         self._context_items: list[list[tuple[Json, list[Item]]]] = [[]]
         """For each of these threads: items of its context with their event's id, by which a condensation names them."""
         self._answered: set[str] = set()
-        """Response ids of the recorded answers."""
+        """The recorded answers: the id of each, or the digest of one without an id."""
         self._cost = 0.0
         """Accumulated cost in USD at the last event that reported it."""
 
@@ -98,9 +99,10 @@ class _EventHandler:
     def _add_answer(self, value: dict[str, Json], response: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         """Add an answer; one with several calls is recorded as several events, each with all of it."""
         id_ = as_str(response.get("id"))
-        if id_ in self._answered:
+        answer = id_ or canonical.digest(canonical.dumps(response))
+        if answer in self._answered:
             return
-        self._answered.add(id_)
+        self._answered.add(answer)
         items = messages.message_items(as_dict(get_path(response, "choices", 0, "message")))
         self._context_items[-1].append((value.get("id"), items))
         call = Call(

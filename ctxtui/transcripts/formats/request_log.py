@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.session import Described, Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time
+from ctxtui.transcripts.kit.fields import as_dicts, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import LOGS, json_reader

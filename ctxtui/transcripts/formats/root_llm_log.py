@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, one_line
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, one_line
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord

@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Described, Event, Outcome
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.readers import json_reader
 from ctxtui.transcripts.kit.tasks import read_outcomes, value_text
 

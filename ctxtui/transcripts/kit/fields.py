@@ -84,35 +84,15 @@ def as_dicts(value: Json) -> list[dict[str, Json]]:
     return [item for item in as_list(value) if isinstance(item, dict)]
 
 
-_MAX_NUMBER: Final = 1e12
-
-
-def as_number(value: Json) -> float | None:
-    """Return a number, such as USD or seconds; None for anything else.
-
-    None also beyond 1e12, so that sums stay finite.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | Number):
-        return None
-    number = _float(value)
-    return number if abs(number) <= _MAX_NUMBER else None
-
-
 def as_time(value: Json) -> float | None:
     """Parse a time to Unix seconds, as `parse_timestamp` does; None for any other type."""
+    value = float(value) if isinstance(value, Number) else value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
         return parse_timestamp(value)
     except OverflowError:
         return None
-
-
-def _float(value: int | float | Number) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
 
 
 TITLE_LENGTH: Final = 200

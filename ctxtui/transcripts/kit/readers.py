@@ -161,7 +161,7 @@ def _repair_cut(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]
     line = text.count("\n", 0, end) + 1
     # The error is at the end of a cut text, or at the opening quote of a cut string.
     cut = not text[end:].strip() or text[end : end + 1] == '"'
-    reason = "cut off: the JSON value that begins here has no end" if cut else error.message
+    reason = "cut off: a JSON value has no end" if cut else error.message
     value = None if "nested" in error.message else file_head.repair_json(text[start:end])
     return value, Skipped(line, f"{reason} ({len(text) - end:,} characters not read)")
 

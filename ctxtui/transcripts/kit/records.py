@@ -122,7 +122,7 @@ def minify(raw: bytes) -> tuple[bytes, bool]:
     """Minify JSON text.
 
     Also returns whether the result is canonical, that is, has no needless escapes. Raises `msgspec.DecodeError` if it
-    is not JSON. A duplicate key passes; no client writes one.
+    is not JSON. Duplicate keys stay.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not has_needless_escapes(small)
@@ -156,7 +156,6 @@ def read_line(line: TextLine) -> Iterator[Piece]:
 
 
 def _describe_nuls(text: bytes) -> str:
-    """Describe the number of NUL bytes in `text`; "" if there are none."""
     nul_count = text.count(b"\0")
     return f"{nul_count:,} NUL byte{'s' if nul_count > 1 else ''}" if nul_count else ""
 
@@ -177,7 +176,6 @@ def _parse_records(number: int, start: int, bare: bytes) -> Iterator[RawRecord |
 
 
 def is_utf8(raw: bytes) -> bool:
-    """Whether `raw` is valid UTF-8."""
     try:
         return raw.isascii() or bool(raw.decode())
     except UnicodeDecodeError:

@@ -11,6 +11,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 
 
@@ -53,7 +54,7 @@ class HeldController(ChatController):
         count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
         if count:
-            choices["a"] = ("a", f"apply {count:,} edit{'' if count == 1 else 's'} and send")
+            choices["a"] = ("a", f"apply {numbers.many(count, 'edit')} and send")
         choices["x"] = ("x", "cancel it")
         lead: Spans = [Span(" ‖ ", "warn bold"), Span("held  ")]
         for key, label in choices.values():

@@ -22,7 +22,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector.header import headroom
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 _LEAD: Spans = [Span(" › ", "accent bold")]
@@ -384,6 +384,9 @@ class TalkController(ChatController):
         node, study = self.panels.transcript.node, self.state.study
         if not node or study is None or self.state.is_running:
             return
+        if USER_ROW not in self.facts():
+            self.show_message([Span("This is not a message of yours.", "dim")])
+            return
         tree = study.session.tree
         parent = tree[node].parent
         while tree[parent].place.section == "messages" and tree[parent].place.role == tree[node].place.role:
@@ -427,7 +430,7 @@ class TalkController(ChatController):
         if not self.state.is_running and not staged:
             return True
         question = "A turn is running. End it and leave?  " if self.state.is_running else ""
-        question = question or f"{staged} staged edit{'s' if staged > 1 else ''} not applied (kept for later). Leave?  "
+        question = question or f"{numbers.many(staged, 'staged edit')} not applied (kept for later). Leave?  "
         lead = [Span(" ? ", "warn bold"), Span(question)]
         lead += [Span("y", "accent bold"), Span(" yes  ", "dim"), Span("n", "accent bold"), Span(" no ", "dim")]
         self._ask_own(

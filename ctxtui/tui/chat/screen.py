@@ -40,7 +40,7 @@ from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.inspector.layout import Box
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript.live_rows import LiveRows
 
@@ -263,9 +263,7 @@ class ChatScreen(SessionScreen):
         if host.recovered.others:
             notices.append(Span("a call started by another process is listed separately", "warn"))
         if waiting := len(host.recovered.queue):
-            notices.append(
-                Span(f"{waiting} waiting message{'s' if waiting > 1 else ''} will be sent with your next one", "warn")
-            )
+            notices.append(Span(f"{numbers.many(waiting, 'waiting message')} will be sent with your next one", "warn"))
         if unfinished:
             notices.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
@@ -301,7 +299,7 @@ class ChatScreen(SessionScreen):
             why = str(writer.trouble) if writer is not None and writer.trouble is not None else "it took too long"
             left = writer.pending if writer is not None else 0
             self.app.unrecorded = True
-            self.app.farewell = f"The end of the chat was not recorded ({left:,} events): {why}"
+            self.app.farewell = f"The end of the chat was not recorded ({numbers.many(left, 'event')}): {why}"
 
     def may_quit(self, leave: Callable[[], None]) -> bool:
         """Whether the program may end at once; if not, asks."""

@@ -64,9 +64,8 @@ class ServersController(ChatController):
 
         pool = self._pool
         if pool is None or not pool.connections:
-            self.show_message(
-                [Span("no MCP server is configured; add [mcp.NAME] to your configuration (docs/mcp.md)", "dim")]
-            )
+            missing = "no MCP server is configured; add [mcp.NAME] to your configuration (docs/mcp.md)"
+            self.show_message([Span("The chat is still starting." if pool is None else missing, "dim")])
             return
         works: dict[str, Work] = {}
         entries: list[type[Command]] = []
@@ -177,8 +176,7 @@ class ServersController(ChatController):
         drafts = [self.host.draft_with(pool.offered), self.host.draft_with(offered)]
         known_drafts = [draft for draft in drafts if draft is not None]
         forecasts = await self._compare(known_drafts) if len(known_drafts) == len(drafts) else [None, None]
-        count = len(server.tools)
-        what = f"{name}: {'add' if on else 'remove'} {count:,} tool{'s' if count != 1 else ''}?"
+        what = f"{name}: {'add' if on else 'remove'} {numbers.many(len(server.tools), 'tool')}?"
         self._ask_yes_no(f"{what}{_describe_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
 
     def _say_dim(self, text: str) -> None:
@@ -238,8 +236,7 @@ class ServersController(ChatController):
 def _describe_server(server: ServerConnection, on: bool) -> str:
     """Describe a server: state, tools (`on`: in use) and command."""
     state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
-    count = len(server.tools)
-    tools = f" · {count:,} tools{' in use' if on else ''}" if count else ""
+    tools = f" · {numbers.many(len(server.tools), 'tool')}{' in use' if on else ''}" if server.tools else ""
     return f"{state}{tools} · {server.server.description}"
 
 
@@ -290,7 +287,7 @@ _MAX_LINE = 2_000
 
 
 class PageLog(Command):
-    """Read the log in $PAGER with long lines complete."""
+    """Read the log in the pager, with long lines complete."""
 
     name, keys, label, group = "log in pager", ("o",), "pager", "lists"
     run = Act(lambda: ServerLogScreen, lambda screen: screen.page())
@@ -303,7 +300,7 @@ class ServerLogScreen(ListScreen[str, None]):
     """
 
     commands = (PageLog,)
-    heading, empty_text, reload_seconds = "server log", "The server has written nothing to standard error.", 0.5
+    heading, empty_text = "server log", "The server has written nothing to standard error."
 
     def __init__(self, server: ServerConnection, pager: str) -> None:
         self._server = server

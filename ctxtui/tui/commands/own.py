@@ -25,7 +25,7 @@ def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str,
 
     `screens` are all commands by screen. Changes the command classes, so that help, palette and key line show these
     keys: to be called once, before the first screen. A key that another command of the same screen had is taken from
-    it. Raises `BadConfig` for a command that does not exist.
+    it. Raises `BadConfig` for an unknown command or key.
     """
     by_id: dict[str, list[type[Command]]] = {}
     for command in dict.fromkeys(each for members in screens.values() for each in members):
@@ -92,8 +92,10 @@ def _key_name(key: str, place: str) -> str:
 def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[Command]]:
     """Yield a command for every command of the user, for palette, help and its key.
 
-    Raises `BadConfig` for a key that a command of any screen uses (it would come before the user's), or did before 1.0.
+    Raises `BadConfig` for an unknown key, and for one that a command of any screen (which would come before the user's)
+    or another command of the user has, or that tells where an older command has moved.
     """
+    owners = {key: command_id(each) for members in screens.values() for each in members for key in each.keys}
     for entry in own:
         place = f"commands.{entry.name}"
         keys = (_key_name(entry.key, place),) if entry.key else ()
@@ -103,13 +105,13 @@ def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[
                 place=place,
                 way_out="`ctxtui help keys --free` lists free keys",
             )
-        for command in (each for members in screens.values() for each in members):
-            if set(command.keys) & set(keys):
-                raise BadConfig(
-                    f"the key {entry.key!r} is used by {command_id(command)!r}",
-                    place=place,
-                    way_out="`ctxtui help keys --free` lists free keys; [keys] gives that command another one",
-                )
+        if owner := next((owners[key] for key in keys if key in owners), ""):
+            raise BadConfig(
+                f"the key {entry.key!r} is used by {owner!r}",
+                place=place,
+                way_out="`ctxtui help keys --free` lists free keys; [keys] gives that command another one",
+            )
+        owners |= dict.fromkeys(keys, entry.name)
         yield type(
             "Own",
             (Command,),

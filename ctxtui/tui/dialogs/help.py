@@ -67,7 +67,7 @@ class Help(Struct, frozen=True):
 def rows(page: Help, query: str, room: int) -> list[Spans]:
     """Return the page in `room` cells, filtered by all words of `query`.
 
-    Without a filter, signs come first.
+    Without a filter, signs come first, and commands without a key are only counted.
     """
     terms = query.casefold().split()
     shared = {name for each in page.commands for name in each.help_partners}
@@ -118,7 +118,7 @@ def rows(page: Help, query: str, room: int) -> list[Spans]:
                 for line in _help_lines(_leading_signs(entry), entry.word, entry.says, "ink", room)
             ]
     if not out:
-        return [[], [Span(f"  Nothing matches. Clear the line to see all {len(page.commands)} commands.", "dim")]]
+        return [[], [Span("  Nothing matches. Clear the line to see all keys.", "dim")]]
     return out[1:] if not out[0] else out
 
 

@@ -189,7 +189,7 @@ class MoreLines(_BlockCommand):
 
 
 class RawJson(_BlockCommand):
-    """Show the provider's own JSON of the block, byte for byte, or the readable form again."""
+    """Show the block's JSON without cache breakpoints, or the readable form again."""
 
     name, keys, label, short_label = "raw JSON of block", ("r",), "raw JSON", "raw"
     works_on_end = True
@@ -220,7 +220,7 @@ class CopyCall(Command):
 
 
 class PageBlock(_TextCommand):
-    """Read the block in $PAGER. Terminal escapes are shown, not executed."""
+    """Read the block in the pager. Terminal escapes are shown, not executed."""
 
     name, keys, label = "open block in pager", ("o",), "pager"
     works_on_end = True

@@ -13,6 +13,7 @@ from ctxtui.tui.lazy import later
 from ctxtui.tui.lists.registry import ListHost, open_list
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.widgets.prompt_line import Question
+from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import DISPLAY_MODES, HIDDEN, LINE
@@ -89,7 +90,8 @@ class NavigationController(Controller, ListHost):
         """Show a message if the call did not change from `before`."""
         if self.state.study is not None and self.state.index == before:
             which = "last" if side > 0 else "first"
-            self.show_message([Span(f"This is the {which} of {self.state.count:,} calls.", "dim")])
+            place = f"{which} of {self.state.count:,} calls" if self.state.count > 1 else "only call"
+            self.show_message([Span(f"This is the {place}.", "dim")])
 
     def seek(self, kind: str, step: int) -> None:
         """Go to the next or previous event of a kind."""
@@ -98,8 +100,8 @@ class NavigationController(Controller, ListHost):
             return
         event = prompt_commands.next_event(state.study.thread(state.thread).events, state.index + 1, kind, step)
         if event is None:
-            word = "further" if step > 0 else "earlier"
-            self.show_message([Span(f"no {word} {kind} in {state.count:,} calls", "dim")])
+            word, what = "further" if step > 0 else "earlier", "change of model" if kind == "model" else kind
+            self.show_message([Span(f"no {word} {what} in {numbers.many(state.count, 'call')}", "dim")])
             return
         state.go(event.number - 1)
         event_text = event.text if event.kind == "turn" else f"{event.kind}: {event.text}" if event.text else event.kind

@@ -6,6 +6,7 @@ Controllers subscribe to its signals and receive them in the order of the screen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
@@ -19,6 +20,7 @@ from ctxtui.tui.inspector.place_in_end import save_cursor
 from ctxtui.tui.inspector.signals import Signals
 from ctxtui.views.model.preview import Preview
 from ctxtui.views.model.scene import Scene
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
@@ -195,7 +197,7 @@ class InspectorState:
         count, self._marks = len(self._marks), ()
         if count:
             self.show()
-            self.on.told.emit([Span(f"{count:,} mark{'' if count == 1 else 's'} cleared", "dim")])
+            self.on.told.emit([Span(f"{numbers.many(count, 'mark')} cleared", "dim")])
         return count > 0
 
     def set_edits(self, edits: ContextEdits) -> None:
@@ -373,8 +375,9 @@ class InspectorState:
             return
         if self.glimpse is not None:
             # None of it is shown yet: process its threads once, when all is read, instead of at every part.
-            if self.loaded is not None and self.loaded.paths:
-                self.panels.show_reading_progress(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
+            with suppress(OSError):  # the file may be gone
+                if self.loaded is not None and self.loaded.paths:
+                    self.panels.show_reading_progress(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
             self.feed.work()
             return
         self.study.session_grew(events)

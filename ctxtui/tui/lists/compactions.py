@@ -101,7 +101,7 @@ class GoOnBetter(Command):
     """
 
     name, group = "chat with a better summary", "compactions"
-    synonyms = ("continue", "resume", "fork")
+    synonyms = ("continue", "resume", "fork", "go on with a better summary")
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(GO_ON))
 
 

@@ -11,6 +11,7 @@ from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.widgets.pane import Pane
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists.diff import DiffList, explain_change, explain_summary
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.sums import ROW
 
@@ -88,7 +89,7 @@ class DiffPane(Pane):
         if self.data is None:
             return ()
         count = len(self.data.diff.changes)
-        return [Span(f"{count:,} difference{'s' if count != 1 else ''}" if count else "the same", "dim")]
+        return [Span(numbers.many(count, "difference") if count else "the same", "dim")]
 
 
 class _OnDiff(Command):

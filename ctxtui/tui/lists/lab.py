@@ -25,7 +25,7 @@ from ctxtui.tui.widgets.pane import Pane
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.lists import lab as views
 from ctxtui.views.lists.lab import LabLine
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.table import Table
 
@@ -257,9 +257,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
 
     def _show_progress(self, step: LabProgress) -> None:
         share = step.done / step.total if step.total else 0.0
-        words = (
-            f" call {step.done:,} of {step.total:,} under {step.variants} variant{'s' if step.variants != 1 else ''} "
-        )
+        words = f" call {step.done:,} of {step.total:,} under {numbers.many(step.variants, 'variant')} "
         bar = "━" * round(20 * share)
         self.pane.title_spans = [Span(words, "dim"), Span(bar, "accent"), Span("─" * (20 - len(bar)), "hair")]
         self.pane.refresh_rule()

@@ -43,7 +43,7 @@ class ToggleDifference(Command):
 
 
 class PageRequest(Command):
-    """Read the request in $PAGER. Terminal escapes are shown, not executed."""
+    """Read the request in the pager. Terminal escapes are shown, not executed."""
 
     name, keys, label, group = "request in pager", ("o",), "pager", "request"
     run = Act(lambda: RequestScreen, lambda screen: screen.page())

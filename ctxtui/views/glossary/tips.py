@@ -23,13 +23,13 @@ TIPS: Final = (
     ),
     Tip(
         "Call by call",
-        "A column for each call to the model. `[` and `]` go to the one before and after, `g` to a number, `n` to the "
+        "A column for each call to the model. `[` and `]` go to the one before and after, `g` to a number, `}` to the "
         "next event. A click and the wheel do the same.",
         ("calls",),
     ),
     Tip(
         "Where the cache missed",
-        "Input that could be read from the cache costs a tenth. ▼ marks a call that missed the cache and paid again: "
+        "Input that is read from the cache usually costs a tenth. ▼ marks a call that missed the cache and paid again: "
         "`c` lists all misses, most expensive first, with cause and fix.",
         ("this-call", "next-call", "calls"),
     ),

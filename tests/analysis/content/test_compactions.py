@@ -9,6 +9,7 @@ from ctxtui.analysis.content.compactions import (
     LITERAL,
     READ_AGAIN,
     SAID_AGAIN,
+    USED_AGAIN,
     Compaction,
     find_compactions,
     improve_summary,
@@ -90,6 +91,17 @@ def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
     assert back == {"build-4711-x": SAID_AGAIN, "token-99-abcd": CAME_AGAIN} and one.literals == (2, 0)
     told = improve_summary(story.session.tree, one, "otherwise")
     assert told.startswith("We talked.") and "spelled out: build-4711-x" in told and "token-99" not in told
+
+
+def test_a_literal_in_a_reminder_of_the_client_was_not_spelled_out() -> None:
+    story = Story()
+    story.user("the id is build-4711-x").call("noted")
+    story.head, story.epoch = ROOT, Epoch(2, EpochStart.COMPACTION)
+    story.user("We talked.", "summary").user("go on").user("env: build-4711-x", "meta").call("fine")
+    story.call(use("a", "Bash", command="make build-4711-x")).tip()
+    [one] = found(story.session)
+    [literal] = one.facts_of(LITERAL)
+    assert [(back.how, back.call) for back in literal.recoveries] == [(USED_AGAIN, 3)]
 
 
 def test_what_stayed_word_for_word_counts_as_kept_and_an_encrypted_summary_is_told() -> None:

@@ -131,6 +131,14 @@ def test_what_no_client_says_is_no_traceback(line: Any, said: str) -> None:
     assert ran.code == 0 or "not Claude Code's status line JSON" in ran.err
 
 
+@pytest.mark.parametrize(
+    "odd", ['["assistant"]', '{"message": ["assistant"]}', '"assistant"', "[" * 9999 + '"assistant"']
+)
+def test_odd_lines_of_a_transcript_are_passed_over(line: Any, tmp_path: Path, odd: str) -> None:
+    (tmp_path / "t.jsonl").write_text(odd + "\n")
+    assert line(told(transcript_path=str(tmp_path / "t.jsonl"))).code == 0
+
+
 def test_odd_members_are_passed_over(line: Any) -> None:
     odd = told(
         context_window={"current_usage": {"input_tokens": "many", "output_tokens": -1, "cache_read_input_tokens": 5}}

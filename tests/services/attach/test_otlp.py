@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import socket
 import subprocess
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -99,6 +101,23 @@ def test_what_was_not_taken_is_said(ctxtui: Run, to: Collector) -> None:
     assert ran.code == 7 and "127.0.0.1:1" in ran.err
 
 
+def test_an_answer_that_is_not_http_is_said(ctxtui: Run) -> None:
+    Path("s.jsonl").write_bytes(parallel().dump())
+
+    def answer(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        connection.recv(1 << 16)
+        connection.sendall(b"nonsense\r\n\r\n")
+        connection.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=[server])
+        thread.start()
+        ran = ctxtui("export", "s.jsonl", "--otlp", f"http://127.0.0.1:{server.getsockname()[1]}")
+        thread.join(20)
+    assert ran.code == 7 and "were not sent" in ran.err and "nonsense" in ran.err
+
+
 def test_keys_come_from_the_environment_and_stay_here(
     ctxtui: Run, to: Collector, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +139,7 @@ def test_addresses() -> None:
         == "http://127.0.0.1:4318/v1/traces"
     )
     assert traces_url("https://x.example/otlp") == "https://x.example/otlp/v1/traces"
-    for odd in ("claude", "ftp://x", "http://", "http://user:key@x"):
+    for odd in ("claude", "ftp://x", "http://", "http://user:key@x", "http://[x", "http://x:port", "http://x:0"):
         with pytest.raises(BadConfig):
             traces_url(odd)
 

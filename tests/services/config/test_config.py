@@ -71,6 +71,8 @@ def test_a_key_like_none_suggests_none(tmp_path: Path) -> None:
         ("usable_share = 'much'", "0.05 to 1"),
         ("usable_share = true", "0.05 to 1"),
         ("usable_share = nan", "0.05 to 1"),
+        ("horizon = 1" + "0" * 400, "1 to 10000"),
+        ("[themes.dark]\nprimary = '#fff'", "not auto, dark, light, mono"),
         ("theme = 'pink'", "auto, dark, light, mono"),
         ("follow = 3", "true or false"),
         ("windows = 3", "table"),

@@ -22,7 +22,7 @@ from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.config.config import load
 from ctxtui.services.config.mcp_servers import McpServer, load_servers, parse_server
 from ctxtui.services.mcp import connection, server_pool
-from ctxtui.services.mcp.connection import ServerFailed, ServerState
+from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, ServerState
 from ctxtui.services.mcp.offered import model_name
 from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.wire.speech import ResultImage
@@ -51,7 +51,7 @@ async def test_a_server_over_stdio_works_hangs_is_cancelled_dies_and_comes_back(
     pool = pool_of(tmp_path, small(allow=["ha*"]), broken, parse_server("none", {"command": "no-such-command"}))
     await pool.start()
     assert pool.offered == {"small"} and [one.error for one in pool.failed] == [
-        "Connection closed: no key", "there is no command no-such-command",
+        "Connection closed: no key", "no-such-command does not exist",
     ]  # fmt: skip
     # What the user allows runs without asking; that a tool only reads is its server's word (`add` says so).
     assert [pool.needs_permission(f"mcp__small__{name}") for name in ("add", "die", "hang")] == [True, True, False]
@@ -304,12 +304,13 @@ def test_a_project_starts_nothing_before_it_was_asked(tmp_path: Path) -> None:
 
 def test_what_is_spelled_wrongly_is_named() -> None:
     for table, why in (
-        ({}, "it needs a command or a url"),
-        ({"command": "a", "url": "b"}, "it needs a command or a url"),
+        ({}, "it needs either a command or a url"),
+        ({"command": "a", "url": "b"}, "it needs either a command or a url"),
         ({"type": "ws", "url": "b"}, "type ws is not supported"),
+        ({"type": "odd", "command": "b"}, "type odd is not supported"),
         ({"type": "sse", "command": "b"}, "type sse needs a url"),
         ({"command": "a", "args": "b"}, "args must be a list of texts"),
-        ({"command": "a", "timeout": 0}, "timeout must be a number of seconds"),
+        *(({"command": "a", "timeout": n}, "timeout must be a number of seconds") for n in (0, True, 10**400, 1e400)),
         ({"command": "a", "arg": []}, "no such key: arg"),
     ):
         with pytest.raises(BadConfig, match=why):
@@ -319,6 +320,54 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     with pytest.raises(BadConfig, match="A, which the MCP server x asks for, is not set"):
         server.expand_variables({})
     assert model_name("a.b", "c d") == "mcp__a_b__c_d" and len(model_name("server", "t" * 90)) == 64
+
+
+@pytest.mark.parametrize(
+    ("timeout", "seconds"), [("30000", 30.0), ("500.0", 0.5), ("true", None), ("1" + "0" * 400, None), ("1e400", None)]
+)
+def test_a_project_s_timeout_is_in_milliseconds(tmp_path: Path, timeout: str, seconds: float | None) -> None:
+    (tmp_path / ".mcp.json").write_text(f'{{"mcpServers": {{"x": {{"command": "a", "timeout": {timeout}}}}}}}')
+    if seconds is None:
+        with pytest.raises(BadConfig, match="timeout must be"):
+            load_servers(load(env={}, user=tmp_path / "none"), tmp_path)
+    else:
+        assert [server.timeout for server in load_servers(load(env={}, user=tmp_path / "none"), tmp_path)] == [seconds]
+
+
+def test_a_project_s_file_that_is_too_deep_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / ".mcp.json").write_text("[" * 100_000)
+    with pytest.raises(BadConfig, match="not valid JSON"):
+        load_servers(load(env={}, user=tmp_path / "none"), tmp_path)
+
+
+async def test_a_server_without_tools_and_with_pages(tmp_path: Path) -> None:
+    python, *words = warm_python()
+    script = str(Path(__file__).with_name("prompts_server.py"))
+    server = ServerConnection(parse_server("x", {"command": python, "args": [*words, script]}), tmp_path / "log")
+    await server.start()
+    assert (server.error, server.tools, [prompt.name for prompt in server.prompts]) == ("", (), ["hello"])
+    assert [resource.name for resource in server.resources] == ["file:///first", "file:///second"]
+    await server.stop()
+
+
+async def test_a_folder_that_is_missing_is_named(tmp_path: Path) -> None:
+    gone = str(tmp_path / "gone")
+    server = ServerConnection(parse_server("x", {"command": sys.executable, "cwd": gone}), tmp_path / "log")
+    await server.start()
+    assert server.error == f"{gone} does not exist"
+    await server.stop()
+
+
+async def test_a_start_has_a_limit_whatever_the_timeout_of_a_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_START", 0.5)
+    silent = parse_server("x", {"command": "sleep", "args": ["60"], "timeout": 900})
+    server = ServerConnection(silent, tmp_path / "log")
+    async with asyncio.timeout(20):
+        await server.start()
+    assert "did not come in" in server.error
+    await server.stop()
 
 
 def test_leave_that_is_given_at_once_is_all_kept(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import subprocess
 import sys
@@ -61,6 +62,12 @@ async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started
             with pytest.raises(asyncio.CancelledError):
                 await task
         assert await gone(child)
+
+
+def test_a_process_that_left_the_group_leaves_no_pipe_behind(tmp_path: Path) -> None:
+    script = "setsid sleep 5 & while sleep 1; do :; done"
+    assert asyncio.run(run_program(["sh", "-c", script], tmp_path, 0.3, os.environ)).late
+    gc.collect()
 
 
 async def test_output_is_kept_up_to_a_size_and_nothing_waits_for_the_background(tmp_path: Path) -> None:

@@ -98,3 +98,9 @@ def test_a_chat_that_is_restored_goes_on_from_all_that_was_said() -> None:
         for call in calls(session)
     ]
     assert texts == [["first"], ["second"], ["first", "One.", "second", "Two.", "third"]]
+
+
+def test_figures_that_no_number_holds_are_passed_over() -> None:
+    data = b"# aider chat started at 2026-11-22 09:38:43\n\n#### first\n\nOne.\n\n> Tokens: %s sent, 4 received.\n"
+    (call,) = calls(read(data % (b"9" * 400), ".aider.chat.history.md"))
+    assert call.usage is None

@@ -9,12 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ctxtui.core.block import Item, Place, from_part
 from ctxtui.core.call import IN_ALL
 from ctxtui.transcripts.formats.continue_cli.resume import resume
 from ctxtui.transcripts.kit.resume import ResumedFile, ResumeOrder, SentBlock
 from tests.cases.continue_cli import answer, dump, session, shop, user
 from tests.transcripts.driving import read
 from tests.transcripts.resuming import NOW, changed, ids, note, order, path_of, shown, some, whole, without
+
+OUTPUT = {"name": "Tool Result", "description": "Tool execution result"}
 
 
 def made(data: bytes, sent: list[SentBlock] | None = None, **more: Any) -> ResumedFile:
@@ -82,6 +85,36 @@ def test_texts_results_arguments_and_attached_files_are_changed_where_they_are()
         ("assistant", "IT IS 1."),
     ]
     assert history(file)[0]["editorState"] == "QUESTION 1" and file.lost == ()
+    (call,), (state,) = history(file)[1]["message"]["toolCalls"], history(file)[1]["toolCallStates"]
+    assert call == {
+        "id": "call_1",
+        "type": "function",
+        "function": {"name": "Bash", "arguments": '{"command":"do less"}'},
+    }
+    assert state["output"] == [{**OUTPUT, "content": "short"}] and state["status"] == "done"
+
+
+def test_a_result_that_was_cancelled_is_changed_to_one_with_an_output() -> None:
+    value = shop(2)
+    del value["history"][1]["toolCallStates"][0]["output"]
+    data = dump(value)
+    later = changed(data, lambda part: {**part, "content": "late"} if part.get("content") == "Tool cancelled" else None)
+    assert history(made(data, later))[1]["toolCallStates"][0]["output"] == [{**OUTPUT, "content": "late"}]
+
+
+def test_a_call_that_is_put_in_has_its_result_in_its_item() -> None:
+    data = dump(shop(1))
+    use = {"type": "tool_use", "id": "new", "name": "Bash", "input": {"command": "ls"}}
+    result = {"type": "tool_result", "tool_use_id": "new", "content": "no", "is_error": True}
+    new = [(use, "assistant"), (result, "user"), ({**result, "tool_use_id": "gone", "content": "lost"}, "user")]
+    sent = [*whole(data), *(SentBlock(Item(from_part(value), Place("messages", role))) for value, role in new)]
+    *_, asked, rest = history(made(data, sent))
+    call = {"id": "new", "type": "function", "function": {"name": "Bash", "arguments": '{"command":"ls"}'}}
+    state = {"toolCallId": "new", "toolCall": call, "status": "errored", "parsedArgs": {"command": "ls"}}
+    state["output"] = [{**OUTPUT, "content": "no"}]
+    message = {"role": "assistant", "content": "", "toolCalls": [call]}
+    assert asked == {"message": message, "contextItems": [], "copiedBy": "ctxtui", "toolCallStates": [state]}
+    assert rest == {"message": {"role": "user", "content": "lost"}, "contextItems": []}
 
 
 def test_a_picture_stays_and_a_text_beside_it_goes() -> None:

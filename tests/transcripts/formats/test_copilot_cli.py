@@ -65,6 +65,11 @@ def test_context_is_what_was_sent() -> None:
     assert first.id == "a-1" and first.usage is None
 
 
+def test_a_resumed_session_keeps_the_version_that_it_began_with() -> None:
+    session = read(as_lines([*story(), event("session.resume", context={"cwd": "/w"})]), NAME)
+    assert session.about.version == "1.0"
+
+
 def test_one_calls_sum_is_its_usage() -> None:
     session = read(as_lines([*story()[:4], answer("a-1", "a.py"), metrics(1, 500, 100, 9)]), NAME)
     (call,) = calls(session)

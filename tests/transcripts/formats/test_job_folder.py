@@ -14,6 +14,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.recordings.folder_scan import find_in_folder
 from ctxtui.services.recordings.open import load
+from ctxtui.transcripts.kit.readers import JOB
+from tests.transcripts import reading
 from tests.transcripts.reading import as_bytes
 
 TURN = {
@@ -244,3 +246,11 @@ def test_answers_that_a_history_repeats_are_told_apart(tmp_path: Path) -> None:
     assert [item.place.role for item in session.tree.items(third.sent_head) if item.block.kind != "header"] == [
         "user", "assistant", "assistant",
     ]  # fmt: skip
+
+
+def test_numbers_of_a_call_stay_as_they_are_written() -> None:
+    prompt = '=== Previous rounds ===\nRound 1\n{"tool": "x", "args": {"a": 1e400, "b": 1.10}}\nres\n'
+    files = [{"name": "001-prompt.txt", "value": prompt}, {"name": "001-response.txt", "value": "ok"}]
+    session = reading.read(as_bytes([JOB, *files, {"name": "9" * 5000 + "-prompt.txt", "value": "x"}]), "job.json")
+    (call,) = [node.block for node in session.tree.nodes() if node.block.kind == "tool_use"]
+    assert call.body.endswith(b'"input":{"a":1e400,"b":1.10}}')

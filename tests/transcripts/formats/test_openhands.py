@@ -125,3 +125,12 @@ def test_corpus(path: Path) -> None:
 def test_values_of_any_type_stop_no_reader() -> None:
     survives_values(openhands_log(), "log.json")
     survives_values(openhands_events(), "events.jsonl", lines_of)
+
+
+def test_sums_that_begin_again_are_counted_from_there() -> None:
+    events = openhands_events()
+    report = events[7]["value"]["usage_to_metrics"]["default"]
+    report |= {"accumulated_token_usage": {"prompt_tokens": 120, "completion_tokens": 3, "cache_read_tokens": 10}}
+    first, second = calls(read(as_lines(events), "events.jsonl"))
+    assert first.usage and first.usage.input == 100
+    assert second.usage and (second.usage.input, second.usage.cache_read, second.usage.output) == (120, 10, 3)

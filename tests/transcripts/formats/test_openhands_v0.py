@@ -60,3 +60,11 @@ def test_a_condensation_leaves_a_summary(gone: dict[str, object]) -> None:
 
 def test_any_value_anywhere_is_survived() -> None:
     survives_values(openhands_v0_events(), NAME)
+
+
+def test_answers_without_an_id_are_calls_of_their_own() -> None:
+    events = openhands_v0_events()
+    for event in events:
+        event.get("tool_call_metadata", {}).get("model_response", {}).pop("id", None)
+    session, named = read(as_lines(events), NAME), read(as_lines(openhands_v0_events()), NAME)
+    assert [call.usage for call in session.calls.values()] == [call.usage for call in named.calls.values()]

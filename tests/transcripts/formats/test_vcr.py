@@ -202,3 +202,23 @@ def test_values_of_any_type_stop_no_reader() -> None:
     for n in range(len(value["interactions"])):
         one = {**value, "interactions": value["interactions"][n : n + 1]}
         survives_values(one, NAME, lambda v: yaml.safe_dump(v, sort_keys=False).encode(), most=60)
+
+
+@pytest.mark.parametrize("body", ["{model: m, 1: x, k: !!binary aGk=, s: !!set {a, b}, %s}", "{model: .nan, %s}"])
+@pytest.mark.parametrize("member", ["body", "parsed_body"])
+def test_values_that_only_yaml_has(member: str, body: str) -> None:
+    body %= "messages: [{role: user, content: Hi}]"
+    data = f"""interactions:
+- request:
+    uri: https://api.openai.com/v1/chat/completions
+    headers: {{1: 2, ~: [x]}}
+    {member}: {body}
+  response: {{status: 200}}
+"""
+    (call,) = calls(session := read(data.encode(), NAME))
+    assert [kind for *_, kind in shown(session, call.raw_head)] == ["header", "text"]
+
+
+def test_an_interaction_that_is_no_object_is_passed_over() -> None:
+    session = read(b'{"interactions": [5, {"request": {"body": {"model": "m", "messages": []}}}]}', NAME)
+    assert [one.reason for one in session.skipped] == ["an interaction without request @ $.interactions[0]"]

@@ -7,10 +7,11 @@ import json
 import pytest
 
 from ctxtui.core.canonical import Json, loads
+from ctxtui.core.json_values import as_number
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.ctxtui import CtxtuiReader
 from ctxtui.transcripts.formats.pi.resume import _make_source_entry
-from ctxtui.transcripts.kit.fields import as_number
+from ctxtui.transcripts.kit.fields import as_time
 
 
 @pytest.mark.parametrize(
@@ -48,3 +49,8 @@ def test_an_entry_of_another_role_than_its_id_says_stays_as_recorded() -> None:
     )
     assert not entry.change(3, None)
     assert not entry.changes and not entry.removed
+
+
+@pytest.mark.parametrize(("told", "seconds"), [("1.70e9", 1.7e9), ("1700000000.10", 1700000000.1), ("1e400", None)])
+def test_a_time_is_a_number_in_any_spelling(told: str, seconds: float | None) -> None:
+    assert as_time(loads(told.encode())) == seconds

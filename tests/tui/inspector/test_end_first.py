@@ -37,6 +37,20 @@ class Held(SessionSource):
         return super().open()
 
 
+class Deleted(SessionSource):
+    """A recording that is deleted while it is read."""
+
+    def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
+        loaded, pieces = super().open()
+
+        def delete_first() -> Iterator[RecordingNews]:
+            for piece in pieces:
+                Path(self.name).unlink(missing_ok=True)
+                yield piece
+
+        return loaded, delete_first()
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return Settings(data_dir=str(tmp_path / "data"))
@@ -110,3 +124,11 @@ def test_a_long_stored_session_is_seen_in_a_terminal(tmp_path: Path) -> None:
         screen = Screen(terminal, (120, 40))
         assert "✗" not in screen.until(lambda shown: MARK in shown, "nothing of it")
         assert "call 600" in screen.wait("call 600", MARK)
+
+
+async def test_a_recording_that_is_deleted_while_it_is_read_ends_nothing(name: str, settings: Settings) -> None:
+    screen = InspectorScreen(Deleted(name, settings))
+    app = CtxtuiApp(lambda: screen, lambda _: screen, name)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await until(pilot, lambda: screen.state.complete)
+        assert "call 600" in text(screen)

@@ -1,8 +1,7 @@
 """The policy ``budget``: finds the smallest set of edits that reaches a target size.
 
-It tries all other policies at their defaults, and pairs of them, ordered by risk. Of sufficient sets it takes one with
-the least risk, and of those the one that breaks the cached prefix latest. A *set* of edits is what one trial would do;
-a *level* has the sets of one risk.
+It tries other policies at their defaults, and pairs of them, ordered by risk. A *set* of edits is what one trial would
+do; a *level* has the sets of one risk.
 """
 
 from __future__ import annotations
@@ -83,14 +82,11 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
 
 
 def _propose(policies: Sequence[Policy], policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Find the edits that bring the context below `target` tokens (0: the usable window).
+    """Find the edits that bring the context down to `target` tokens (0: the usable window).
 
-    Candidates are all policies at their defaults, every two of them, and the three steps of `_stepwise_edits`. Of the
-    sufficient sets it takes the one with the least risk. Of those it takes the one that breaks the prefix latest (all
-    are equal when the cache is cold). Edits that are not needed for the target are left out.
-
-    The last `keep` rounds stay, except for edits that lose nothing or externalize content, and those only if nothing as
-    harmless suffices elsewhere. If no set suffices, it frees as much as possible.
+    Of the sufficient sets that it compares it takes one with the least risk, and of those the one that breaks the
+    cached prefix latest (all are equal when the cache is cold). The last `keep` rounds stay, except for edits that lose
+    nothing or externalize content, and those only if nothing as harmless suffices elsewhere.
     """
     target = settings["target"] or policy_context.usable
     need = policy_context.total - target
@@ -224,10 +220,10 @@ def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> li
 def _find_sufficient(
     policy_context: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of one set that bring the context below `target` at the least risk.
+    """The edits of the compared set that brings the context down to `target` at the least risk; None without one.
 
-    None without one. Nothing is changed from the position `bound` on. From `limit` on, only edits with at most the risk
-    of externalizing are allowed.
+    Nothing is changed from the position `bound` on. From `limit` on, only edits with at most the risk of externalizing
+    are allowed.
     """
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
@@ -272,7 +268,7 @@ def _allowed_edits(reach: _Reach, edits: Iterable[Edit], bound: int, limit: int)
 
 
 class _Reach:
-    """Cache of each edit's last changed position and risk; many sets hold the same edits."""
+    """Cache of each edit's last position and risk; many sets hold the same edits."""
 
     def __init__(self, policy_context: PolicyContext) -> None:
         self._policy_context = policy_context
@@ -311,7 +307,7 @@ def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int
 
 
 def _drop_unneeded(policy_context: PolicyContext, after: PolicyContext, edits: list[Edit], target: int) -> list[Edit]:
-    """The edits that are needed to reach `target`; all if one depends on another."""
+    """The edits that are needed to reach `target`; all if some may depend on others."""
     choices = []
     for edit_ in edits:
         positions = [p for t in edit_.targets if (p := policy_context.context.find(t)) is not None]
@@ -334,7 +330,7 @@ def _max_quotes(policy_context: PolicyContext, positions: Sequence[int]) -> int:
 def _find_largest(
     policy_context: PolicyContext, reach: _Reach, edit_sets: Sequence[list[Edit]], limit: int
 ) -> list[Edit]:
-    """The set that frees most, outside the newest rounds; empty if nothing frees anything."""
+    """Of some of the sets, the one that frees most; empty if none frees anything."""
     best, least = list[Edit](), policy_context.total
     for option in sorted(edit_sets, key=len)[-_MAX_COMPARED_SETS:] + list(edit_sets[:_MAX_COMPARED_SETS]):
         edits = _allowed_edits(reach, option, len(policy_context.context), limit)
@@ -381,7 +377,7 @@ def _change_limit(policy_context: PolicyContext, keep: int) -> int:
 
 
 def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
-    """The set that breaks the prefix latest and reaches `need`; all of them if none does."""
+    """Choices that free `need` tokens, the last ones unless the cache is cold; all if they free less."""
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)

@@ -47,9 +47,8 @@ class RecordedAnswer(Struct, frozen=True):
 class RecordedAnswers:
     """Recorded answers, looked up by the messages of a request.
 
-    System prompt, tools and parameters may differ: they are what a fix changes. Of several requests with the same
-    messages, one with the same numbers in its tool results is preferred. `name` is the session's, `thread` the forked
-    thread ("": the main one); its first `calls` calls are answered from the recording.
+    System prompt, tools and parameters may differ: they are what a fix changes. `name` is the session's, `thread` the
+    forked thread ("": the main one); its first `calls` calls are answered from the recording.
     """
 
     def __init__(self, name: str, calls: int, thread: str = "") -> None:
@@ -59,7 +58,7 @@ class RecordedAnswers:
     def add(self, messages: MessageContents | None, answer: RecordedAnswer) -> None:
         """Store the messages of a recorded request and its answer.
 
-        Nothing is stored for a request to no model (`messages` None).
+        Nothing is stored without `messages`.
         """
         if messages is not None:
             self._answers.append((messages, _mask_volatile(messages), answer))
@@ -82,7 +81,7 @@ class RecordedAnswers:
 
 
 def messages_in(url: str, body: bytes) -> MessageContents | None:
-    """The messages of a request to `url`; None if it is no request to a model."""
+    """The messages of a request to `url`; None if it is no readable request to a model."""
     try:
         decoded = decode(Exchange(body, url=url))
     except Malformed:
@@ -223,7 +222,7 @@ class _PendingExchange:
 
     @property
     def is_answered(self) -> bool:
-        """Whether a model answered it. Refused and broken requests are not replayed."""
+        """Whether it was answered with status 200."""
         return self._status == 200
 
     @property

@@ -287,7 +287,7 @@ def _difference(later: float | None, now: float | None) -> float | None:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """Why a thread's next call will miss the cache; "" if it will hit, or nothing was cached.
+    """Why a thread's next call will miss the cache; "" if it will hit, or nothing is known to be cached.
 
     It misses if it reads at most half of the input of the last of `calls`.
     """

@@ -60,7 +60,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
     - `forecast`: under the edits applied by now; None: unknown, for the reason `why`.
     - `done`: describes waiting edits that were applied, and policies that acted.
-    - `trouble`: a problem with them; "": none.
+    - `trouble`: a problem to report; "": none.
     """
 
     forecast: ForecastSummary | None = None

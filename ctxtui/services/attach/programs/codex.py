@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.services.attach.program import OPENAI, Env, RoutingFunctions, Started, Urls
 
 
@@ -21,12 +22,11 @@ def _config(env: Env) -> dict[str, Any]:
 
 def _provider(config: dict[str, Any]) -> tuple[str, str]:
     """The config key of the base URL in force, and the URL ("": the default)."""
-    name = config.get("model_provider", "openai")
-    own = (config.get("model_providers") or {}).get(name)
-    if isinstance(own, dict) and isinstance(own.get("base_url"), str):
-        return f"model_providers.{name}.base_url", own["base_url"]
-    url = config.get("openai_base_url")
-    return "openai_base_url", url if isinstance(url, str) else ""
+    name = as_str(config.get("model_provider"))
+    own = as_dict(as_dict(config.get("model_providers")).get(name)).get("base_url")
+    if isinstance(own, str):
+        return f"model_providers.{name}.base_url", own
+    return "openai_base_url", as_str(config.get("openai_base_url"))
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:

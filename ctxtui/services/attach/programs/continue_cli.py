@@ -89,8 +89,8 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():
-            number = sum(name.partition("-")[0] == model.provider for name in urls)
-            urls[f"{model.provider}-{number + 1}" if number else model.provider] = model.url
+            names = (model.provider, *(f"{model.provider}-{n}" for n in range(2, len(urls) + 3)))
+            urls[next(name for name in names if name not in urls)] = model.url
     return urls
 
 

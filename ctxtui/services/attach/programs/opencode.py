@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ctxtui.core.json_values import as_dict
 from ctxtui.services.attach.program import ANTHROPIC, OPENAI, Env, RoutingFunctions, Started, Urls
 
 _CONFIG_VARIABLE: Final = "OPENCODE_CONFIG_CONTENT"
@@ -14,7 +15,7 @@ _PROVIDERS: Final = (ANTHROPIC.name, OPENAI.name)
 
 
 def _configs(env: Env, cwd: str) -> list[Any]:
-    """Its configurations, by ascending priority."""
+    """Configurations in JSON, by ascending priority."""
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME") or Path.home()) / ".config") / "opencode"
     texts: list[str] = []
     for path in (home / "opencode.json", Path(env.get("OPENCODE_CONFIG") or "/dev/null"), Path(cwd) / "opencode.json"):
@@ -50,8 +51,9 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
         own = {}
     config: dict[str, Any] = own if isinstance(own, dict) else {}
     for name, url in urls.items():
-        options = config.setdefault("provider", {}).setdefault(name, {}).setdefault("options", {})
-        options["baseURL"] = url
+        providers = config["provider"] = as_dict(config.get("provider"))
+        provider = providers[name] = as_dict(providers.get(name))
+        provider["options"] = {**as_dict(provider.get("options")), "baseURL": url}
     return Started(list(arguments), {_CONFIG_VARIABLE: json.dumps(config)})
 
 

@@ -12,12 +12,13 @@ from typing import Final
 from ctxtui.core.block import Item
 from ctxtui.core.call import COPIED_BY, MAKER, Call, EpochStart
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_number
 from ctxtui.core.session import Described, Event, Happened
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_number, one_line, parse_timestamp
+from ctxtui.transcripts.kit.fields import one_line, parse_timestamp
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.records import LineBuffer, TextLine
 from ctxtui.transcripts.reader import Reader
@@ -179,7 +180,7 @@ def _parse_usage(words: str) -> Usage | None:
     for number, scale, name in _FIGURE.findall(words):
         try:
             figures[name] = round(float(number.replace(",", "")) * _SCALE[scale])
-        except ValueError:
+        except (ValueError, OverflowError):
             continue
     if "sent" not in figures:
         return None

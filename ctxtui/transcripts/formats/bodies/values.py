@@ -208,7 +208,8 @@ class Margins:
     def add_to(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value.
 
-        It is left out if it is more than white space and a byte order mark, or if `MAX_HEAD_BYTES` does not hold it.
+        It is left out if it is more than white space and a byte order mark, or longer than `MAX_HEAD_BYTES` before the
+        body.
         """
         start, _ = self._bounds or (0, 0)
         before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._after))

@@ -25,7 +25,7 @@ OUTPUT: Final = "<local-command-stdout>"
 LONG_CONTEXT: Final = 1_000_000
 """Tokens that ``[1m]`` after a model's name requests."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
-_OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d+(?:\.\d+)?)([kKmM])\s+tokens")
+_OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d{1,9}(?:\.\d{1,9})?)([kKmM])\s+tokens")
 """The context window in the output of ``/context``."""
 _PICTURE_CHARS: Final = 20_000
 """Characters of the output in which the window is searched."""

@@ -14,13 +14,13 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, SUM, Call, EpochStart
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Outcome, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, emit_sum, mark_covered
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path, one_line
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path, one_line
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
@@ -165,7 +165,7 @@ class _CopilotHandler:
             self._about,
             id=id_ or self._about.id,
             cwd=cwd or self._about.cwd,
-            version=as_str(data.get("copilotVersion")),
+            version=as_str(data.get("copilotVersion")) or self._about.version,
             client=NAME,
         )
 
@@ -249,7 +249,6 @@ class _CopilotHandler:
         thread.add(messages.result_items(thread.dialogue, [convert_result(data)]))
 
     def _set_usage(self, data: dict[str, Json]) -> Iterator[Event]:
-        """Set the usage of one call, in versions that record it."""
         id_ = as_str(data.get("apiCallId"))
         call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
         if call is not None and usage(data) is not None:

@@ -11,8 +11,9 @@ from msgspec.structs import fields
 
 from ctxtui.core.call import Call, Epoch, EpochStart, Fidelity, Skeleton
 from ctxtui.core.canonical import Json, Number
+from ctxtui.core.json_values import as_number
 from ctxtui.core.usage import QuotaReport, Usage
-from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP, as_number
+from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP
 from ctxtui.wire.codec.check_skeleton import check
 from ctxtui.wire.grammar import GRAMMARS
 

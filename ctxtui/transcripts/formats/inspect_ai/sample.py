@@ -18,7 +18,7 @@ from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import MAIN, Described, Event, Happened, Outcome, Skipped, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, subtract
@@ -26,7 +26,7 @@ from ctxtui.transcripts.formats.inspect_ai import archive
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.conversations import Conversation, Conversations
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import WholeReader, parse_json

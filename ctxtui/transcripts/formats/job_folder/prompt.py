@@ -6,12 +6,12 @@ answer with its calls and their results, so that it can be inspected and edited 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
+from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_str
@@ -135,7 +135,7 @@ def _parse_call(line: str) -> dict[str, Json] | None:
     if not line.lstrip().startswith("{"):
         return None
     try:
-        value: Json = json.loads(line)
+        value: Json = canonical.loads(line)
     except (ValueError, RecursionError):
         return None
     fields = as_dict(value)

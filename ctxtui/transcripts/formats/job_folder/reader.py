@@ -22,7 +22,7 @@ from ctxtui.transcripts.kit.messages import make_message, make_parts
 from ctxtui.transcripts.kit.readers import JOB, json_reader
 
 NAME: Final = "job folder"
-_FILE: Final = re.compile(r"(\d+)-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
+_FILE: Final = re.compile(r"(\d{1,18})-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
 _ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
 
 
@@ -99,7 +99,6 @@ class _Job:
             self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
-        """Build the next call from the log of its turn."""
         return (
             turn_logs.turn_call(self._turns[self._dialogue.calls])
             if self._dialogue.calls < len(self._turns)

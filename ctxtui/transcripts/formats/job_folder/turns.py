@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.canonical import Json, dump_text
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import Event, Happened, Skipped
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_number, as_time, one_line
+from ctxtui.transcripts.kit.fields import as_time, one_line
 from ctxtui.transcripts.kit.messages import make_message
 
 _INPUT: Final = ("input_tokens", "input", "prompt_tokens")

@@ -11,7 +11,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import COPIED_BY, ESTIMATED_INPUT, FRONT_RECORDED, MAKER, Call, EpochStart, Fidelity
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
 from ctxtui.core.session import MAIN, Described, Event, ThreadSeen
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
@@ -331,9 +331,9 @@ def _convert_result(id_: Json, result: dict[str, Json], timed: Collection[str]) 
     The client's text about status and time precedes it, the note follows. `timed`: calls whose duration is sent.
     """
     failed, note = result.get("isError") is True, as_str(result.get("note"))
-    milliseconds = result.get("durationMs") if as_str(id_) in timed else None
+    milliseconds = as_number(result.get("durationMs")) if as_str(id_) in timed else None
     parts = _with_status(result.get("output"), failed)
-    if isinstance(milliseconds, int | float):
+    if milliseconds is not None:
         header = f"Wall time: {milliseconds / 1000:.3f} seconds"
         first = parts[0].get("text") if parts else None
         parts = (

@@ -9,10 +9,10 @@ import re
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_count, as_dict, as_str
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.fields import as_dicts, as_number, as_time, get_path
+from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 
 CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""

@@ -12,7 +12,7 @@ from ctxtui.core.block import Item
 from ctxtui.core.call import Call, Fidelity, Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.json_values import as_dict, as_list, as_str
+from ctxtui.core.json_values import as_dict, as_list, as_number, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.opentelemetry import messages
 from ctxtui.transcripts.formats.opentelemetry.spans import (
@@ -23,7 +23,6 @@ from ctxtui.transcripts.formats.opentelemetry.spans import (
     first_text,
     first_value,
 )
-from ctxtui.transcripts.kit.fields import as_number
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
 from ctxtui.transcripts.kit.readers import decode_column
@@ -80,7 +79,7 @@ class SpanContent(Struct, frozen=True):
     """The request's and the answer's items, as far as attributes and events hold them.
 
     `follows` is the id of the previous answer that the request names, `response` that of this answer ("": none).
-    `skeleton` is set if the provider's own JSON of the request is recorded.
+    `skeleton` is that of the provider's own JSON of the request; None if it is not recorded or names no model.
     """
 
     request_items: tuple[Item, ...] = ()
@@ -157,10 +156,7 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference.
-
-    None if it is absent or cut.
-    """
+    """Decode request and answer from the provider's own JSON in OpenInference; None if it is not there."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -258,7 +254,6 @@ def base_call(call: ModelCall) -> Call:
 
 
 def response_id(call: ModelCall) -> str:
-    """The provider's id of the answer."""
     return first_text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.content.response
 
 

@@ -5,6 +5,7 @@ Attributes are read in any form: typed, plain members, nested, or with numbers i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -20,8 +21,8 @@ Attributes = dict[str, Json]
 
 _DEEPEST: Final = 60
 _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
-_LONGEST: Final = 20
-"""Maximum digits of a number in text."""
+_WHOLE: Final = re.compile(r"-?\d{1,20}")
+"""A whole number as text."""
 
 
 def to_json(value: Json, depth: int = _DEEPEST) -> Json:
@@ -32,9 +33,7 @@ def to_json(value: Json, depth: int = _DEEPEST) -> Json:
     if kind in _PLAIN:
         return inner
     if kind == "intValue":
-        return (
-            int(inner) if isinstance(inner, str) and inner.lstrip("-").isdigit() and len(inner) <= _LONGEST else inner
-        )
+        return int(inner) if isinstance(inner, str) and _WHOLE.fullmatch(inner) else inner
     if kind == "arrayValue":
         return [to_json(item, depth - 1) for item in as_list(as_dict(inner).get("values"))]
     if kind == "kvlistValue":
@@ -75,7 +74,7 @@ def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
     for key, value in attributes.items():
         if key.startswith(start):
             number, _, subkey = key[len(start) :].partition(".")
-            if subkey and number.isdigit() and len(number) <= _LONGEST:
+            if subkey and _WHOLE.fullmatch(number):
                 entries.setdefault(int(number), {})[subkey] = value
     return [entries[number] for number in sorted(entries)]
 
@@ -94,8 +93,8 @@ def first_text(attributes: Attributes, *names: str) -> str:
 def first_count(attributes: Attributes, *names: str) -> int | None:
     """Return the first number of tokens of `names`; None if there is none."""
     value = first_value(attributes, *names)
-    if isinstance(value, str) and value.isdigit() and len(value) <= _LONGEST:
-        return int(value)
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        value = int(value)
     return None if value is None or isinstance(value, str | list) else as_count(value)
 
 
@@ -235,7 +234,7 @@ def _parse_time(value: Json) -> float | None:
 
     From nanoseconds, microseconds, milliseconds, seconds, or ISO text.
     """
-    if isinstance(value, str) and value.isdigit() and len(value) <= 20:
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         if _NANO < value < _LAST:

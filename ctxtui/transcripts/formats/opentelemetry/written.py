@@ -155,7 +155,7 @@ def _convert_part(item: Item) -> Json:
 def _parse_json(text: str) -> Json:
     try:
         return canonical.loads(text.encode("utf-8", "surrogatepass"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

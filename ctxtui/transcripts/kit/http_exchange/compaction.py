@@ -134,7 +134,7 @@ def summary_part(text: str) -> str:
 def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
     """Replace the summary in an answer, and keep everything else as the provider sent it.
 
-    Raises `CtxtuiError` if the answer has not exactly one text, or its dialect cannot be rewritten.
+    Raises `CtxtuiError` if not exactly one text is found in the answer.
     """
     old_text = read_summary(dialect, answer)
     match = _SUMMARY.search(old_text)
@@ -148,7 +148,8 @@ def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
         rewritten = canonical.dumps(_rewrite_whole(dialect, as_dict(parse_body(answer)), text, places))
     if len(places) != 1:
         raise CtxtuiError(
-            f"the answer has {len(places)} texts, so the summary cannot be replaced", way_out="release or refuse it"
+            f"{len(places)} texts found in the answer, so the summary cannot be replaced",
+            way_out="release or refuse it",
         )
     return rewritten
 

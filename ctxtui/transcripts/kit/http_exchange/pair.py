@@ -219,17 +219,24 @@ class Exchange(Struct, frozen=True):
     @property
     def host(self) -> str:
         """The host, without port."""
-        return self.url.partition("://")[2].partition("/")[0].rpartition("@")[2].partition(":")[0].lower()
+        address = self._location.partition("/")[0].rpartition("@")[2].lower()
+        return address[: address.find("]") + 1] or address.partition(":")[0]
 
     @property
     def path(self) -> str:
         """The path, without query; escaped colons and slashes are decoded."""
-        path = "/" + self.url.partition("://")[2].partition("?")[0].partition("/")[2]
+        path = "/" + self._location.partition("/")[2]
         return path.replace("%3A", ":").replace("%3a", ":").replace("%2F", "/").replace("%2f", "/")
 
     @property
+    def _location(self) -> str:
+        """The URL without scheme, which some recordings leave out, and without query."""
+        url = self.url.partition("?")[0]
+        return url.partition("://")[2] or url
+
+    @property
     def provider(self) -> str:
-        """The provider's name in pricing; "" for an unknown host."""
+        """The provider's name in pricing; "" if neither host nor path shows it."""
         host = self.host
         known_name = next((name for end, name in _HOSTS if host == end or host.endswith("." + end)), "")
         return known_name or ("ollama" if self.path in _OLLAMA else "")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ctxtui.curation.transplant import CopiedBlocks
 
 _MAX_COPY_CHARACTERS = 1_000_000
-"""Characters; no terminal copies more."""
+"""Most characters that are sent to the terminal's clipboard."""
 _PUTS_IN = " puts in, here or in another session"
 """What the key of `PutInCopied` does."""
 
@@ -67,7 +67,7 @@ class BlocksController(Controller):
             open_block = rows.open_state(self._pane.cursor)
             raw = not (open_block and open_block.raw)
             self._toggle(raw=raw)
-            self.show_message([Span("raw JSON of the provider" if raw else "readable form", "dim")])
+            self.show_message([Span("raw JSON, without cache breakpoints" if raw else "readable form", "dim")])
 
     def more_lines(self) -> None:
         """Show more lines of an open block, or open a closed one."""
@@ -98,9 +98,8 @@ class BlocksController(Controller):
         for index in folded or turn_rows:
             rows.toggle(index)
         self._pane.reopen()
-        self.show_message(
-            [Span(f"turn {turn}: {len(folded or turn_rows):,} blocks {'opened' if folded else 'folded'}", "dim")]
-        )
+        count = numbers.many(len(folded or turn_rows), "block")
+        self.show_message([Span(f"turn {turn}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
         """Return the block's text as the model reads it; a call's input as JSON.

@@ -34,7 +34,7 @@ class CompactionsController(EditController):
         """
         state, scene = self.state, self.panels.scene
         if state.study is None or scene is None or not state.complete or not scene.counted:
-            self.show_message([Span("this context is still being counted", "dim")])
+            self.show_message([Span("This context is still being read or counted.", "dim")])
             return
         if not any(event.kind == "compaction" for event in scene.events):
             micro_call = next((event.number for event in scene.events if event.kind == "microcompaction"), 0)
@@ -44,7 +44,7 @@ class CompactionsController(EditController):
                 message = f"Before call {micro_call:,} the client removed earlier results without a summary; "
                 self.show_message([Span(message), Span("P", "accent bold"), Span(" shows them", "dim")])
             else:
-                self.show_message([Span(f"no compaction in {state.count:,} calls", "dim")])
+                self.show_message([Span(f"no compaction in {numbers.many(state.count, 'call')}", "dim")])
             return
         from ctxtui.tui.lists.compactions import CompactionsScreen
 

@@ -192,7 +192,8 @@ class NotesController(Controller):
     def _rank(self, placed: notes.PlacedNote) -> tuple[int, int, int]:
         """Return the sort key of a note, relative to the thread shown."""
         ids = list(self.state.study.session.order) if self.state.study is not None else []
-        shown, thread = ids.index(self.state.thread), ids.index(placed.thread) if placed.thread in ids else 0
+        # Before its first call a thread is not in the order.
+        shown, thread = (ids.index(id_) if id_ in ids else 0 for id_ in (self.state.thread, placed.thread))
         return thread - shown, placed.call or self.state.count + 1, placed.node or 0
 
     def list_notes(self) -> None:

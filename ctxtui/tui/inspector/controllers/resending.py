@@ -6,11 +6,8 @@ The user confirms first.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
 
 from ctxtui.analysis.content.agreement import NextStep
 from ctxtui.core.call import Call
@@ -30,13 +27,6 @@ from ctxtui.views.text.span import Span
 if TYPE_CHECKING:
     from ctxtui.services.chat.chat_model import ChatModel
     from ctxtui.services.chat.resending import PlannedResend
-
-
-class _Offer(Struct, frozen=True, dict=True):
-    """A request that may be sent, and its model."""
-
-    resend: PlannedResend
-    model: ChatModel
 
 
 class ResendController(EditController):
@@ -88,17 +78,14 @@ class ResendController(EditController):
         keys = [Span(" y", "accent bold"), Span(" send ", "dim"), Span(" n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
             [Span(" send? ", "warn bold"), *keys, Span(description, "dim")],
-            self._sender(_Offer(resend, model)),
+            partial(self._answer, resend, model),
             keys=("y", "n"),
         )
 
-    def _sender(self, offer: _Offer) -> Callable[[str], None]:
-        def sent(key: str) -> None:
-            if key == "y":
-                self.show_message([Span(f"waiting for {safe_text.one_line(offer.model.model, 60)} …", "dim")])
-                self.access.run(self._send(offer), "resend", exclusive=True)
-
-        return sent
+    def _answer(self, resend: PlannedResend, model: ChatModel, key: str) -> None:
+        if key == "y":
+            self.show_message([Span(f"waiting for {safe_text.one_line(model.model, 60)} …", "dim")])
+            self.access.run(self._send(resend, model), "resend", exclusive=True)
 
     def _plan(self, scene: Scene, model: ChatModel) -> PlannedResend:
         """Build the request from the call's context and its edits. Raises `CtxtuiError`."""
@@ -136,18 +123,18 @@ class ResendController(EditController):
             refused=request.refused,
         )
 
-    async def _send(self, offer: _Offer) -> None:
+    async def _send(self, resend: PlannedResend, model: ChatModel) -> None:
         from ctxtui.services.chat.resending import send_plan
         from ctxtui.tui.lists.resend import ResendScreen
 
-        study, model = self.state.study, offer.model
+        study = self.state.study
         assert study is not None
 
         def charge(usage: Usage, model_name: str) -> float | None:
             cost, _ = study.pricer([Call("", "", provider=model.endpoint.name, model=model_name, usage=usage)])[0]
             return None if cost is None else cost.usd
 
-        (trial,) = await send_plan([offer.resend], model, charge)
+        (trial,) = await send_plan([resend], model, charge)
         self.show_message([])
         self.access.push(ResendScreen(trial, model.model), lambda _: None)
 

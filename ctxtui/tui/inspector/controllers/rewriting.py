@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import BadConfig
+from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.external_editor import NoEditor, edit_text
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import EDITS, QUESTION, TOOLS
@@ -41,7 +41,7 @@ class RewritingController(EditController):
     """Stages edits that rewrite or move blocks, or shows why they would have no effect."""
 
     def replace(self) -> None:
-        """Edit the text in $EDITOR, or on the screen if none is set."""
+        """Edit the text in $EDITOR, or on the screen if no editor can be started."""
         editable = self._text_under_cursor()
         if editable is not None and (new := self._edit_externally(editable.text)) is not None:
             editable.stage(new)
@@ -79,16 +79,19 @@ class RewritingController(EditController):
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _edit_externally(self, text: str) -> str | None:
-        """Return `text` as edited in $EDITOR; None if unchanged.
+        """Return `text` as edited in $EDITOR; None if unchanged or if the editor failed.
 
-        Without an editor, return None and open the screen's own, which stages the text itself.
+        If no editor can be started, return None and open the screen's own, which stages the text itself.
         """
+        new = None
         try:
             with self.access.suspended():
                 new = edit_text(text)
-        except NoEditor:
-            self.edit_in_place()
-            return None
+        except CtxtuiError as error:
+            if isinstance(error, NoEditor) and not is_too_long(text):
+                self.edit_in_place()
+            else:
+                self.prompt.refuse(str(error))
         self.access.repaint()
         return new if new != text else None
 
@@ -102,6 +105,10 @@ class RewritingController(EditController):
         """Edit the text on the screen."""
         editable = self._text_under_cursor()
         if editable is None:
+            return
+
+        if is_too_long(editable.text):
+            self.prompt.refuse("This text is too long to edit here; R opens it in $EDITOR.")
             return
 
         def stage_text(text: str) -> None:
@@ -119,7 +126,7 @@ class RewritingController(EditController):
                 accept(new)
 
         if is_too_long(text):
-            self.prompt.refuse("This text is too long to edit here; R opens it in $EDITOR.")
+            self.prompt.refuse("This text is too long to edit here.")
         else:
             self.access.push(TextEditor(text, title, details), left)
 
@@ -127,13 +134,13 @@ class RewritingController(EditController):
         """Replace repeated and outdated results by references."""
         targets = self._targets()
         if targets is not None:
-            self._stage_or_refuse(manual_edits.deduplicate(*targets), "deduplicate")
+            self._stage_or_refuse(manual_edits.deduplicate(*targets))
 
     def minimise(self) -> None:
         """Shorten definitions of tools."""
         targets = self._targets()
         if targets is not None:
-            self._stage_or_refuse(manual_edits.minimise_tools(*targets), "minimise")
+            self._stage_or_refuse(manual_edits.minimise_tools(*targets))
 
     def move(self, to: str) -> None:
         """Move blocks to the front, the end or the system prompt, or back if they are there already."""
@@ -172,7 +179,7 @@ class RewritingController(EditController):
         except BadConfig as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         else:
-            self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules), "compact_json")
+            self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules))
 
     # Hoisting
 
@@ -189,7 +196,7 @@ class RewritingController(EditController):
         offer, details = self._offered_part(scene, applied, positions, texts)
 
         def hoist_part(part: str) -> None:
-            self._stage_or_refuse(manual_edits.hoist(applied, positions, part), "hoist")
+            self._stage_or_refuse(manual_edits.hoist(applied, positions, part))
 
         self._edit_here(offer, "part to move to the front", details, hoist_part)
 
@@ -219,7 +226,7 @@ class RewritingController(EditController):
         positions = self.edits.require_positions()
         return (area.staging(scene).applied, positions) if positions else None
 
-    def _stage_or_refuse(self, manual: ManualEdits, kind: str) -> None:
+    def _stage_or_refuse(self, manual: ManualEdits) -> None:
         if manual.edits:
             self.edits.stage(manual.edits)
         else:
@@ -227,7 +234,7 @@ class RewritingController(EditController):
 
 
 class Replace(BlocksOrInsertsCommand):
-    """Replace the text, in $EDITOR or here if none is set; on a summary or note: edit it."""
+    """Replace the text in $EDITOR, or here if no editor can be started; on a summary or note: edit it."""
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)

@@ -39,8 +39,7 @@ class RulesController(Controller):
         for index in folded or below:
             rows.toggle(index)
         pane.reopen()
-        count = f"{len(below):,} block{'' if len(below) == 1 else 's'}"
-        number = rows.scene.number
+        number, count = rows.scene.number, numbers.many(len(folded or below), "block")
         label = f"answer of call {number:,}" if rule.kind == "answer" else "new blocks, read by the next call"
         self.show_message([Span(f"{label}: {count} {'opened' if folded else 'folded'}", "dim")])
 

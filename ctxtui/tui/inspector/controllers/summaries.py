@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ctxtui.core import edit as edits
@@ -100,7 +100,7 @@ class SummariesController(EditController):
             return
         edit = self._requested_summary(scene)
         if edit is None:
-            self.show_message(failed("Mark the blocks to summarize first."))
+            self.show_message(failed("There is no block to summarize: mark some, or go to one."))
             return
         ready, own = area.to_edited_context(scene), self._model_access.own_model(scene)
         agent = own is not None and ready.has_system_and_tools
@@ -204,16 +204,13 @@ class SummariesController(EditController):
             return
         keys = [Span("y", "accent bold"), Span(" yes ", "dim"), Span("n", "accent bold"), Span(" no  ", "dim")]
         self.prompt.ask_for(
-            [Span(" send? ", "warn bold"), *keys, *offer], self._sender(job, model, body), keys=("y", "n")
+            [Span(" send? ", "warn bold"), *keys, *offer], partial(self._answer, job, model, body), keys=("y", "n")
         )
 
-    def _sender(self, job: _Job, model: ChatModel, body: bytes) -> Callable[[str], None]:
-        def answer(key: str) -> None:
-            if key == "y":
-                self.show_message([Span(f"{safe_text.one_line(model.model, 60)} is writing the summary …", "dim")])
-                self.access.run(self._request_summary(job, model, body), "summary", exclusive=True)
-
-        return answer
+    def _answer(self, job: _Job, model: ChatModel, body: bytes, key: str) -> None:
+        if key == "y":
+            self.show_message([Span(f"{safe_text.one_line(model.model, 60)} is writing the summary …", "dim")])
+            self.access.run(self._request_summary(job, model, body), "summary", exclusive=True)
 
     def _describe_offer(self, model: ChatModel, body: bytes) -> Spans:
         """Return the size, model and estimated price of the request."""

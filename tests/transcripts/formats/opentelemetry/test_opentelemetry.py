@@ -258,3 +258,14 @@ def test_laws(convention: str) -> None:
 def test_any_value_in_any_place_stops_no_reader(convention: str) -> None:
     survives_values(otlp(three(convention)[:2]), NAME)
     survives_values(three(convention)[:2], NAME)
+
+
+@pytest.mark.parametrize("text", ["²", "--5", "-", "9" * 5000])
+def test_a_text_that_is_nearly_a_number_is_none(text: str) -> None:
+    held = {**semconv(0), "gen_ai.usage.output_tokens": text, f"gen_ai.prompt.{text}.role": "user"}
+    trace = otlp([span(0, held)])
+    exported = trace["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+    exported["startTimeUnixNano"] = text
+    exported["attributes"].append({"key": "gen_ai.usage.reasoning_tokens", "value": {"intValue": text}})
+    (call,) = calls(read(as_bytes(trace), NAME))
+    assert call.started is None and call.usage and (call.usage.output, call.usage.reasoning) == (0, 0)

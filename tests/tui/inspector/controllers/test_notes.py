@@ -16,7 +16,7 @@ from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.notes import NotesScreen
 from tests.cases.inspect import HandMade, app_of
-from tests.cases.sessions import every_category
+from tests.cases.sessions import Story, every_category
 from tests.tui.inspector.test_inspector import settled, text, until
 from tests.tui.waiting import do
 
@@ -82,6 +82,21 @@ async def test_going_on_to_the_only_bookmark_from_where_it_stands_says_so(tmp_pa
         await pilot.press("home")
         await do(pilot, "NextMarked")
         assert "This is the only" not in text(screen), "it went there"
+
+
+async def test_a_thread_without_an_answer_has_notes_to_go_to(tmp_path: Path) -> None:
+    """A session that only has the user's first message has no thread in its order yet."""
+    source = HandMade(Story().user("hello").tip().session)
+    source.settings = Settings(data_dir=str(tmp_path))
+    async with app_of(source).run_test(size=(120, 40)) as pilot:
+        screen = pilot.app.screen
+        assert isinstance(screen, InspectorScreen)
+        await until(pilot, lambda: screen.owner(NotesController).notebook is not None)
+        await pilot.press("asterisk")
+        await kept(screen, pilot, 1)
+        for name in ("NextMarked", "PreviousMarked"):
+            await do(pilot, name)
+            assert "This is the only note or bookmark" in text(screen)
 
 
 async def test_notes_are_written_listed_and_gone_to(tmp_path: Path) -> None:

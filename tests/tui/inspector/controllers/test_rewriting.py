@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -161,14 +162,26 @@ async def test_without_an_editor_the_screens_own_opens(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("ctxtui.tui.inspector.controllers.rewriting.edit_text", missing)
     async with opened(session()) as (screen, pilot):
-        from contextlib import nullcontext
-
         monkeypatch.setattr(pilot.app, "suspend", nullcontext)
         await until(pilot, lambda: screen.edits.staging_area is not None)
         at(screen, "The cart is fine")
         await pilot.press("R")
         await pilot.pause()
         assert isinstance(pilot.app.screen, TextEditor)
+
+
+async def test_an_editor_that_fails_changes_nothing_and_opens_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`:cq` in vim, for example."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.setenv("EDITOR", "false")
+    async with opened(session()) as (screen, pilot):
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        at(screen, "The cart is fine")
+        await pilot.press("R")
+        await pilot.pause()
+        assert pilot.app.screen is screen and not staged(screen)
+        assert "false ended with exit code 1; nothing was changed" in text(screen)
 
 
 async def test_the_static_part_is_offered_and_hoisted() -> None:
