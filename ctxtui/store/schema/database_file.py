@@ -56,7 +56,7 @@ def make_private(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Connect without changing the database. Raises `NotFound` if there is no file `path`, `Unreadable` for a folder."""
+    """Connect without changing the database. Raises `NotFound` without the file `path`, `Unreadable` for a folder."""
     _check_no_folder(path)
     if not path.is_file():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
