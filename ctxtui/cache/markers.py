@@ -144,7 +144,8 @@ def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> s
 def _check_control(control: Json, rules: CacheRules) -> str:
     if not isinstance(control, Mapping) or control.get("type") != "ephemeral":
         return "cache_control.type: Input should be 'ephemeral'"
-    if control.get("ttl") is not None and control["ttl"] not in rules.lives:
+    ttl = control.get("ttl")
+    if ttl is not None and not (isinstance(ttl, str) and ttl in rules.lives):
         return f"cache_control.ttl: Input should be {' or '.join(map(repr, rules.lives))}"
     return ""
 

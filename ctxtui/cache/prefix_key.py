@@ -21,6 +21,7 @@ from ctxtui.core.block import HEADER, Block, Place
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.wire.grammar import ANTHROPIC, MESSAGE_PARTS, RESPONSES
+from ctxtui.wire.message import LIST, OBJECT, STRING
 
 IMAGES_TOGGLE: Final = False
 """Whether the first image of a conversation invalidates the cached messages.
@@ -87,7 +88,6 @@ class PromptFacts:
         self._person_nodes: dict[int, int] = {ROOT: ROOT}
 
     def facts(self, head: int) -> ContentFacts:
-        """Facts of the context `head`."""
         computed = self._facts
         facts, node = computed.get(head), head
         if facts is not None:
@@ -169,14 +169,13 @@ def _shows_image(node: Node) -> bool:
 THINKING_IS_POSITION: Final = True
 """Whether a thinking block counts as a position in the lookback (unverified, facts §12)."""
 UNREAD: Final = frozenset({"id", "status", "content"})
-"""Members of an OpenAI header that do not reach the prompt (assumed).
-
-`content` holds only its spelling there.
-"""
+"""Members of an OpenAI header that do not reach the prompt (assumed); `content` only says how it was spelled."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
 """Kinds of blocks whose keys need no special case."""
-_SPELLINGS: Final = ("string", "list", "object")
-"""Values of a header's members that only say how its content was spelled."""
+_SPELLINGS: Final = (STRING, LIST, OBJECT)
+"""Values of a header's members that only say how their blocks were spelled."""
+_NAMES: Final = ("role", "name", "tool_call_id")
+"""Members of a header that may have such a value of their own."""
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
 """The parts of a block's key that come from its place.
@@ -365,13 +364,10 @@ def _before_messages(position: PrefixEnd) -> PrefixEnd:
 
 
 def header_key(value: canonical.Json) -> bytes:
-    """The part of an OpenAI message header that reaches the prompt.
-
-    All but ids and content spelling.
-    """
+    """The part of an OpenAI message header that reaches the prompt."""
     if not isinstance(value, dict):
         return canonical.dumps(value)
-    spellings = {key for key, item in value.items() if isinstance(item, str) and item in _SPELLINGS and key != "role"}
+    spellings = {key for key, item in value.items() if item in _SPELLINGS and key not in _NAMES}
     return canonical.dumps({key: item for key, item in value.items() if key not in UNREAD | spellings})
 
 

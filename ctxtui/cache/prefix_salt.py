@@ -52,7 +52,7 @@ def prefix_salt(
     - `scope`: what the provider separates caches by (workspace or organisation).
     - ``betas`` in `params`: the active beta set.
 
-    A parameter without a rule changes nothing; one sent with its default value is the same as one left out.
+    A parameter without a rule changes nothing; a default value, null or an empty list is the same as none.
     """
     lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
     for path, since, value in effective_parameters(rules, dialect, params or {}):

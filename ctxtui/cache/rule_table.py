@@ -135,7 +135,7 @@ _FIGURES: Final = {
 
 
 def parse_rules(toml_text: str) -> RuleTable:
-    """Parse the caching data file. Raises `RuleDataError` naming the invalid rule."""
+    """Parse the caching data file. Raises `ValueError` for an invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
     rules = tuple(_rule(f"rule {n}", raw, sources) for n, raw in enumerate(data.get("rule", ()), 1))

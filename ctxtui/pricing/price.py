@@ -13,7 +13,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.core.call import ANSWER_LEAST, COUNTED, IN_ALL, WINDOW, Call
-from ctxtui.core.canonical import Json
+from ctxtui.core.canonical import Json, Number
+from ctxtui.core.json_values import as_count
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import Rates, find_rates
 from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
@@ -72,11 +73,7 @@ def price(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Cost | None:
-    """Price `usage` of `model` in USD at time `at` (Unix seconds; None: today's table).
-
-    None if no price is known (local models, new ids). `provider` is the provider's id as in genai-prices
-    (``anthropic``, ``openai``); "" finds it by the model's name.
-    """
+    """Price `usage` of `model` in USD; None if no price is known. The other arguments are those of `find_rates`."""
     by = find_rates(model, provider, at, usage.input, table, terms)
     return None if by is None else _cost(usage, by)
 
@@ -145,7 +142,7 @@ def max_usd(
         return None
     if cost is not None and reported:
         return cost.usd + max(0, answer - call.output) * by.output
-    return length * max(by.fresh, by.read, by.write_1h, by.write_12h) + answer * by.output
+    return length * max(by.fresh, by.read, by.write_5m, by.write_1h, by.write_12h) + answer * by.output
 
 
 def count_charged_tokens(call: Call) -> int:
@@ -233,6 +230,6 @@ def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
     if not isinstance(units, dict):
         return usage
     input_, output = units.get("input_tokens"), units.get("output_tokens")
-    if not isinstance(input_, int | float) or not isinstance(output, int | float):
+    if not isinstance(input_, int | float | Number) or not isinstance(output, int | float | Number):
         return usage
-    return Usage(fresh=int(input_), output=int(output), has_cache=usage.has_cache)
+    return Usage(fresh=as_count(input_), output=as_count(output), has_cache=usage.has_cache)

@@ -120,10 +120,7 @@ EMPTY: Final = PriceTable()
 
 
 def parse_prices(toml: str, usage: str = "") -> PriceTable:
-    """Parse the override table and the `usage` fields from TOML.
-
-    Raises `TypeError` naming an unknown key.
-    """
+    """Parse the override table and the `usage` fields from TOML. Raises `TypeError` for an unknown key."""
     data, rows = tomllib.loads(toml), parse_usage_fields(usage)
     fields: dict[str, tuple[str, ...]] = {}
     for row in rows:

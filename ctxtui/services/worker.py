@@ -7,6 +7,7 @@ first argument is such an object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import Any, Concatenate, Final, Generic, NamedTuple, ParamSpec, TypeVar
 
@@ -18,6 +19,10 @@ R = TypeVar("R")
 P = ParamSpec("P")
 
 _HOST: Final = "ctxtui.services.worker:host"
+
+
+class WorkerClosed(ChildGone):
+    """The worker was closed for good, so its caller ends, too."""
 
 
 class _Request(NamedTuple):
@@ -52,15 +57,12 @@ class Worker(Generic[T]):
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
         """Call `method` and return its result.
 
-        Raises `ChildGone` if the process ends or the worker is closed, and the `CtxtuiError` that `method` raised.
+        Raises `ChildGone` if the process ends, `WorkerClosed`, and the `CtxtuiError` that `method` raised.
         """
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later.
-
-        It raises `ChildGone` if `stop` or `close` was called in between.
-        """
+        """A function that does the call later; it raises `ChildGone` if `stop` or `close` was called in between."""
         request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 
@@ -72,13 +74,15 @@ class Worker(Generic[T]):
             return None
 
     def call_or_run_here(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Like `call`.
+        """Like `call`. If the process ends, do this call and all later ones in this process.
 
-        If the process ends or the worker is closed, do this call and all later ones in this process.
+        Raises `WorkerClosed`: a screen that closes must not wait for the work.
         """
         if self._local is None:
             try:
                 return self.call(method, *args, **named)
+            except WorkerClosed:
+                raise
             except ChildGone:
                 self._local = self._make(*self._arguments)
         return method(self._local, *args, **named)
@@ -94,9 +98,8 @@ class Worker(Generic[T]):
             while item := self._ask(request, self.child.closed):
                 yield item[0]
                 request = request._replace(method=None, arguments=(), named={})
-        except ChildGone:
-            if not self._closed:
-                raise
+        except WorkerClosed:
+            return
 
     def stop(self) -> None:
         """Abort the running call; the next call starts another process."""
@@ -109,18 +112,30 @@ class Worker(Generic[T]):
 
     def _ask(self, request: _Request, closed_count: int) -> Any:
         if self._closed:
-            raise ChildGone("it was closed")
-        error, result = self.child.ask(request, closed=closed_count)
+            raise WorkerClosed("it was closed")
+        try:
+            error, result = self.child.ask(request, closed=closed_count)
+        except ChildGone as gone:
+            if self._closed:
+                raise WorkerClosed("it was closed") from gone
+            raise
         if error is not None:
             raise error
         return result
 
 
-def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
-    """Make the child's function.
+def end_when_closed(job: Callable[[], object]) -> Callable[[], None]:
+    """A function that does `job`, and ends early if a worker that it calls is closed."""
 
-    It returns an error or a result; for steps a list of one item, empty at the end.
-    """
+    def run() -> None:
+        with suppress(WorkerClosed):
+            job()
+
+    return run
+
+
+def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
+    """Make the child's function: it returns an error or a result; for steps a list of one item, empty at the end."""
     objects: list[Any] = []
     running: dict[int, Iterator[Any]] = {}
 

@@ -61,18 +61,17 @@ class Flat(NamedTuple):
 ImageRule = Resizing | Tiles | Patches | Flat
 
 
-def image_tokens(rule: ImageRule, width: int, height: int, detail: str = "high") -> int:
+def image_tokens(rule: ImageRule, width: int, height: int) -> int:
     """Count the tokens of an image of `width` x `height` pixels.
 
-    `detail` ``low`` matters to tile models only. Sources: platform.claude.com, Vision (2026-08-22); OpenAI's
-    images guide as cited by public implementations.
+    Sources: platform.claude.com, Vision (2026-08-22); OpenAI's images guide as cited by public implementations.
     """
     if width <= 0 or height <= 0:
         return 0
     if isinstance(rule, Resizing):
         return _count_patches(*fit_size(rule, width, height), PATCH_PIXELS)
     if isinstance(rule, Tiles):
-        return rule.base if detail == "low" else rule.base + rule.per_tile * _count_tiles(width, height)
+        return rule.base + rule.per_tile * _count_tiles(width, height)
     if isinstance(rule, Patches):
         return math.ceil(min(_count_patches(width, height, 32), rule.cap) * rule.factor)
     return rule.tokens
@@ -204,14 +203,15 @@ _SIGNATURE_CHARACTERS: Final = 8
 """Base64 characters that hold the first bytes of a PDF."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
 """A page of a PDF, as a plain object."""
-_PAGE_COUNT: Final = rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d+)|/Count\s+(\d+)[^>]{0,400}?/Type\s*/Pages\b"
+_PAGE_COUNT: Final = (
+    rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d{1,6})\b|/Count\s+(\d{1,6})\b[^>]{0,400}?/Type\s*/Pages\b"
+)
 """The number of pages in the page tree of a PDF."""
 _BYTES_PER_PAGE: Final = 50_000
 """Bytes assumed for a page of a PDF that does not state its pages."""
 
 
 def is_pdf(media: Media) -> bool:
-    """Whether `media` is a PDF."""
     return media.media_type == "application/pdf"
 
 
@@ -229,8 +229,13 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
         return pdf_pages(_decode_base64(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
-    size = image_size(_decode_base64(media.data[:_HEAD_CHARACTERS]))
+    size = media_size(media)
     return image_tokens(rule, *(size[1:] if size else UNKNOWN_SIZE))
+
+
+def media_size(media: Media) -> ImageSize | None:
+    """Format and pixels of a recorded image; None if they are not in its first bytes."""
+    return image_size(_decode_base64(media.data[:_HEAD_CHARACTERS]))
 
 
 def pdf_pages(data: bytes) -> int:

@@ -257,7 +257,7 @@ def plain_id(model_id: str) -> str:
 
 
 def parse_models(toml_text: str) -> ModelTable:
-    """Parse the model data file. Raises `ModelDataError` naming the invalid rule."""
+    """Parse the model data file. Raises `ValueError` for an invalid rule."""
     data = tomllib.loads(toml_text)
     sources = data.get("sources", {})
     return ModelTable(tuple(_parse_rule(i, raw, sources) for i, raw in enumerate(data.get("rule", ()), 1)))

@@ -27,8 +27,8 @@ _PER_ENUM_ITEM: Final = 3
 def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | None:
     """Count the tokens of one function definition.
 
-    The 12 tokens that a request with tools has once are not included. None if it defines no function. `tool` is spelled
-    as in Chat (``function`` inside) or as in Responses; `encoding` names the counter's encoding.
+    The 12 tokens that a request with tools has once are not included. None if it defines no function, or is nested too
+    deeply. `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` is the counter's.
     """
     tool = unwrap_tool(tool)
     inner = tool.get("function", tool)
@@ -40,7 +40,10 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
     if isinstance(form, Mapping) and isinstance(form.get("definition"), str):
         # A tool that takes free text: its grammar is counted; its framing is not published.
         total += count(form["definition"])
-    return total + _count_object(inner.get("parameters") or inner.get("input_schema"), count)
+    try:
+        return total + _count_object(inner.get("parameters") or inner.get("input_schema"), count)
+    except RecursionError:
+        return None
 
 
 def _without_period(description: object) -> str:

@@ -37,7 +37,6 @@ _O200K_PATTERN: Final = "|".join(
         r"""\s+""",
     ]
 )
-"""The patterns are tiktoken's."""
 _CL100K_PATTERN: Final = (
     r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"""
     r"""|\s++$|\s*[\r\n]|\s+(?!\S)|\s"""

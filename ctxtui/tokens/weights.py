@@ -37,7 +37,6 @@ def prior_weights(card: ModelCard) -> Weights:
 
 
 def weigh(features: Sequence[float], weights: Weights) -> float:
-    """Multiply features by weights."""
     total: float = sum(map(mul, features, weights.factors))
     return total
 
@@ -54,8 +53,7 @@ def half_interval(features: Features, weights: Weights) -> float:
 def is_exact(features: Features, weights: Weights) -> bool:
     """Whether a block with these features is counted by the model's own tokenizer.
 
-    True for plain text, also in results, and for reported tokens: the rendering of calls, definitions, thinking and
-    images is not published.
+    Never with calls, definitions, thinking or images: their rendering is not published.
     """
     guessed = features.json or features.tools or features.thinking or features.hidden
     return weights.exact and not (guessed or features.image or features.pages)

@@ -198,6 +198,24 @@ def test_every_prefix_counts_and_any_use_renews_it() -> None:
     assert gone.read == 0 and gone.reasons[0].kind == why.EXPIRED and gone.reasons[0].by == 1
 
 
+def test_a_long_prefix_that_expired_is_the_reason_though_a_short_one_is_live() -> None:
+    one = desk("gpt-5.2", retention=300.0)
+    stem = [said("user", "a#500"), said("user", "b#2000")]
+    one.send(0, stem)
+    one.send(200, stem[:1])
+    (reason,) = one.ask(400, stem).reasons
+    assert (reason.kind, reason.by) == (why.EXPIRED, 100)
+
+
+def test_a_long_prefix_sent_again_but_not_answered_yet_is_the_reason() -> None:
+    one = desk("gpt-5.2", retention=300.0)
+    stem = [said("user", "a#2000")]
+    one.send(0, stem)
+    one.send(400, stem, began=420)
+    (reason,) = one.ask(410, stem).reasons
+    assert (reason.kind, reason.by) == (why.NOT_YET, 10)
+
+
 def test_message_bounds_count() -> None:
     one = desk("gpt-5.2")
     one.send(0, [said("user", "a#2000", "b#2000")])
@@ -208,6 +226,13 @@ def test_string_and_list_content_are_one_prompt() -> None:
     one = Desk("openai_chat", "gpt-4o", "openai")
     one.send(0, [{"role": "user", "content": "a#2000"}])
     assert one.ask(1, [{"role": "user", "content": [{"type": "text", "text": "a#2000"}]}]).read == 1920
+
+
+def test_a_name_that_is_a_word_for_a_spelling_is_read() -> None:
+    one = Desk("openai_chat", "gpt-4o", "openai")
+    one.send(0, [{"role": "user", "name": "list", "content": "a#3000"}])
+    assert one.ask(1, [{"role": "user", "name": "list", "content": "a#3000"}]).read == 2944
+    assert one.ask(1, [{"role": "user", "name": "object", "content": "a#3000"}]).read == 0
 
 
 def test_ids_of_items_are_not_read_but_phases_are() -> None:

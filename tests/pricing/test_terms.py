@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import keep_priced_fields, parse_prices, price, price_call, price_uncached
@@ -157,6 +158,9 @@ def test_counting_tokens_is_free_and_cohere_bills_its_own_units() -> None:
     )
     cost = price_call(cohere)
     assert cost is not None and cost.usd == pytest.approx(100 * 2.5e-6 + 10 * 10e-6)
+    endless = {"billed_units": canonical.loads('{"input_tokens": 1e400, "output_tokens": -10.0}')}
+    cost = price_call(replace(cohere, extra={"usage": endless}))
+    assert cost is not None and cost.usd == 0.0
 
 
 def test_what_is_sent_to_another_process_has_the_same_price() -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.child_process import ChildGone
-from ctxtui.services.worker import Worker
+from ctxtui.services.worker import Worker, WorkerClosed, end_when_closed
 
 
 class Adder:
@@ -33,6 +36,11 @@ class Adder:
     def pid(self) -> int:
         """Where it is."""
         return os.getpid()
+
+    def rest(self, file: Path) -> None:
+        """Write `file`, then do nothing for a minute."""
+        file.touch()
+        time.sleep(60)
 
 
 @pytest.fixture
@@ -78,6 +86,27 @@ def test_errors_are_raised_here_with_place_and_way_out() -> None:
 def test_where_the_process_dies_work_goes_on_here(worker: Worker[Adder]) -> None:
     os.kill(worker.call_or_run_here(Adder.pid), signal.SIGKILL)
     assert worker.call_or_run_here(Adder.pid) == os.getpid() and worker.call_or_run_here(Adder.add, 2) == 5
+
+
+def test_work_in_hand_ends_when_its_worker_is_closed(worker: Worker[Adder], tmp_path: Path) -> None:
+    ended: list[str] = []
+
+    def job() -> None:
+        try:
+            worker.call_or_run_here(Adder.rest, tmp_path / "begun")
+        except WorkerClosed:
+            ended.append("closed")
+            raise
+
+    thread = threading.Thread(target=end_when_closed(job))
+    thread.start()
+    while not (tmp_path / "begun").exists():
+        time.sleep(0.01)
+    worker.close()
+    thread.join(20)
+    assert ended == ["closed"] and not thread.is_alive()
+    with pytest.raises(WorkerClosed):
+        worker.call_or_run_here(Adder.add, 1)
 
 
 def test_steps_of_a_process_that_dies_say_so(worker: Worker[Adder]) -> None:

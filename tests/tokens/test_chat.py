@@ -61,6 +61,13 @@ def test_odd_schemas_do_not_raise(count: Count) -> None:
         assert tool_tokens({"name": "f", "parameters": parameters}, count, "o200k_base")
 
 
+def test_a_schema_nested_too_deeply_has_no_published_count(count: Count) -> None:
+    schema: dict[str, Any] = {"type": "string"}
+    for _ in range(2000):
+        schema = {"type": "object", "properties": {"a": schema}}
+    assert tool_tokens({"name": "f", "parameters": schema}, count, "o200k_base") is None
+
+
 def test_nested_objects_cost_more_than_flat_ones(count: Count) -> None:
     inner = {"type": "object", "properties": {"b": {"type": "string", "description": "deep"}}}
     flat = {"name": "f", "parameters": {"properties": {"a": {"type": "object"}}}}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.tokens.image import Resizing, fit_size, image_size, image_tokens, parse_image_rule
+from ctxtui.tokens.image import Resizing, fit_size, image_size, image_tokens, parse_image_rule, stated_pages
 
 STANDARD = parse_image_rule("resize 1568 1568")
 HIGH = parse_image_rule("resize 2576 4784")
@@ -35,10 +35,6 @@ def test_published_figures(rule: str, size: tuple[int, int], tokens: int) -> Non
     assert image_tokens(parse_image_rule(rule), *size) == tokens
 
 
-def test_low_detail_is_the_base() -> None:
-    assert image_tokens(parse_image_rule("tiles 85 170"), 4000, 4000, "low") == 85
-
-
 @pytest.mark.parametrize(
     ("rule", "size", "read_at"),
     [
@@ -58,6 +54,11 @@ def test_no_image_is_over_the_limits(width: int, height: int) -> None:
         assert isinstance(rule, Resizing)
         assert image_tokens(rule, width, height) <= rule.max_tokens
         assert max(fit_size(rule, width, height)) <= rule.max_edge
+
+
+@pytest.mark.parametrize(("count", "pages"), [(b"12", 12), (b"9" * 5000, 0)])
+def test_pages_that_a_pdf_states(count: bytes, pages: int) -> None:
+    assert stated_pages(b"<< /Type /Pages /Count " + count + b" >>") == pages
 
 
 def test_unknown_rule() -> None:

@@ -1,7 +1,4 @@
-"""Caches without markers: they read the longest recent prefix, in steps.
-
-OpenAI before 5.6, DeepSeek and vLLM have such caches.
-"""
+"""Caches without markers, such as OpenAI's before 5.6: they read the longest recent prefix, in steps."""
 
 from __future__ import annotations
 
@@ -24,16 +21,14 @@ class Automatic:
         self.history = history or PrefixHistory()
 
     def copy(self) -> Automatic:
-        """Return an independent cache with the same prefixes."""
         return Automatic(self.history.copy())
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request sent `at` (Unix seconds) reads; changes nothing."""
         rules = prompt.rules
         hit = self.history.deepest(prompt.last, self._holds(at, rules.retention))
-        common = prompt.tokens(hit.node) if hit else 0
-        read = rules.reported_read(common, prompt.total)
-        reasons = () if read or not why else self._why(prompt, at, common)
+        read = rules.reported_read(prompt.tokens(hit.node) if hit else 0, prompt.total)
+        reasons = () if read or not why else self._why(prompt, at)
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
@@ -57,16 +52,16 @@ class Automatic:
 
         return holds
 
-    def _why(self, prompt: CachedPrompt, at: float, common: int) -> tuple[Reason, ...]:
+    def _why(self, prompt: CachedPrompt, at: float) -> tuple[Reason, ...]:
         longest = self.history.longest_known(prompt.last)
         if longest is None:
             return (Reason(NEVER),)
         owner, number = self.history.owner(longest)
         uses = [u for n, u in enumerate(self.history.uses) if n >= owner and self.history.has(n, owner, number)]
-        if common or prompt.tokens(longest.node) < prompt.rules.minimum:
+        if prompt.tokens(longest.node) < prompt.rules.minimum:
             return (Reason(MINIMUM, longest, prompt.rules.minimum - prompt.tokens(longest.node)),)
-        if all(use.ready > at for use in uses):
-            return (Reason(NOT_YET, longest, min(use.ready for use in uses) - at),)
+        if soon := [use.ready for use in uses if use.ready > at]:
+            return (Reason(NOT_YET, longest, min(soon) - at),)
         return (Reason(EXPIRED, longest, at - max(use.at for use in uses) - prompt.rules.retention),)
 
     def record(self, outcome: CacheOutcome, began: float) -> None:

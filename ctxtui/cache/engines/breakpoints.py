@@ -48,7 +48,6 @@ class Breakpoints:
         self.entries: dict[bytes, Entry] = entries or {}
 
     def copy(self) -> Breakpoints:
-        """Return an independent cache with the same entries."""
         return Breakpoints(dict(self.entries))
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
@@ -150,7 +149,7 @@ def implicit_breakpoints(last: PrefixEnd) -> Iterator[PrefixEnd]:
 
 def _is_implicit_breakpoint(position: PrefixEnd, after: PrefixEnd | None) -> bool:
     if after is None:
-        return position.role in _RESULTS or position.role not in ASSISTANT
+        return position.role not in ASSISTANT
     if position.role in _RESULTS:
         return after.role not in _RESULTS
     if position.role in _FIRST:

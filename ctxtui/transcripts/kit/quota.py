@@ -13,6 +13,7 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.usage import QuotaReport
+from ctxtui.transcripts.kit.fields import MAX_TIMESTAMP
 
 CODEX: Final = "codex"
 CLAUDE: Final = "claude"
@@ -44,12 +45,18 @@ def _read_window(limit: str, window: dict[str, Json], raw: str, at: float | None
     used, minutes = as_number(window.get("used_percent")), as_count(window.get("window_minutes"))
     if used is None or not 0 <= used <= 100 * _MAX_SHARE or not minutes:
         return
-    resets = as_count(window.get("resets_at"))
+    resets = _moment(window.get("resets_at"))
     if not resets and at is not None:
         # Versions of 2025 gave seconds from the time of the report.
         after = as_count(window.get("resets_in_seconds"))
-        resets = int(at) + after if after else 0
+        resets = _moment(int(at) + after) if after else 0
     yield QuotaReport(limit, minutes, used / 100, resets, int(at or 0), raw)
+
+
+def _moment(value: Json) -> int:
+    """Unix seconds; 0 if `value` is no time in the calendar."""
+    seconds = as_count(value)
+    return seconds if seconds < MAX_TIMESTAMP else 0
 
 
 def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
@@ -78,7 +85,7 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | N
             raw = canonical.dump_text(headers[CLAUDE])
             reports.append(
                 QuotaReport(
-                    limit, minutes, used, as_count(_parse_number(figures.get("reset", ""))), int(recorded_at or 0), raw
+                    limit, minutes, used, _moment(_parse_number(figures.get("reset", ""))), int(recorded_at or 0), raw
                 )
             )
     for limit, windows in codex.items():
@@ -88,7 +95,6 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | N
 
 
 def _parse_number(text: str) -> Json:
-    """Parse a header's figure; None if it is not a number."""
     try:
         number = float(text)
     except ValueError:

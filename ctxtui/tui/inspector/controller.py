@@ -15,6 +15,7 @@ from textual.screen import Screen
 from textual.timer import Timer
 from textual.widget import Widget
 
+from ctxtui.services.worker import end_when_closed
 from ctxtui.tui.copied import KeepsCopiedBlocks
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
@@ -71,8 +72,8 @@ class ScreenAccess:
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in a thread; with `exclusive`, cancel earlier work of its `group`."""
-        self._screen.run_worker(job, thread=True, group=group, exclusive=exclusive)
+        """Run `job` in a thread until the screen closes; with `exclusive`, cancel earlier work of its `group`."""
+        self._screen.run_worker(end_when_closed(job), thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:
         """Run `job` in the event loop; with `exclusive`, cancel earlier work of its `group`."""

@@ -17,6 +17,7 @@ from ctxtui.analysis.findings.suggestions import Suggestion, combine_edits
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.price.advice import Advice
+from ctxtui.services.worker import end_when_closed
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.dialog import Dialog
 from ctxtui.tui.lists.list_screen import ListScreen
@@ -133,8 +134,8 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
     def begin(self) -> None:
         """Start both searches: findings and policies."""
         self.show(())
-        self.run_worker(lambda: self._work(self.source.findings), thread=True)
-        self.run_worker(lambda: self._work(self._search), thread=True)
+        self.run_worker(end_when_closed(lambda: self._work(self.source.findings)), thread=True)
+        self.run_worker(end_when_closed(lambda: self._work(self._search)), thread=True)
 
     def _search(self) -> list[Advice]:
         worker = get_current_worker()

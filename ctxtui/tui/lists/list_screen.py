@@ -19,6 +19,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from ctxtui.core.errors import CtxtuiError
+from ctxtui.services.worker import end_when_closed
 from ctxtui.tui.commands import EVERYWHERE, Act, Command, Commanded, bindings, command_id, key_text
 from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.dialog import Dialog
@@ -237,7 +238,7 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         if self.loads_at_once:
             self.on_content_loaded(self._loaded())
         else:
-            self.run_worker(lambda: self.post_message(self._loaded()), thread=True, exclusive=True)
+            self.run_worker(end_when_closed(lambda: self.post_message(self._loaded())), thread=True, exclusive=True)
 
     def _loaded(self) -> ContentLoaded[Content]:
         try:

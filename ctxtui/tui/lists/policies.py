@@ -12,6 +12,7 @@ from textual.worker import get_current_worker
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.editing.policy_proposals import Proposals
+from ctxtui.services.worker import end_when_closed
 from ctxtui.tui.commands import Act, Command
 from ctxtui.tui.lists.list_screen import ListScreen
 from ctxtui.tui.widgets.board import Board
@@ -88,7 +89,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
     def begin(self) -> None:
         """Show all names at once, then compute row by row."""
         self.show(self.load())
-        self.run_worker(self._compute_rows, thread=True, exclusive=True)
+        self.run_worker(end_when_closed(self._compute_rows), thread=True, exclusive=True)
 
     def load(self) -> Sequence[Proposed]:
         """Return the rows so far."""
@@ -155,7 +156,8 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
             return
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())
-        self.run_worker(lambda: self.post_message(PolicyComputed(index, self._proposals.row(index))), thread=True)
+        job = end_when_closed(lambda: self.post_message(PolicyComputed(index, self._proposals.row(index))))
+        self.run_worker(job, thread=True)
 
     def choose(self, row: Proposed) -> Proposed | None:
         """Return a row that has something to stage or to take back."""

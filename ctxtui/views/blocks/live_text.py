@@ -36,7 +36,6 @@ class LiveText:
         self._last: list[Spans] | None = None
 
     def feed(self, text: str) -> None:
-        """Append `text`."""
         self.text += text
         self._last = None
 
@@ -128,7 +127,9 @@ def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Sp
         more = f"{hidden:,} more lines" if hidden < MAX_LINES else f"more than {MAX_LINES:,} more lines"
         lines.append([Span(f" {more} are not shown: do not allow it unless you trust them", "warn bold")])
     if not lines:
-        lines.append([Span(" (nothing)" if not after else " (no changes)", "faint")])
+        lines.append([Span(" (nothing)", "faint")])
+    elif before not in (None, after) and old == new:
+        lines.append([Span(" only bytes that are no text change", "warn")])
     return lines
 
 

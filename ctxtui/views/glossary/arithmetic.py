@@ -14,7 +14,7 @@ from ctxtui.views.inspector.this_call import ThisCall
 from ctxtui.views.inspector.why_so_big import WhySoBig
 from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED
-from ctxtui.views.transcript.staged_pane import StagedPane, explain_warm_cache
+from ctxtui.views.transcript.staged_pane import MIN_PRICE_USD, StagedPane, explain_warm_cache, payback_clause
 
 
 def explain_context(composition: Composition) -> dict[str, str]:
@@ -80,8 +80,12 @@ def explain_this_call(this_call: ThisCall) -> dict[str, str]:
     if this_call.total is not None and lines_by_name:
         money = [(line.name, line.usd) for line in this_call.lines if line.usd]
         if money:
+            # Web searches and further passes of the provider have no line.
+            other = this_call.total - sum(usd for _, usd in money)
+            money += [("other", other)] if other >= MIN_PRICE_USD else []
             terms = " + ".join(f"{numbers.money(usd)} {name}" for name, usd in money)
-            least = " This is a minimum: the answer was only partly reported." if this_call.partial else ""
+            reason = "the answer was only partly reported" if answer and answer.partial else "a price is not known"
+            least = f" This is a minimum: {reason}." if this_call.partial else ""
             explanations["cost"] = explanations["this call"] = f"{numbers.money(this_call.total)} = {terms}.{least}"
         if this_call.uncached:
             saved = 1 - this_call.total / this_call.uncached
@@ -100,9 +104,7 @@ def explain_header(header: Header) -> dict[str, str]:
     explanations: dict[str, str] = {}
     limits, used = header.limits, header.used
     if limits.usable and limits.limit:
-        limits_text = (
-            f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text}); the rest is kept for the answer."
-        )
+        limits_text = f"{limits.usable:,} usable of {limits.limit:,} ({limits.origin_text})."
         level, when = (used, "") if header.after is None else (header.after, " under the staged edits")
         used_share = (
             f"{level:,} of {limits.usable:,} = {100 * level / limits.usable:.0f} %" if level is not None else ""
@@ -155,8 +157,7 @@ def explain_staged(pane: StagedPane) -> dict[str, str]:
         chosen = pane.moments[min(pane.chosen, len(pane.moments) - 1)]
         if chosen.once is not None and chosen.per_call is not None:
             prices = f"{numbers.money(chosen.once)} once, {numbers.money(chosen.per_call)} per call"
-            after = "never" if chosen.pays_back is None else f"after {chosen.pays_back:,} calls"
-            sentence = f"{chosen.name}: {prices}, so it pays back {'at once' if chosen.pays_back == 0 else after}."
+            sentence = f"{chosen.name}: {prices}: {payback_clause(chosen.pays_back)}."
             sentence += f" {why[0].upper()}{why[1:]}." if (why := explain_warm_cache(pane)) else ""
             explanations |= dict.fromkeys(("once", "per call", "pays back", "now", "next miss", "staged"), sentence)
     return explanations

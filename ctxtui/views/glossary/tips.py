@@ -29,7 +29,7 @@ TIPS: Final = (
     ),
     Tip(
         "Where the cache missed",
-        "Input that could be read from the cache costs a tenth. ▼ marks a call that missed the cache and paid again: "
+        "Input that is read from the cache usually costs a tenth. ▼ marks a call that missed the cache and paid again: "
         "`c` lists all misses, most expensive first, with cause and fix.",
         ("this-call", "next-call", "calls"),
     ),

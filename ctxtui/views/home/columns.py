@@ -125,7 +125,7 @@ def format_tags(summary: SessionSummary) -> str:
 
 
 def short_model(model: str) -> str:
-    """A model id without maker and date: ``claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
+    """A model id in short: ``anthropic/claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
     name = model.rpartition("/")[2].removeprefix("claude-")
     head, _, date = name.rpartition("-")
     return head if len(date) == DATE_DIGITS and date.isdigit() and head else name
@@ -251,7 +251,7 @@ def _sum_of_calls(row: HomeRow) -> str:
 def _calls(s: SessionSummary) -> str:
     others = s.calls - s.main_calls
     if not s.main_calls or not others:
-        return f"{s.calls:,} calls of one thread."
+        return f"{numbers.many(s.calls, 'call')}{', none in the main thread' if others else ' of one thread'}."
     return f"{s.calls:,} calls = {s.main_calls:,} in the main thread + {others:,} in subagents and other requests."
 
 

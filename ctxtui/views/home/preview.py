@@ -117,10 +117,9 @@ def explain_figures(s: SessionSummary) -> dict[str, str]:
         )
     if s.usable:
         explanations["usable"] = sums.share(s.peak_tokens, s.usable, " that are usable")
-    explanations |= dict.fromkeys(
-        ("growth", ROW), f"The largest context has {total:,} tokens, at call {s.peak_call:,}."
-    )
-    explanations["call"] = f"{s.calls:,} calls in all" + (
+    at = f", at call {s.peak_call:,}" if s.peak_call else ""
+    explanations |= dict.fromkeys(("growth", ROW), f"The largest context has {total:,} tokens{at}.")
+    explanations["call"] = f"{numbers.many(s.calls, 'call')} in all" + (
         f", {s.main_calls:,} of them in the main thread." if s.main_calls else "."
     )
     explanations["miss"] = f"{s.misses:,} of {s.calls:,} calls read less than was cached."

@@ -114,5 +114,5 @@ def _paragraphs(start: ChatStart) -> Iterator[str]:
             "answers."
         )
     folder = safe_text.one_line(start.folder, 200)
-    yield f"Its tools work in {folder} only; you see and confirm every write."
+    yield f"Its file tools work in {folder}; writing there, or running a program, needs your permission."
     yield "The chat is stored in ctxtui's database; `h` lists all sessions."

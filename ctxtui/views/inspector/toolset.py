@@ -119,7 +119,6 @@ def _calls(row: ListRow, room: int) -> Span:
 
 
 def explain_tokens(row: ListRow) -> str:
-    """Explain a server's tokens as the sum of its tools, or the size of one tool's definition."""
     if row.tokens is None:
         return "Its definition is not recorded."
     if isinstance(row, ToolServer):
@@ -128,7 +127,6 @@ def explain_tokens(row: ListRow) -> str:
 
 
 def explain_calls(row: ListRow) -> str:
-    """Explain a server's calls as the sum of its tools."""
     if isinstance(row, ToolServer):
         return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
     return f"{row.calls:,} times up to this call."

@@ -13,7 +13,7 @@ from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.views.blocks.body import wrap
 from ctxtui.views.text import numbers, safe_text, sums
 from ctxtui.views.text.span import Span, Spans
-from ctxtui.views.transcript.staged_pane import format_payback, money_style
+from ctxtui.views.transcript.staged_pane import money_style, payback_clause
 
 MAX_IN_BILL: Final = 4
 """Number of pieces of advice in the bill."""
@@ -119,11 +119,6 @@ def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list
     ]
     out += [part for line in price_lines(piece.tag, piece.risk, staged) for part in wrap(line, room, 1)]
     return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(command_line, wide)]
-
-
-def payback_clause(calls: int | None) -> str:
-    """Clause about the number of calls after which it pays back."""
-    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
 
 
 def price_lines(tag: PriceTag, risk: Risk | None, staged: int = 0) -> Iterator[Spans]:

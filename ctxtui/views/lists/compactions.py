@@ -267,11 +267,11 @@ def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
     """Counts of the listed facts, for the list's rule."""
     if shown == ALL:
         return [Span("lost and kept", "dim")]
+    lost, kinds = shown == LOST, [fact.kind for fact in facts(compaction, shown)]
+    literals, kept_literals = compaction.literals
     counts = [
         numbers.many(
-            compaction.count_lost(kind)
-            if shown == LOST
-            else compaction.count_facts(kind) - compaction.count_lost(kind),
+            kinds.count(kind) if kind != LITERAL else literals - kept_literals if lost else kept_literals,
             kind,
         )
         for kind in _LIST_ORDER

@@ -56,7 +56,6 @@ def total(rows: Sequence[Repeated]) -> list[Span]:
 
 
 def explain_total(rows: Sequence[Repeated]) -> str:
-    """Explain the total as a sum."""
     return sums.addition(sum(row.tokens for row in rows), "tokens", [row.tokens for row in rows], "blocks")
 
 
@@ -66,7 +65,7 @@ def sort_by_size(rows: Sequence[Repeated]) -> list[Repeated]:
 
 
 def other_location(row: Repeated) -> str:
-    """Location of the other copy: ``turn 4, block 112``, or the file."""
+    """Location of the other copy, or of the change: ``turn 4, block 112``, or the file."""
     if row.repeat.counterpart == ROOT:
         return safe_text.one_line(row.repeat.path, 200)
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
@@ -92,7 +91,7 @@ def _why(row: Repeated, room: int) -> Span:
 
 
 def _explain_location(row: Repeated) -> str:
-    return f"Other copy: {other_location(row)}."
+    return f"{'Changed by' if row.repeat.kind == EDITED else 'Other copy'}: {other_location(row)}."
 
 
 _FIGURES: Final[tuple[Column[Repeated], ...]] = (

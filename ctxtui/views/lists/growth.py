@@ -48,13 +48,12 @@ def describe_sent(growth: Growth) -> str:
 
 
 def explain_growth(growth: Growth) -> str:
-    """Explain the figures of the sentences."""
     calls = len(growth.calls)
     if not calls:
         return ""
     first, last = growth.stretch
     each = f"{growth.carry:,} tokens of context in {calls:,} calls, {growth.carry // calls:,} each on average"
-    return f"{each}; rates and growth are from calls {first:,} to {last:,}, ranges from ctxtui preflight."
+    return f"{each}; rates and growth are from calls {first:,} to {last:,}."
 
 
 class GrowthSentence(NamedTuple):

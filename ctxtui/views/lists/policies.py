@@ -16,7 +16,7 @@ from ctxtui.views.text.grid import fitted
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
-from ctxtui.views.transcript.staged_pane import format_payback, money_style
+from ctxtui.views.transcript.staged_pane import format_payback, money_style, payback_clause
 
 
 class Setting(Struct, frozen=True):
@@ -59,8 +59,8 @@ class Proposed(Struct, frozen=True, dict=True):
 
     @property
     def has_gain(self) -> bool:
-        """Whether it has edits that free tokens or make later calls cheaper."""
-        return bool(self.edits) and ((self.freed or 0) > 0 or (self.per_call or 0.0) < 0)
+        """Whether it has edits that free tokens or make later calls cheaper, and is not refused."""
+        return bool(self.edits) and not self.why and ((self.freed or 0) > 0 or (self.per_call or 0.0) < 0)
 
 
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
@@ -138,9 +138,7 @@ def explain_payback(once: float | None, per_call: float | None, calls: int | Non
         return ""
     when = f"{moment}: " if moment else ""
     price = f"{when}{numbers.signed_money(once)} once and {numbers.signed_money(per_call)} for each call after it"
-    if calls is None:
-        return f"{price}: never pays back."
-    return f"{price}: {'pays back at once' if calls == 0 else f'pays back after {calls:,} calls'}."
+    return f"{price}: {payback_clause(calls)}."
 
 
 def _sum_of_price(row: Proposed) -> str:
@@ -189,10 +187,12 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
 
 
 def explain_notes(rows: Sequence[Proposed]) -> str:
-    """Explain the figures of the rule."""
+    """Explain the figures of the rule; "" until all policies are computed."""
+    if not all(row.is_computed for row in rows):
+        return ""
     gaining, refused = sum(row.has_gain for row in rows), sum(bool(row.why) for row in rows)
     rest = len(rows) - gaining - refused
-    return f"{len(rows):,} policies = {gaining:,} with a gain + {refused:,} refused + {rest:,} with nothing to do."
+    return f"{len(rows):,} policies = {gaining:,} with a gain + {refused:,} refused + {rest:,} without a gain."
 
 
 def notes(rows: Sequence[Proposed]) -> list[Span]:

@@ -16,12 +16,11 @@ def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
     """Text and calls of an answer, in lines of `room` cells."""
     if step is None:
         return
-    for line in step.text.splitlines():
-        for text in safe_text.wrap(line, max(10, room)) or [""]:
-            yield [Span(text)]
+    for line in safe_text.lines(step.text):
+        yield from ([Span(text)] for text in safe_text.wrap(line, max(10, room)))
     for call in step.calls:
         yield [Span("→ ", "cat-call"), Span(safe_text.one_line(call.name, 80), "cat-call bold")]
-        for text in safe_text.wrap(_arguments(call.arguments), max(10, room - 2)):
+        for text in safe_text.wrap(safe_text.line(_arguments(call.arguments)), max(10, room - 2)):
             if text:
                 yield [Span(f"  {text}", "dim")]
     if not step.calls and not step.text:
@@ -36,7 +35,6 @@ def _arguments(text: str) -> str:
 
 
 def side_by_side(trial: Trial, room: int) -> list[Spans]:
-    """Both answers, side by side."""
     column_width = max(10, (room - 2 - len(_GAP)) // 2)
     left, right = list(step_lines(trial.recorded, column_width)), list(_new_answer(trial, column_width))
     out: list[Spans] = [
@@ -50,7 +48,7 @@ def side_by_side(trial: Trial, room: int) -> list[Spans]:
 
 def _new_answer(trial: Trial, room: int) -> Iterator[Spans]:
     if trial.new is None:
-        for text in safe_text.wrap(trial.error, max(10, room)):
+        for text in safe_text.wrap(safe_text.line(trial.error), max(10, room)):
             yield [Span(text, "crit")]
     yield from step_lines(trial.new, room)
 
@@ -67,7 +65,6 @@ def describe_agreement(trial: Trial) -> Span:
 
 
 def describe_charge(trial: Trial) -> str:
-    """Tokens and cost of the new answer."""
     if trial.usage is None:
         return ""
     usd = f", {numbers.money(trial.usd)}" if trial.usd is not None else ""

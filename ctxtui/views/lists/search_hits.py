@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.model.preview import tool_label
-from ctxtui.views.text import cells, safe_text, sums
+from ctxtui.views.text import cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
@@ -99,7 +99,6 @@ def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
 
 
 def explain_count(row: Row) -> str:
-    """Explain the count in a row."""
     if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
         return f"The text occurs {times} in this block" + (
@@ -107,7 +106,7 @@ def explain_count(row: Row) -> str:
         )
     session = row.session if isinstance(row, Folded) else row
     hits = sum(block.hits for block in session.blocks)
-    whole = f"{len(session.blocks):,} blocks contain the text, {hits:,} times in all"
+    whole = f"The text occurs {hits:,} times in {numbers.many(len(session.blocks), 'block')}"
     return (
         f"{whole}; {len(session.blocks) - MAX_FOLDED_BLOCKS:,} are not listed."
         if isinstance(row, Folded)
@@ -116,7 +115,6 @@ def explain_count(row: Row) -> str:
 
 
 def explain_total(found_sessions: Sequence[FoundSession]) -> str:
-    """Explain the total count."""
     return sums.addition(
         sum(len(session.blocks) for session in found_sessions),
         "blocks",
@@ -126,7 +124,6 @@ def explain_total(found_sessions: Sequence[FoundSession]) -> str:
 
 
 def folded_line(folded: Folded, *, here: bool) -> list[Span]:
-    """The line of the folded blocks."""
     hidden = len(folded.session.blocks) - MAX_FOLDED_BLOCKS
     return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {hidden:,} more  ", "dim"), Span("⏎ shows them", "faint")]
 

@@ -72,7 +72,6 @@ def _risk(suggestion: Suggestion, room: int) -> Span:
 
 
 def explain(suggestion: Suggestion) -> str:
-    """Explain the figures of a row."""
     return (
         advice.explain(suggestion.what, suggestion.staged)
         if isinstance(suggestion.what, Advice)
@@ -181,12 +180,10 @@ def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
 
 
 def explain_block(row: ChangedBlock) -> str:
-    """Explain the change of a block's size."""
-    return (
-        ""
-        if row.after is None
-        else sums.difference(row.after, row.tokens, row.tokens - row.after, ("then", "now", "less"))
-    )
+    if row.after is None:
+        return ""
+    freed = row.tokens - row.after
+    return sums.difference(row.after, row.tokens, freed, ("then", "now", "less" if freed >= 0 else "more"))
 
 
 def changed_note(suggestion: Suggestion, rows: Sequence[ChangedBlock]) -> list[Span]:

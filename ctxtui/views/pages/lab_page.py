@@ -21,7 +21,7 @@ def _page(labs: Sequence[SessionLab], mask: Callable[[str], str]) -> Iterator[st
     yield "<header><h1>What if: other policies, caches and models</h1>"
     yield "<p>Recorded sessions, call by call; no model was called.</p></header><main>"
     for lab in labs:
-        yield f"<h2>{escape(mask(lab.title))} <small>{lab.calls:,} calls</small></h2>"
+        yield f"<h2>{escape(mask(lab.title))} <small>{numbers.many(lab.calls, 'call')}</small></h2>"
         lines = lab_lines(lab)
         yield from _table(lines)
         yield from _chart(lab, lines)
@@ -60,7 +60,7 @@ def _row(line: LabLine) -> list[str]:
         for n in (row.peak, row.final, row.total, row.read, row.write, row.fresh)
     ]
     counts = [f"{n:,}" if n else "·" for n in (row.rewrites, row.over, row.dependence)]
-    cost = numbers.money(row.usd) if row.usd is not None else "unknown"
+    cost = numbers.least(row.usd, row.at_least) if row.usd is not None else "unknown"
     saves = "" if line.saves is None or row.is_recorded else f"{100 * line.saves:.0f} %".replace("-", "−")
     return [STAR if line.best else "", escape(describe_variant(row)), *parts, *counts, cost, saves]
 

@@ -79,7 +79,6 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> str:
-        """Its cost as text."""
         has_price = self.usd is not None and not (self.partial and self.usd == 0)
         return numbers.least(self.usd, self.partial) if has_price else "unknown"
 
@@ -283,7 +282,9 @@ def _cache(session: ReportedSession) -> Iterator[str]:
 
 def _cost(session: ReportedSession) -> Iterator[str]:
     if session.usd is None:
-        yield '<h2>What it cost</h2><p class="dim">No price is known for the model.</p>'
+        is_reported = any(call.usage for call in session.calls)
+        reason = "No price is known for the model." if is_reported else "No usage is recorded."
+        yield f'<h2>What it cost</h2><p class="dim">{reason}</p>'
         return
     yield f"<h2>What it cost <small>{session.cost}, list price</small></h2>"
     most = max((usd for _, usd, _ in session.parts), default=0.0)

@@ -1,4 +1,4 @@
-"""A page that shows exactly what a call sent: self-contained HTML without scripts."""
+"""A page that shows what a call sent, masked: self-contained HTML without scripts."""
 
 from __future__ import annotations
 

@@ -127,7 +127,6 @@ def failed(reason: object) -> list[Span]:
 
 
 def warned(warning: object) -> list[Span]:
-    """The line of a warning."""
     return [Span("▲ ", "warn"), Span(safe_text.one_line(str(warning), 300), "warn")]
 
 

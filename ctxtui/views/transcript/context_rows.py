@@ -475,7 +475,7 @@ class ContextRows:
         return not touched and (how is None or (not how.raw and self.reading.is_extendable(index)))
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`: one, plus body and closing line if open."""
+        """Lines of row `index`."""
         if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.height(index, grid)
         state = self.open_state(index)

@@ -5,6 +5,7 @@ A tool call and its result are one line. Runs of system prompt, tools and memory
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from itertools import islice
@@ -49,6 +50,8 @@ _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "search")
 NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "replace")
 FILE_TEXT_KEYS: Final = ("content", "contents", "file_text", "text")
+_PATCH: Final = re.compile(r"^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )", re.MULTILINE)
+"""A line that only a patch has."""
 
 
 class Reading:
@@ -58,6 +61,7 @@ class Reading:
         self._rows = rows
         self._bodies: Recent[Body] = Recent(512)
         self._changes: Recent[list[Spans]] = Recent(128)
+        self._counts: Recent[str] = Recent(512)
         self._results_by_call: dict[int, int | None] = {}
         self._calls: dict[int, int | None] = {}
 
@@ -134,7 +138,6 @@ class Reading:
     # Lines of a row
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING:
             return 0
@@ -175,7 +178,6 @@ class Reading:
         return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING or line >= self._own_height(index, kind, grid):
             return []
@@ -238,7 +240,8 @@ class Reading:
             nodes.append(answer)
         room, is_file_change = max(1, grid.width - LEAD_CELLS - 10), self.kind(index) == FILE
         if is_file_change:
-            words.append(Span(_line_counts(self._content(entry)), "dim"))
+            counts = self._counts.get(entry) or self._counts.put(entry, _line_counts(self._content(entry)))
+            words.append(Span(counts, "dim"))
         if answer is not None:
             result_preview = readings.preview(answer)._replace(label="", detail="")
             if not is_file_change or result_preview.failed:
@@ -333,10 +336,7 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    """The text of a patch among a call's arguments; "" without one.
-
-    A patch has lines such as ``*** Begin Patch``.
-    """
+    """The text of a patch among a call's arguments; "" without one."""
     texts = (
         [arguments]
         if isinstance(arguments, str)
@@ -344,7 +344,7 @@ def _patch(arguments: Json) -> str:
         if isinstance(arguments, Mapping)
         else []
     )
-    return next((text for text in texts if isinstance(text, str) and "*** " in text[:4096]), "")
+    return next((text for text in texts if isinstance(text, str) and _PATCH.search(text, 0, 4096)), "")
 
 
 def _change_lines(call: BlockContent) -> Iterator[Spans]:
@@ -386,9 +386,6 @@ def _line_counts(call: BlockContent) -> str:
         rows = list(islice(_patch(arguments).split("\n"), 100_000))
         added, removed = (sum(row.startswith(sign) for row in rows) for sign in "+-")
     else:
-        added, removed = (sum(_lines(pair[side]) for pair in pairs) for side in (1, 0))
+        signs = [line[:1] for pair in pairs for line in _diff_texts(*pair)]
+        added, removed = signs.count("+"), signs.count("-")
     return f"  +{added:,}" + (f" {numbers.MINUS}{removed:,}" if removed else "")
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + (not text.endswith("\n")) if text else 0

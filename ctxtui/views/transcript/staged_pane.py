@@ -108,7 +108,7 @@ def notes(pane: StagedPane, room: int) -> list[Span]:
     For active edits the key that lists them.
     """
     if pane.active:
-        return [Span(f"{count_edits(pane.active)} active · ", "dim"), Span("l", "accent bold")]
+        return [Span(f"{count_edits(pane.active)} active · ", "dim"), Span("E", "accent bold")]
     count = len(pane.staging.edits)
     if not count:
         return [Span("u", "accent bold"), Span(" takes back", "dim")]
@@ -240,8 +240,8 @@ def _recorded_rest(pane: StagedPane, room: int) -> Iterator[Spans]:
     rest = pane.rest
     if rest is None or rest.usd is None or not rest.affected_calls or abs(rest.usd) < MIN_PRICE_USD:
         return
-    calls = f"{rest.calls:,} call{'' if rest.calls == 1 else 's'} to the end"
-    affected = f", {rest.affected_calls:,} with it" if rest.affected_calls < rest.calls and room >= _WIDE else ""
+    calls = numbers.many(rest.calls, "later call")
+    affected = f", {rest.affected_calls:,} changed" if rest.affected_calls < rest.calls and room >= _WIDE else ""
     text, usd = f" {calls}{affected} ", ("≥ " if rest.partial else "") + numbers.signed_money(rest.usd)
     yield [Span(cells.left(text, max(1, room - len(usd) - 1))), Span(usd, f"{money_style(rest.usd)} bold")]
 
@@ -261,6 +261,11 @@ def format_payback(calls: int | None, with_noun: bool) -> str:
         return "at once"
     count = f"{calls:,}" if calls < 10_000 else numbers.tokens(calls) if calls < MAX_CALLS_SHOWN else ">100k"
     return f"{count} call{'' if calls == 1 else 's'}" if with_noun else count
+
+
+def payback_clause(calls: int | None) -> str:
+    """Clause about the number of calls after which it pays back."""
+    return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
 
 
 def _refused(pane: StagedPane, room: int) -> Iterator[Spans]:
@@ -306,7 +311,6 @@ def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:
 
 
 def _wrap_refusal(sign: Span, text: str, room: int) -> Iterator[Spans]:
-    """A refusal with its sign, wrapped."""
     for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 300), max(8, room - 4))):
         yield [Span(" "), sign if not n else Span(" "), Span(f" {line}", "crit")]
 

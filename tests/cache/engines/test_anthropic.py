@@ -410,7 +410,9 @@ def test_automatic_caching_on_a_block_with_the_same_lifetime_does_nothing() -> N
         ([user(text("a")), assistant(marked(thinking("hm"), ""))], {}, "Extra inputs"),
         ([user(text("a", "7m"))], {}, "'5m' or '1h'"),
         ([user({"type": "text", "text": "a", "cache_control": {"type": "forever"}})], {}, "'ephemeral'"),
+        ([user({"type": "text", "text": "a", "cache_control": {"type": "ephemeral", "ttl": ["5m"]}})], {}, "'5m' or"),
         ([user(text("a"))], {"cache_control": {"type": "x"}}, "'ephemeral'"),
+        ([user(text("a"))], {"cache_control": {"type": "ephemeral", "ttl": {}}}, "'5m' or '1h'"),
     ],
 )
 def test_markers_that_are_refused(messages: list[Any], members: dict[str, Any], words: str) -> None:

@@ -187,7 +187,7 @@ def test_as_text_and_of_one_call_only(ctxtui: Run, recording: Path, tmp_path: Pa
     value = {"model": "nobody-knows-1", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}
     path.write_text(json.dumps(value), encoding="utf-8")
     text = ctxtui("report", path, "--html").out
-    assert "No price is known" in text and "one call" in text and parsed(text).tags
+    assert "No usage is recorded." in text and "one call" in text and parsed(text).tags
 
 
 @pytest.mark.slow
@@ -250,3 +250,12 @@ def test_all_that_a_report_names_is_masked(level: Level) -> None:
     )
     made = mask_report(draft, Masker(mask_rules(), level))
     assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.findings.priced]])
+
+
+def test_commands_name_the_recording_also_beside_one_that_cannot_be_read(
+    ctxtui: Run, recording: Path, tmp_path: Path
+) -> None:
+    ran = ctxtui("report", recording, tmp_path / "gone.jsonl", "--json", "--mask", "secrets")
+    assert ran.code == 5
+    commands = [finding["command"] for finding in ran.json["sessions"][0]["findings"]["findings"]]
+    assert any(commands) and all(str(recording) in command for command in commands if command)

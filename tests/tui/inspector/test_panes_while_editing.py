@@ -161,5 +161,5 @@ async def test_edits_that_were_sent_take_one_line(tmp_path: Path) -> None:
         for width, height in SIZES:
             await resized(screen, pilot, width, height)
             assert screen.panels.layout.boxes["staged"].height == 1 and screen.panels.has_space_for("next-call")
-            assert "2 edits active · l" in plain(screen.panels.staged.notes())
+            assert "2 edits active · E" in plain(screen.panels.staged.notes())
             assert any("heaviest" in row for row in pane(screen, "heaviest")) or width == 80

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.views.blocks.live_text import CURSOR, LiveText
+from ctxtui.views.blocks.live_text import CURSOR, LiveText, render_file_change
 from ctxtui.views.text.span import Spans, plain, width
 
 MARKDOWN = st.text(alphabet="ab *`#\n|-_x\u00fc\u4e2d\x1b[", max_size=120) | st.sampled_from(
@@ -57,3 +57,11 @@ def test_finished_lines_are_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         text.feed(f"line {n}\n")
         text.line(text.height - 1)
     assert len(made) <= 200 * 2 + 2, "each line once, and the last one once a frame"
+
+
+def test_a_change_of_bytes_that_are_no_text_is_not_called_none() -> None:
+    def said(before: bytes | None, after: bytes) -> list[str]:
+        return [plain(line).strip() for line in render_file_change(before, after, 80)]
+
+    assert said(b"a", b"a") == ["⋮  1 line unchanged"] and said(b"", b"") == ["(nothing)"]
+    assert said(b"\xff", "\ufffd".encode())[-1] == "only bytes that are no text change"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.core.category import INDEX
 from ctxtui.views.glossary import arithmetic
@@ -98,3 +100,16 @@ def test_the_header_under_staged_edits_explains_the_share_that_it_shows() -> Non
     what = Header(title="a", call=3, used=122_250, after=101_250, limits=limits)
     said = arithmetic.explain_header(what)["usable"]
     assert said.startswith("101,250 of 150,000 = 68 % under the staged edits") and not broken(said)
+
+
+def test_a_cost_names_what_has_no_line_and_why_it_is_a_minimum() -> None:
+    sign = Span("┃", "read")
+    lines = (CallPart("fresh", sign, "fresh", 1000, 0.01), CallPart("answer", sign, "ink", 99, 0.02))
+    call = ThisCall(reported=True, lines=lines, total=0.06, priced=True, uncached=None, facts=(), partial=True)
+    assert arithmetic.explain_this_call(call)["cost"] == (
+        "$0.060 = $0.010 fresh + $0.020 answer + $0.030 other. This is a minimum: a price is not known."
+    )
+    cut = replace(call, total=0.03, lines=(lines[0], replace(lines[1], partial=True)))
+    assert arithmetic.explain_this_call(cut)["cost"] == (
+        "$0.030 = $0.010 fresh + $0.020 answer. This is a minimum: the answer was only partly reported."
+    )

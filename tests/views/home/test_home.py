@@ -448,3 +448,13 @@ def test_a_session_paid_by_a_subscription_shows_its_tokens_where_its_cost_would_
     drawn = plain(columns.row(paid, 100, NOW))
     assert "28.78M" in drawn and "$" not in drawn
     assert "subscription, $12.50 list price" in "".join(map(plain, preview.growth(paid, 100, 10)))
+
+
+def test_calls_are_said_to_be_of_one_thread_only_if_they_are() -> None:
+    def said(**known: int) -> str:
+        return next(c for c in columns.home_columns() if c.name == "calls").sum(columns.HomeRow(one("a", **known)))  # type: ignore[misc]
+
+    assert said(calls=1, main_calls=1) == "1 call of one thread."
+    assert said(calls=5, main_calls=2).startswith("5 calls = 2 in the main thread + 3 in ")
+    assert said(calls=5, main_calls=0) == "5 calls, none in the main thread."
+    assert preview.explain_figures(one("a", peak_call=0))["growth"] == "The largest context has 100,000 tokens."

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.edit import make
 from ctxtui.curation.policies.risk import Risk
-from ctxtui.views.lists.policies import TABLE, Proposed, sort_policies
+from ctxtui.views.lists.policies import TABLE, Proposed, explain_notes, explain_payback, sort_policies
 from ctxtui.views.text.span import plain
 
 
@@ -39,3 +39,18 @@ def test_a_price_that_nobody_knows_is_not_one_that_is_still_worked_out() -> None
         drawn = plain(TABLE.draw(row, room)).split()
         assert drawn.count("unknown") == 2 and "–" in drawn
         assert "·" not in drawn or room == 120  # the share of a window that is not known
+
+
+def test_the_sum_of_the_policies_holds_and_waits_until_all_are_computed() -> None:
+    edits = (make("compact_json", [], {}),)
+    rows = [
+        Proposed("a", "", edits=edits, freed=9),
+        Proposed("b", "", edits=edits, freed=9, why="no"),
+        Proposed("c", "", freed=0),
+    ]
+    assert explain_notes(rows) == "3 policies = 1 with a gain + 1 refused + 1 without a gain."
+    assert explain_notes([*rows, Proposed("d", "")]) == ""
+    assert (
+        explain_payback(0.5, -0.5, 1, "now")
+        == "now: +$0.500 once and −$0.500 for each call after it: pays back after 1 call."
+    )

@@ -69,7 +69,7 @@ def test_changes_of_files_are_diffs_cut_after_some_lines() -> None:
     rows = reading(talk())
     drawn = text(rows)
     [edit] = [line for line in drawn if "Edit" in line]
-    assert "+3 −3" in edit
+    assert "+1 −1" in edit, "as many as the lines below it that are marked"
     assert "       │ - old line" in drawn and "       │ + new line" in drawn and "       │   keep" in drawn
     assert "       │ + line 0" in drawn and "       │ + line 13" in drawn and "line 20" not in "\n".join(drawn)
     assert "       │ ⋯ 26 more lines  ⏎ opens" in drawn
@@ -146,3 +146,16 @@ def test_the_words_of_an_open_text_stand_once() -> None:
     rows.toggle(said)
     drawn = "\n".join(text(rows))
     assert drawn.count("Please fix it.") == 1 and "› user" in drawn
+
+
+def test_a_command_with_asterisks_is_no_change_of_a_file() -> None:
+    story = Story()
+    story.user("Go.").call(
+        "", use("a", "Bash", command='echo "*** done"'), use("b", "Bash", command=f"patch <<E\n{PATCH}")
+    )
+    story.results(("a", "*** done"), ("b", "ok")).tip()
+    rows = reading(story.session)
+    assert rows.reading is not None
+    kinds = [rows.reading.kind(n) for n in range(rows.count)]
+    assert kinds.count(FILE) == 1
+    assert not any("│" in line for line in text(rows) if "done" in line)

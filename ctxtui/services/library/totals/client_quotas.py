@@ -79,7 +79,7 @@ def _parse_rate_limits(rate_limits: object, at: float) -> Iterator[QuotaReport]:
 
 
 def _as_number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e11 else None
 
 
 def _is_unchanged(old: QuotaReport | None, new: QuotaReport) -> bool:

@@ -207,13 +207,11 @@ _CAUSES: Final = {
 
 
 def rewrite_lines(statement: Statement) -> list[BillLine]:
-    """The dearest rewrites."""
     misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
     return [BillLine(_rewrite(miss), explain_rewrite(miss)) for miss in misses]
 
 
 def explain_rewrite(miss: CacheMiss) -> str:
-    """Explain the extra cost of a rewrite."""
     return sums.loss(miss.usd, miss.paid)
 
 
@@ -238,7 +236,6 @@ def _rewrite(miss: CacheMiss) -> list[Span]:
 
 
 def block_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The dearest blocks."""
     return [
         BillLine(_BLOCKS.draw(block, room), sum=_sum_of_block(block)) for block in statement.heaviest[:BLOCKS_SHOWN]
     ]
@@ -323,9 +320,13 @@ def saving_lines(statement: Statement) -> list[BillLine]:
         )
         for saving in select_savings(statement)[:SAVINGS_SHOWN]
     ]
-    least = sums.share_of_money(MIN_SAVINGS * (statement.bill.usd or 0.0), statement.bill.usd)
-    none = Span(" Nothing found that would have saved more than 1 %.", "dim")
-    return bill_lines or [BillLine([none], sum=least)]
+    least = _least_saving(statement)
+    none = Span(f" Nothing found that would have saved {numbers.money(least)} or more.", "dim")
+    return bill_lines or [BillLine([none], sum=sums.share_of_money(least, statement.bill.usd))]
+
+
+def _least_saving(statement: Statement) -> float:
+    return max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
 
 
 def time_lines(statement: Statement) -> list[BillLine]:
@@ -419,7 +420,7 @@ UNLIMITED_WIDTH: Final = 1_000
 LABEL: Final = "list price"
 """Kind of every price that ctxtui computes."""
 MIN_SAVINGS: Final = 0.01
-"""Smallest savings that are named, as a share of the bill and in USD."""
+"""Smallest savings that are named: as a share of the bill, and in USD. Both must be reached."""
 
 
 def sentence(statement: Statement) -> str:
@@ -471,8 +472,8 @@ def _carried(block: StatementBlock) -> str:
 
 
 def select_savings(statement: Statement) -> list[Saving]:
-    """The savings above `MIN_SAVINGS`, the best of each kind."""
-    least = max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
+    """The savings of at least `MIN_SAVINGS`, the first of each kind."""
+    least = _least_saving(statement)
     best: dict[str, Saving] = {}
     for saving in statement.savings:
         if saving.saves >= least:

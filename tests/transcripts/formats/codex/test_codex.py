@@ -9,6 +9,7 @@ import pytest
 
 from ctxtui.core.call import WINDOW, EpochStart
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.kit.quota import read_quota_headers, read_rate_limits
 from tests.cases import codex
 from tests.cases.codex_odd import ODDITIES
 from tests.corpus import corpus_params
@@ -163,3 +164,14 @@ def test_what_recordings_report_is_what_their_lines_say(path: Path) -> None:
     assert {(one.limit, one.minutes): (one.used * 100, one.resets) for one in found} == {
         key: (pytest.approx(used), resets) for key, (used, resets) in last.items()
     }
+
+
+def test_a_quota_that_resets_after_the_calendar_has_no_known_reset() -> None:
+    window = {"used_percent": 10, "window_minutes": 300}
+    for more in ({"resets_at": 10**15}, {"resets_in_seconds": 10**15}):
+        (report,) = read_rate_limits({"primary": {**window, **more}}, 1_782_147_435.0)
+        assert report.resets == 0
+    (report,) = read_quota_headers(
+        [("anthropic-ratelimit-unified-5h-utilization", "0.5"), ("anthropic-ratelimit-unified-5h-reset", "1e15")], None
+    )
+    assert report.resets == 0

@@ -1,0 +1,47 @@
+"""Texts of lists: what they say holds, and it is safe to draw."""
+
+from __future__ import annotations
+
+import pytest
+
+from ctxtui.analysis.content.agreement import NextStep, ToolCall, Trial
+from ctxtui.analysis.content.duplicates import EDITED, REREAD, Duplicate
+from ctxtui.analysis.money.bill import FIRST, Bill
+from ctxtui.analysis.money.statement import Statement
+from ctxtui.views.lists import duplicates, resend, suggestions
+from ctxtui.views.lists.costs import bill, stats
+from ctxtui.views.text.span import plain
+
+
+@pytest.mark.parametrize(("usd", "least"), [(0.5, "$0.010"), (4.0, "$0.040")])
+def test_the_savings_that_were_not_found_are_those_that_are_looked_for(usd: float, least: str) -> None:
+    priced = Bill(priced=1)
+    priced.add(FIRST, usd, 1000)
+    (line,) = bill.saving_lines(Statement(bill=priced))
+    assert f"Nothing found that would have saved {least} or more." in plain(line.spans)
+    assert line.sum.startswith(f"{least} of ")
+
+
+def test_an_answer_of_a_model_is_drawn_without_escapes() -> None:
+    step = NextStep((ToolCall("f", '{"a":"\u202eb"}'),), "one\x1b[31m\n\nthree")
+    drawn = [
+        plain(line)
+        for line in resend.side_by_side(Trial(variant="v", number=1, recorded=step, new=None, error="\x1b]0;x"), 80)
+    ]
+    assert len(drawn) == 6 and not any(char in line for line in drawn for char in "\x1b\u202e")
+
+
+def test_a_change_of_a_file_is_not_called_a_copy() -> None:
+    def said(kind: str) -> str:
+        return duplicates._explain_location(duplicates.Repeated(Duplicate(3, kind, 7, path="a"), 9, 0, 2, 5))
+
+    assert said(EDITED) == "Changed by: turn 2, block 5." and said(REREAD) == "Other copy: turn 2, block 5."
+
+
+def test_a_block_that_grows_has_more_tokens_not_fewer() -> None:
+    row = suggestions.ChangedBlock(0, 0, "summary", 0, 500)
+    assert suggestions.explain_block(row) == "500 then = 0 now + 500 more."
+
+
+def test_the_empty_summary_names_a_command_that_exists() -> None:
+    assert "ctxtui import PATH" in stats.NONE_YET
