@@ -34,7 +34,7 @@ def choose_call(session: Session, thread: str = "", number: int = 0, *, after: b
         threads = ", ".join(session.threads) or "none"
         raise NotFound(f"no thread {name!r}", way_out=f"threads: {threads}")
     calls = session.thread_calls(name)
-    if not calls and number == 0:
+    if not calls and (after or number == 0):
         return ChosenCall(name, 0, _unsent_start(session, name))
     if after:
         next_call = unsent_call(session, name)
@@ -42,7 +42,10 @@ def choose_call(session: Session, thread: str = "", number: int = 0, *, after: b
             raise NotFound(f"nothing came after the last call of thread {name!r}", way_out="remove --after")
         return ChosenCall(name, 0, next_call)
     if not 0 <= number <= len(calls):
-        raise NotFound(f"no call {number} in thread {name!r}", way_out=f"it has calls 1 to {len(calls)}")
+        raise NotFound(
+            f"no call {number} in thread {name!r}",
+            way_out=f"it has calls 1 to {len(calls)}" if calls else "it has none",
+        )
     number = number or len(calls)
     return ChosenCall(name, number, calls[number - 1])
 

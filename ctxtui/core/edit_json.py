@@ -78,6 +78,8 @@ def from_json(value: Json, place: str = "$") -> Edit:
     if kind not in (*KINDS, APPLY, WAIT, LEAVE, REVERT):
         raise Malformed(f"no edit of kind {kind!r}", place=f"{place}.kind", way_out=f"kinds: {', '.join(KINDS)}")
     params = _typed_member(value, "payload", dict, place) or {}
+    if kind in (APPLY, WAIT) and not isinstance(params.get("ids", []), list):
+        raise Malformed("ids has the wrong type", place=f"{place}.payload.ids")
     listed = _typed_member(value, "targets", list, place) or []
     targets = tuple(_parse_target(target, f"{place}.targets[{n}]") for n, target in enumerate(listed))
     texts = {key: _typed_member(value, key, str, place) or "" for key in ("id", "author", "batch", "reverts")}
@@ -109,10 +111,12 @@ def _typed_member(value: dict[str, Json], key: str, kind: type | tuple[type, ...
 def _parse_target(value: Json, place: str) -> Target:
     if isinstance(value, str):
         digest, _, number = value.partition("#")
-        value = {"digest": digest, "occurrence": int(number) if number.isdecimal() else 0}
+        value = {"digest": digest, "occurrence": int(number[:9]) if number.isdecimal() else 0}
     if not isinstance(value, dict) or not isinstance(value.get("digest"), str):
         raise Malformed("a target needs the digest of its block", place=place)
     occurrence, id_ = value.get("occurrence", 0), value.get("id", "")
-    if isinstance(occurrence, bool) or not isinstance(occurrence, int) or not isinstance(id_, str):
-        raise Malformed("a target's occurrence must be a whole number", place=place)
+    if isinstance(occurrence, bool) or not isinstance(occurrence, int) or occurrence < 0:
+        raise Malformed("a target's occurrence must be a whole number from 0 on", place=place)
+    if not isinstance(id_, str):
+        raise Malformed("a target's id must be a text", place=place)
     return Target(value["digest"], occurrence, id_)

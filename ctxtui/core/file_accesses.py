@@ -32,7 +32,9 @@ _COMMANDS: Final = ("command", "cmd", "script")
 """Names of the argument with a shell command."""
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 """A command that prints one whole file."""
-_CUT: Final = re.compile(r"\s*sed\s+-n\s+['\"]?(?P<first>\d+),(?P<last>\d+)p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
+_CUT: Final = re.compile(
+    r"\s*sed\s+-n\s+['\"]?(?P<first>\d{1,9}),(?P<last>\d{1,9})p['\"]?\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*"
+)
 """A command that prints some lines of a file."""
 _PRINTING: Final = frozenset(
     "cat cd cut date du echo file git-diff git-log git-show git-status grep head ls nl pwd rg stat tail tree wc "

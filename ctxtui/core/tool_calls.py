@@ -20,14 +20,13 @@ _ARGUMENTS_BY_RANK: Final = (
 )  # fmt: skip
 """Argument names by how much they say about a call: the first one present is shown."""
 
-# Lines that some clients put before a command's output: its ids, times, exit code.
 _PREAMBLE: Final = (
     r"\A(?:(?:Chunk ID|Wall time|Process exited with code|Process running with|Exit code|Original token count|"
     r"Total output lines|Session ID|Duration|Command|Status)\b[^\n]*\n)+(?:Output:[ \t]*\n?)?"
     r"(?:Total output lines: \d+\n\n?)?"
 )
 """Lines that a client adds before an output."""
-_EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d+)"
+_EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d{1,9})"
 """The exit status in such a line."""
 _ENDED: Final = (
     r"(?mi)^\W?(?:returncode>|[\w ]{0,30}\b(?:exit|with|with exit) (?:code|status):? *)(-?\d+)"

@@ -164,7 +164,6 @@ def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
 
 
 def _answer_text(session: Session, call: Call) -> str:
-    """Text of an answer, with white space normalized."""
     items = session.tree.items(call.response_head, call.raw_head)
     return " ".join(
         " ".join(block_content.read(item.block).text for item in items if item.block.kind != HEADER).split()

@@ -38,6 +38,10 @@ def test_each_line_is_an_edit() -> None:
         ('[{"kind": "drop"}]', r"must name its targets @ f\$\[0\]\.targets"),
         ('[{"kind": "drop", "targets": [{}]}]', r"needs the digest of its block @ f\$\[0\]\.targets\[0\]"),
         ('[{"kind": "drop", "targets": [{"digest": "a", "occurrence": "x"}]}]', "whole number"),
+        ('[{"kind": "drop", "targets": [{"digest": "a", "occurrence": -1}]}]', "whole number"),
+        ('[{"kind": "drop", "targets": [{"digest": "a", "id": 3}]}]', r"id must be a text @ f\$\[0\]\.targets\[0\]"),
+        ('[{"kind": "apply", "payload": {"ids": null}}]', r"ids has the wrong type @ f\$\[0\]\.payload\.ids"),
+        ('[{"kind": "wait", "payload": {"ids": 5}}]', r"ids has the wrong type @ f\$\[0\]\.payload\.ids"),
         ('[{"kind": "drop", "targets": {}}]', r"targets has the wrong type"),
         pytest.param("[" * 200_000, r"not JSON: .* @ f:1; give a JSON list", id="deeply nested"),
         ('{"kind": "drop"\n', r"not JSON: .* @ f:1; give a JSON list"),
@@ -52,3 +56,8 @@ def test_a_bad_line_is_named_by_file_and_number() -> None:
     with pytest.raises(Malformed) as raised:
         loads(b'{"kind": "drop"}\n{]\n', "edits.jsonl:")
     assert raised.value.place == "edits.jsonl:2"
+
+
+def test_an_occurrence_of_any_length_is_none_of_the_context() -> None:
+    [edit] = loads(f'[{{"kind": "drop", "targets": ["{A}#{"9" * 5000}"]}}]'.encode())
+    assert edit.targets[0].occurrence > 10**8

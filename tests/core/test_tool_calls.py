@@ -24,6 +24,7 @@ from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
         ("fine\n[Command finished with exit code 0]", None, False),
         ("The server said status 404 and the man left with code 5 of them", None, False),
         ("a line\nreturn exit_code 3 if bad", None, False),
+        (f"Process exited with code {'1' * 5000}\nbad", "bad", True),
     ],
 )
 def test_how_a_command_ended(text: str, said: str | None, failed: bool) -> None:

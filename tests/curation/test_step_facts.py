@@ -34,6 +34,8 @@ FAIL\tgithub.com/pedro/bot/pkg/api\t5.023s"""
         ("Test Suites: 1 failed, 2 passed\nTests:       3 failed, 9 passed, 12 total", SuiteRun(9, 3)),
         ("FAIL: test_y (t.T)\nRan 12 tests in 0.1s\n\nFAILED (failures=1, errors=1)", SuiteRun(10, 2, ("test_y",))),
         ("Ran 3 tests in 0.002s\n\nOK", SuiteRun(3, 0)),
+        (f"Ran {'9' * 5000} tests in 1s", None),
+        (f"Ran 3 tests in 1s\n\nFAILED (failures={'9' * 5000})", SuiteRun(3, 0)),
         ("nothing of the kind", None),
         ("the door passed 3 people", None),
     ],

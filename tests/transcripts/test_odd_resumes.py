@@ -199,3 +199,15 @@ def test_a_call_that_is_put_in_is_written_with_its_result_or_named_as_lost(name:
     call, answer = made
     assert "NEWDATA" in json.dumps(call) and call.get("id", call.get("call_id")) == "new"
     assert answer.get("tool_use_id", answer.get("call_id")) == "new" and "no such file" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_damaged_session_is_no_fault(name: str) -> None:
+    """Cut, with a byte that is no text, with a quote too many, with text after it."""
+    target, make = SESSIONS[name]
+    data = make()
+    for at in range(len(data) // 9, len(data), len(data) // 9):
+        for damaged in (data[:at], data[:at] + b"\xff" + data[at:], data[:at] + b'"' + data[at:]):
+            with suppress(CtxtuiError):
+                write(target, damaged)
+    write(target, data + b"\nmore\n")

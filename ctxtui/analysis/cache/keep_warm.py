@@ -2,9 +2,7 @@
 
 The last request, sent again, reads its prefix from the cache, which renews the lifetime of the prefix (facts §2). How
 long a pause will be is not known, so by their forecast the refreshes of one pause together may cost as much as the
-rewrite that they avoid. While they hit, a pause of any length costs at most twice what the best decision would have
-cost. The only exception: a pause that ends between the first refresh and the expiry costs one refresh that was not
-needed.
+rewrite that they avoid.
 """
 
 from __future__ import annotations

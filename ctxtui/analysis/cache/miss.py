@@ -45,7 +45,7 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
     - `evidence`: describes the miss from the recording.
     - `block`: position (from 1) of the first block that differs, among `blocks`; `old`, `new`: that block in both
       requests.
-    - `writer`: the tool call of this session that changed it; "" for none.
+    - `writer`: the tool that the previous answer called on a file named in the block; "" for none.
     """
 
     thread: str

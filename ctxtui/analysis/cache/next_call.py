@@ -35,8 +35,8 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
     - `at`: the assumed time (Unix seconds).
     - `expires`: when the cache entry that would be read expires (Unix seconds; None: there is none); `life`: its
       lifetime in seconds.
-    - `inferred`: the client's cache markers are not recorded, so that its usual ones are assumed; `marker_count` counts
-      them.
+    - `inferred`: the client's cache markers are not recorded, so that its usual ones are assumed.
+    - `marker_count`: number of cache markers.
     - `floor`, `ceiling`: the band of `read` (see `CacheForecast`).
     - `cause`: why a part of the previous call's cache is lost; "": nothing is lost.
     - `outdated`: the context has grown since, and a new forecast is being computed.

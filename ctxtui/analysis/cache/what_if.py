@@ -166,7 +166,7 @@ def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
 def _has_no_effect(last: Call) -> bool:
     """Whether a what-if after `last` has no effect on what is learnt.
 
-    True if its parameters are not recorded, and its client's behaviour is known.
+    True if its parameters are not recorded, and its report has cache counts.
     """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 

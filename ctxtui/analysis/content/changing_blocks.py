@@ -25,15 +25,13 @@ class ChangingBlock(Struct, frozen=True):
 
     @property
     def changes(self) -> int:
-        """Number of changes."""
         return len(self.nodes) - 1
 
 
 def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
     """Blocks of a thread's contexts that changed in place, those with the most changes first.
 
-    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed. The cost is
-    linear in the blocks that each call adds.
+    A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     chains: dict[int, tuple[list[int], list[int]]] = {}

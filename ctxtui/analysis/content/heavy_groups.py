@@ -12,9 +12,9 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.block_content import BlockContent, arguments_value, read
+from ctxtui.core.block_content import BlockContent, read
 from ctxtui.core.category import INDEX
-from ctxtui.core.file_accesses import find_touches
+from ctxtui.core.file_accesses import find_touches, shell_command
 from ctxtui.core.tree import Node, Tree
 
 FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "calls"
@@ -26,8 +26,6 @@ _OF_CALLS: Final = frozenset({BODIES, CALLS})
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _CHECKED_FIRST: Final = 64
 """Number of blocks at the end of a context that are checked first."""
-_COMMANDS: Final = ("command", "cmd", "script")
-"""Names of the argument with a shell command."""
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 """Text before the program of a command: a change of directory, variables, wrappers."""
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
@@ -145,15 +143,7 @@ class HeavyGroups:
 
 def _program_of(call: BlockContent) -> str:
     """Program that a call runs; "" if it runs none."""
-    arguments = arguments_value(call) if call.arguments else {}
-    if not isinstance(arguments, dict):
-        return ""
-    for key in _COMMANDS:
-        command = arguments.get(key)
-        if isinstance(command, list) and command and all(isinstance(word, str) for word in command):
-            command = command[2] if len(command) == 3 and command[1] in ("-c", "-lc") else " ".join(command)
-        if isinstance(command, str) and command.strip():
-            start = _BEFORE.match(command)
-            program = _PROGRAM.match(command, start.end() if start is not None else 0)
-            return program[1] if program is not None else ""
-    return ""
+    command = shell_command(call)
+    start = _BEFORE.match(command)
+    program = _PROGRAM.match(command, start.end() if start is not None else 0)
+    return program[1] if program is not None else ""

@@ -56,9 +56,7 @@ class Loop(NamedTuple):
 
     @property
     def middle(self) -> tuple[Exchange, ...]:
-        """All but the first and the last cycle, which the model can do without."""
-        looped_count = self.repeats * self.period
-        return self.exchanges[self.period : looped_count - self.period]
+        return self.exchanges[self.period : -self.period]
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
@@ -72,7 +70,7 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
     """The calls of `thread` (from 1) that sent results of a loop, with a text as ``Bash x4``.
 
-    Searched are the contexts at the end of the thread and before each compaction.
+    Searched are the contexts at the end of the thread and of each epoch.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     names: dict[int, str] = {}

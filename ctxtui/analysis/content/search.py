@@ -73,7 +73,7 @@ class FirstPlace(Struct, frozen=True):
 
 
 def first_places(session: Session) -> dict[str, FirstPlace]:
-    """First position of every block by digest, in order of the calls."""
+    """First position of every block by digest, thread by thread in order of the calls."""
     by_digest: dict[str, FirstPlace] = {}
     seen_nodes = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}
@@ -127,7 +127,7 @@ class BlockHits(Struct, frozen=True):
 def search(
     session: Session, find: Find, may_hold: MayHold, is_wanted: Callable[[FirstPlace], bool]
 ) -> Iterator[BlockHits]:
-    """Yield the blocks of `session` with hits at wanted places, in order of their first calls."""
+    """Yield the blocks of `session` with hits at wanted places, in the order of `first_places`."""
     blocks = session.tree.blocks
     for digest, place in first_places(session).items():
         block = blocks[digest]

@@ -6,13 +6,12 @@ user.
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Final
 
 from ctxtui.analysis.content.tool_definitions import read_called_tool
 from ctxtui.core.block import Block
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.turns import turns_of
@@ -58,11 +57,6 @@ def _find_typed_skill(block: Block) -> str:
 def _find_requested_skill(block: Block) -> str:
     if read_called_tool(block) != ("", _TOOL):
         return ""
-    try:
-        arguments = json.loads(read(block).arguments or "null")
-    except ValueError:
-        return ""
-    names = (
-        [arguments[key] for key in _NAMED if isinstance(arguments.get(key), str)] if isinstance(arguments, dict) else []
-    )
-    return names[0].lstrip("/") if names else ""
+    arguments = arguments_value(read(block))
+    names = [arguments.get(key) for key in _NAMED] if isinstance(arguments, dict) else []
+    return next((name.lstrip("/") for name in names if isinstance(name, str)), "")

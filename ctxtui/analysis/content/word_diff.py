@@ -1,6 +1,6 @@
 """Compares two texts word by word: lines first, then the words of the lines that differ.
 
-Time stays near linear: a long stretch without a common line is reported as a whole.
+A long stretch without a common line is reported as a whole.
 """
 
 from __future__ import annotations

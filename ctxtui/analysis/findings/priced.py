@@ -48,7 +48,6 @@ class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def staged_edits(self) -> tuple[Edit, ...]:
-        """Edits that are staged to fix it."""
         return self.finding.edits or self.marks
 
     @property
@@ -142,8 +141,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     Warnings come first, then findings of the lowest risk.
 
-    - `together`: the price of all their edits at once; None: there are none. Savings overlap, so that it is less than
-      their sum.
+    - `together`: the price of all their edits at once; None: there are none. Savings may overlap.
     - `lacks`: what could not be determined or is not proposed, with reasons.
     - `horizon`: number of next calls that savings are computed over.
     """

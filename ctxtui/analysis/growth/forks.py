@@ -35,7 +35,6 @@ class ForkOrigin(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Text of the event."""
         return json.dumps(to_builtins(self), ensure_ascii=False)
 
 
@@ -44,7 +43,7 @@ def parse_origin(text: str) -> ForkOrigin | None:
     try:
         fields = json.loads(text)
         return ForkOrigin(str(fields["session"]), str(fields["name"]), str(fields["thread"]), int(fields["call"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         return None
 
 

@@ -49,7 +49,7 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child) in order of appearance, the main thread first.
+    """Yield (thread, depth, is the last child), the main thread first, each thread's children after it.
 
     A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """
@@ -134,5 +134,4 @@ def _parent_call(before: Sequence[Call], calls: Sequence[Call]) -> int:
 
 
 def _epoch_starts(calls: Sequence[Call]) -> Iterator[Call]:
-    """Calls that begin an epoch, except the first."""
     return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

@@ -89,7 +89,7 @@ def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
         )
     if epochs / total > 0.5:
         less = " less" if deviation > 0 else ""
-        return f"{abs(epochs):,} tokens{less} are not recorded, after the client restarted"
+        return f"{abs(epochs):,} tokens{less} are not recorded, after a restart, compaction or change of model"
     if cut / total > 0.5:
         return f"{cut:,} reported tokens are in no recorded block: the recording is incomplete"
     model = gaps[-1].call.model

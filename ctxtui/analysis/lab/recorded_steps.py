@@ -31,7 +31,8 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
     """One recorded call, as the lab simulates it.
 
     - `number`: counts all calls of the session from 1.
-    - `at`: when it was sent; `asked_at`: the same for its cache (Unix seconds; None: unknown).
+    - `at`: when it was sent; `asked_at`: the same by the clock of its cache (`CacheForecaster.time_of`; Unix seconds;
+      None: unknown).
     - `life`: the lifetime that its client writes; "": the default.
     - `floors`: tokens that it reads in any case.
     - `unrecorded`: unrecorded tokens, and `gone` absent blocks, according to earlier reports.
@@ -143,7 +144,6 @@ class _EarlierReports:
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, absences)), absences
 
     def _absences_of(self, base: Call) -> Absences:
-        """Absent blocks of `base` as it was sent."""
         read = self._book.contexts.read_of(base)
         return read.gone if read is not None else NO_ABSENCES
 

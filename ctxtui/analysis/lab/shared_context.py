@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from ctxtui.analysis.block_sizes import BlockSizes
 from ctxtui.analysis.book import Book
+from ctxtui.analysis.request_counts import omitted_positions
 from ctxtui.core.call import Call
-from ctxtui.curation.context import THINKING, Context
+from ctxtui.curation.context import Context
 from ctxtui.curation.price.dependence import Literals
-from ctxtui.wire.grammar import ANTHROPIC
-from ctxtui.wire.translate.anthropic import is_signed
 
 
 class SharedContext:
@@ -23,8 +22,6 @@ class SharedContext:
         self.literals: Literals | None = None
         self.is_rebuilt = False
         """Whether its request is not recorded, so that it would be built anew."""
-        self._unsigned: list[int] = []
-        self._signed_upto = 0
         self._unwritten: tuple[int, frozenset[int]] = (-1, frozenset())
         self._sizes: dict[str, BlockSizes] = {}
         self._earlier: tuple[Context | None, Literals | None] = (None, None)
@@ -47,28 +44,19 @@ class SharedContext:
         if context is not before:
             self._earlier = (before, self.literals)
             self.context, self.literals = context, Literals(context)
-            self._unsigned, self._signed_upto, self._sizes, self._unwritten = [], 0, {}, (-1, frozenset())
+            self._sizes, self._unwritten = {}, (-1, frozenset())
         self.is_rebuilt = is_rebuilt
         return context
 
     @property
     def unwritten(self) -> frozenset[int]:
-        """Positions that a request built from a transcript leaves out; empty for other requests.
-
-        See `request_counts.omitted_positions`.
-        """
+        """Positions that a request built from a transcript leaves out; empty for other requests."""
         context = self.context
         if context is None or not self.is_rebuilt:
             return frozenset()
         if self._unwritten[0] == len(context):
             return self._unwritten[1]
-        if context.dialect == ANTHROPIC:
-            for position in range(self._signed_upto, len(context)):
-                block = context.items[position].block
-                if block.kind in THINKING and not is_signed(block.value()):
-                    self._unsigned.append(position)
-            self._signed_upto = len(context)
-        positions = frozenset((*self._unsigned, *context.unanswered))
+        positions = frozenset(omitted_positions(context))
         # Return the same object if nothing changed, so that callers can compare by identity.
         self._unwritten = len(context), self._unwritten[1] if positions == self._unwritten[1] else positions
         return self._unwritten[1]

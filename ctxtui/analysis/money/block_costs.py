@@ -1,7 +1,4 @@
-"""Cost of single blocks over a session, from the ledgers of its threads.
-
-For a whole bill, not for a screen.
-"""
+"""Cost of single blocks over a session, from the ledgers of its threads."""
 
 from __future__ import annotations
 

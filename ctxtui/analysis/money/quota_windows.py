@@ -43,24 +43,20 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def end(self) -> int:
-        """End in Unix seconds."""
         return self.start + self.seconds
 
     def is_open_at(self, at: float) -> bool:
-        """Whether it is open at `at` (Unix seconds)."""
         return self.start <= at < self.end
 
 
 def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
     """Windows of five hours, oldest first.
 
-    One begins with the full hour of the first call outside a window, like the providers' own counters; calls
-    without a recorded time (0) are in none.
+    One begins with the full hour of the first call outside a window; calls without a recorded time (0) are in none.
     """
     windows: list[tuple[int, list[CallUse]]] = []
     end = 0

@@ -38,7 +38,6 @@ class Resent(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All resent tokens."""
         return self.prefix_tokens + self.moved
 
 
@@ -87,14 +86,14 @@ class ResentTracker:
         before, usage = self._last, call.usage
         assert before is not None and before.usage is not None and usage is not None
         running, longest_sent = self._running(call.model), self._longest_sent(call.sent_head)
-        lacking, lacked = self._unrecorded_tokens(call), self._unrecorded_tokens(before)
-        previous_tokens = lacked + running.read_tokens(before.sent_head, before.sent_head)
+        unrecorded, unrecorded_before = unrecorded_tokens(self._book, call), unrecorded_tokens(self._book, before)
+        previous_tokens = unrecorded_before + running.read_tokens(before.sent_head, before.sent_head)
         if not previous_tokens:
             return Resent(min(usage.input, before.usage.input))
-        same = min(lacked, lacking) + running.read_tokens(call.sent_head, longest_sent)
+        same = min(unrecorded_before, unrecorded) + running.read_tokens(call.sent_head, longest_sent)
         size = round(before.usage.input * same / previous_tokens)
         changed = longest_sent != before.sent_head and not self._tree.holds(longest_sent, before.sent_head)
-        counted_tokens = lacking + running.read_tokens(call.sent_head, call.sent_head)
+        counted_tokens = unrecorded + running.read_tokens(call.sent_head, call.sent_head)
         moved = self._moved_tokens(before.sent_head, call.sent_head, longest_sent, running) if changed else 0.0
         size = min(size, usage.input)
         stripped = not changed and running.read_tokens(call.sent_head, longest_sent) < running.read_tokens(
@@ -123,6 +122,3 @@ class ResentTracker:
             share = word_overlap(diff_text(tree[olds[old]]), diff_text(tree[news[new]]))
             total += running.block_tokens(news[new]) * share if share >= MIN_OVERLAP else 0.0
         return total
-
-    def _unrecorded_tokens(self, call: Call) -> int:
-        return unrecorded_tokens(self._book, call)

@@ -50,7 +50,7 @@ class Statement(Struct, kw_only=True):
     peak: int = 0
     window: int = 0
     ahead: list[Advice] = field(default_factory=list)
-    """Advice from here on, for one session that was searched."""
+    """Advice from here on."""
 
     @property
     def times(self) -> list[Latency]:

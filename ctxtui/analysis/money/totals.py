@@ -1,7 +1,4 @@
-"""Totals of a session, with and without its subagents.
-
-The one source of these figures: Home, the header and commands (`cost`, `show`, `sessions`) read them.
-"""
+"""Totals of a session, with and without its subagents."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ NOTHING: Final = SpendingRow("")
 class SessionTotals(Struct, frozen=True):
     """Calls of a session's `main` thread and of all `others`.
 
-    `agents` of those threads are subagents with reports. Unpriced and partly reported calls are counted in each
+    `agents` of those threads are subagents that used tokens. Unpriced and partly reported calls are counted in each
     row: its USD is then a lower bound.
     """
 
@@ -41,7 +38,6 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def total(self) -> SpendingRow:
-        """Sum of both."""
         return self.main.plus(*self.others[1:])
 
     def plus(self, totals: SessionTotals) -> SessionTotals:

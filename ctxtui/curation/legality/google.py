@@ -49,7 +49,7 @@ class _Turn(NamedTuple):
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find what the API would refuse (error 400); `tools` checks the declared functions."""
+    """Find violations of the API's rules; `tools` checks the declared functions."""
     contents = body.get("contents")
     contents = [contents] if isinstance(contents, dict) else as_list(contents)
     if not contents:
@@ -61,7 +61,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
             yield Violation(path, "a content must be an object")
             continue
         role = content.get("role") or "user"
-        if role not in _ROLES:
+        if str(role) not in _ROLES:
             yield Violation(f"{path}.role", f"no such role: {role!r}; use user or model")
         parts = content.get("parts")
         parts = [parts] if isinstance(parts, dict) else as_list(parts)

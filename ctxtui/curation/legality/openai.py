@@ -25,8 +25,8 @@ _OUTPUTS: Final = frozenset(_CALLS)
 
 
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find everything in a Chat `body` that would be answered with an error 400."""
-    yield from check_roles(body, "messages", _CHAT_ROLES)
+    """Find violations of the API's rules in a Chat `body`."""
+    yield from check_roles(body, _CHAT_ROLES)
     open_: list[str] = []
     for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):
@@ -59,7 +59,7 @@ def _check_images(message: dict[str, Json], path: str) -> Iterator[Violation]:
 
 
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find everything in a Responses `body` that would be answered with an error 400."""
+    """Find violations of the API's rules in a Responses `body`."""
     items = body.get("input")
     if isinstance(items, str) and items:
         return

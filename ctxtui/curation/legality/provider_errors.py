@@ -43,7 +43,7 @@ _ERROR_PATTERNS: Final = (
     (r"null (?:byte|char)|\\u0000|surrogate|invalid (?:unicode|utf)", violation.CHARACTERS),
 )  # fmt: skip
 """Expressions that occur in error texts, with the violated rule; the first match counts."""
-_PLACE: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d+)\]?(?:\.content(?:\.|\[)(\d+))?")
+_PLACE: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d{1,9})\]?(?:\.content(?:\.|\[)(\d{1,9}))?")
 """The path of a message, and of a part of it, in an error text."""
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
 """An id of a call or an item in an error text."""

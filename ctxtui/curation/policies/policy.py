@@ -1,6 +1,6 @@
 """The type of a policy, and functions that run one or several.
 
-A run is pure and deterministic. It is *sticky*: a policy never revises or repeats an edit that it made before.
+A run is pure and deterministic. It is *sticky*: an edit that is in the log already is not made again.
 """
 
 from __future__ import annotations

@@ -62,22 +62,18 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Its policies, in order."""
         return self.remedy.names
 
     @property
     def risk(self) -> Risk:
-        """Its risk."""
         return self.remedy.risk
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """The edits to stage."""
         return self.remedy.edits
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """The moment at which applying costs least."""
         return best_moment(self.tag)
 
     @property
@@ -204,5 +200,4 @@ class Smallest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_reached(self) -> bool:
-        """Whether the target is reached."""
         return self.after <= self.target

@@ -44,10 +44,7 @@ class RequestCount(NamedTuple):
 
     @property
     def whole(self) -> int:
-        """Tokens that the provider will report: how full the context is.
-
-        The only source of this figure.
-        """
+        """Tokens that the provider will report: how full the context is."""
         return max(0, self.body - self.back + self.client + self.residual)
 
     @property

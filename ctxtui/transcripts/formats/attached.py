@@ -307,7 +307,6 @@ class AttachedHandler:
 
 
 def _report_compaction(body: bytes, exchange: Exchange, at: float | None) -> Iterator[Event]:
-    """Report a request with which the client compacts its history, as soon as it passes."""
     if may_compact(exchange.path, body):
         compaction = recognize_compaction(exchange.path, parse_body(body))
         if compaction is not None:

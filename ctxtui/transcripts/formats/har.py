@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Iterator
 from typing import Final
 
@@ -16,6 +14,7 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
+from ctxtui.transcripts.kit.http_exchange.line_kinds import decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.readers import json_reader
@@ -97,13 +96,7 @@ def _socket_exchanges(entry: dict[str, Json]) -> Iterator[Exchange]:
 
 
 def _text(content: dict[str, Json]) -> bytes:
-    text = as_str(content.get("text"))
-    if content.get("encoding") == "base64":
-        try:
-            return base64.b64decode(text)
-        except (binascii.Error, ValueError):
-            return b""
-    return text.encode("utf-8", "surrogatepass")
+    return decode_bytes({"base64" if content.get("encoding") == "base64" else "text": content.get("text")})
 
 
 reader = json_reader(read_session)

@@ -131,7 +131,6 @@ def _parse_usage(words: str) -> Usage | None:
 
 
 def _parse_object(text: str, offset: int) -> Json:
-    """Parse the object that begins at `offset`; None if there is none."""
     if text[offset : offset + 1] != "{":
         return None
     try:

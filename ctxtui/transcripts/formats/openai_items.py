@@ -6,6 +6,7 @@ The output items of each response make one API call.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Final
 
 from ctxtui.core.block import Item
@@ -41,24 +42,14 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     """Yield the events of a list, whose items may be in either order."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
-    answer_items: list[Item] = []
-    response_id = ""
-    for item in _sort_items(as_dicts(as_dict(value).get("data"))):
-        items, item_response = _parse_item(item), as_str(item.get("created_by"))
-        is_output = _is_output(item)
-        if answer_items and (not is_output or item_response != response_id):
-            yield dialogue.add_call(
-                answer_items, Call(response_id if response_id.startswith("resp_") else "", "", provider="openai")
-            )
-            answer_items = []
-        if is_output:
-            answer_items, response_id = [*answer_items, *items], item_response
-        else:
+    stored = _sort_items(as_dicts(as_dict(value).get("data")))
+    for response, group in groupby(stored, lambda item: as_str(item.get("created_by")) if _is_output(item) else None):
+        items = [part for item in group for part in _parse_item(item)]
+        if response is None:
             dialogue.add(items)
-    if answer_items:
-        yield dialogue.add_call(
-            answer_items, Call(response_id if response_id.startswith("resp_") else "", "", provider="openai")
-        )
+        else:
+            call = Call(response if response.startswith("resp_") else "", "", provider="openai")
+            yield dialogue.add_call(items, call)
     yield dialogue.tip_event()
     yield Described(title=dialogue.title)
 

@@ -202,12 +202,10 @@ def _system_items(value: dict[str, Json]) -> list[Item]:
 
 
 def _without_client_members(part: Json) -> Json:
-    """Remove the client's own members from a content part."""
     return {key: item for key, item in part.items() if key != "cache_prompt"} if isinstance(part, dict) else part
 
 
 def _make_message(value: dict[str, Json]) -> dict[str, Json]:
-    """Build the message that an action was part of."""
     call = as_dict(value.get("tool_call"))
     function = call.get("function") or {"name": call.get("name"), "arguments": call.get("arguments")}
     return {
@@ -220,7 +218,6 @@ def _make_message(value: dict[str, Json]) -> dict[str, Json]:
 
 
 def _make_tool_message(value: dict[str, Json]) -> dict[str, Json]:
-    """Build the tool message of an observation."""
     observed = as_dict(value.get("observation"))
     content = observed.get("content", observed.get("output", value.get("error", value.get("rejection_reason"))))
     sent_content = content if isinstance(content, str) else [_without_client_members(part) for part in as_list(content)]

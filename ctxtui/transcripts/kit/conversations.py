@@ -196,7 +196,6 @@ class Conversations:
         return conversation
 
     def _update_leader(self, conversation: Conversation) -> None:
-        """Make a conversation the leader of its scope if it ranks highest."""
         if conversation.may_lead and conversation.rank >= self._best.setdefault(conversation.scope, conversation).rank:
             self._best[conversation.scope] = conversation
 
@@ -408,7 +407,6 @@ def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
 
 
 def _is_client_text(item: Item) -> bool:
-    """Whether the client inserted this text in a user message."""
     return item.place.role == "user" and CLIENT_TEXT.match(read(item.block).text) is not None
 
 
@@ -427,7 +425,6 @@ def _tool_call_id(block: Block) -> str:
 
 
 def _is_tool_forced(call: Call) -> bool:
-    """Whether the client forced the model to use a certain tool."""
     choice = Request((), call.skeleton).params.get("tool_choice") if call.skeleton is not None else None
     return isinstance(choice, dict) and choice.get("type") in ("tool", "function")
 

@@ -97,22 +97,22 @@ RESULT: Final = "tool_result"
 """Kind of a tool result's block."""
 
 
-def text(words: Json, **other_members: Json) -> dict[str, Json]:
+def text(words: Json, /, **other_members: Json) -> dict[str, Json]:
     """Build a text part, of a user's or a model's message."""
     return {"type": "text", "text": words, **other_members}
 
 
-def thinking(words: str, signature: Json = None, **rest: Json) -> dict[str, Json]:
+def thinking(words: str, signature: Json = None, /, **rest: Json) -> dict[str, Json]:
     """Build visible reasoning; `signature` is what the provider requires back with it."""
     return {"type": "thinking", "thinking": words, **({"signature": signature} if signature else {}), **rest}
 
 
-def tool_use(id_: Json, name: Json, arguments: Json, **rest: Json) -> dict[str, Json]:
+def tool_use(id_: Json, name: Json, arguments: Json, /, **rest: Json) -> dict[str, Json]:
     """Build a tool call with its input."""
     return {"type": "tool_use", "id": id_, "name": name, "input": arguments, **rest}
 
 
-def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> dict[str, Json]:
+def tool_result(id_: Json, content: Json, /, error: bool = False, **rest: Json) -> dict[str, Json]:
     """Build a tool result; `content` that is neither a string nor a list becomes JSON text."""
     result_content = content if isinstance(content, str | list) else canonical.dump_text(content)
     return {
@@ -124,7 +124,7 @@ def tool_result(id_: Json, content: Json, error: bool = False, **rest: Json) -> 
     }
 
 
-def image(media_type: str, data: Json, **rest: Json) -> dict[str, Json]:
+def image(media_type: str, data: Json, /, **rest: Json) -> dict[str, Json]:
     """Build a picture in base64."""
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **rest}
 

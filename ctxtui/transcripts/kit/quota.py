@@ -95,7 +95,6 @@ def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | N
 
 
 def _parse_number(text: str) -> Json:
-    """Parse a header's figure; None if it is not a number."""
     try:
         number = float(text)
     except ValueError:

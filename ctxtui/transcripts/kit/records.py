@@ -176,7 +176,6 @@ def _parse_records(number: int, start: int, bare: bytes) -> Iterator[RawRecord |
 
 
 def is_utf8(raw: bytes) -> bool:
-    """Whether `raw` is valid UTF-8."""
     try:
         return raw.isascii() or bool(raw.decode())
     except UnicodeDecodeError:

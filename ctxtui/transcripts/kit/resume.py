@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
-from ctxtui.core import canonical
+from ctxtui.core import block_content, canonical
 from ctxtui.core.block import ASSISTANT, HEADER, NOT_RECORDED, Block, Item
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.kit.fields import as_dicts
@@ -284,6 +284,11 @@ def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
             is_held = kind in held and (kind != "image" or "data" in as_dict(part.get("source")))
             if kind in _NAMED_KINDS and not is_held:
                 yield _NAMED_KINDS[kind]
+
+
+def read_text(block: Block) -> str:
+    """Return the text of a block; "" if it has none."""
+    return block_content.read(block).text
 
 
 def is_answer(item: Item) -> bool:

@@ -85,7 +85,6 @@ def decode_walked(
 
 
 def _layout_only(style: Style) -> Style:
-    """The style with its white space alone, without escapes."""
     return Style(comma=style.comma, colon=style.colon, indent=style.indent, newline=style.newline)
 
 

@@ -120,12 +120,7 @@ def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[li
 
 
 def export_request(
-    dialect: str,
-    items: Sequence[Item],
-    skeleton: Skeleton | None,
-    *,
-    model: str,
-    params: Mapping[str, Json] | None = None,
+    dialect: str, items: Sequence[Item], skeleton: Skeleton | None, *, model: str
 ) -> tuple[bytes, list[str]]:
     """Export a call's request in `dialect`; returns the body and a list of what was lost.
 
@@ -140,7 +135,7 @@ def export_request(
     losses = Losses()
     if skeleton is not None:
         _note_markers(items, skeleton, losses)
-    return _build_fresh(dialect, items, model, params or {}, losses), losses.lines()
+    return _build_fresh(dialect, items, model, {}, losses), losses.lines()
 
 
 # Members that a fresh body has no place for, though it writes their block: reported as losses
@@ -168,7 +163,6 @@ def _note_members(items: Iterable[Item], losses: Losses) -> None:
 
 
 def _note_details(items: Iterable[Item], losses: Losses) -> None:
-    """Note the requested detail of pictures, which other providers do not accept."""
     for block, _ in items:
         if block.kind in ("image_url", "input_image") and _requested_detail(block.value()) not in _NO_DETAIL:
             losses.note("the detail asked for of pictures")
@@ -180,7 +174,6 @@ def _requested_detail(value: Json) -> Json:
 
 
 def _note_markers(items: Iterable[Item], skeleton: Skeleton, losses: Losses) -> None:
-    """Note the cache breakpoints of the recorded request."""
     request = Request(tuple(items), skeleton)
     marked = len(request.markers) + len(request.params.keys() & set(MARKER_KEYS))
     if marked:

@@ -61,7 +61,6 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _model_parts(content: dict[str, Json]) -> list[dict[str, Json]]:
-    """The parts of the model's content that are objects."""
     return [part for part in content["parts"] if isinstance(part, dict)] if content["role"] == MODEL else []
 
 

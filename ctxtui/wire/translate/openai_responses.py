@@ -57,7 +57,6 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _instruction_text(part: TurnPart, losses: Losses) -> str:
-    """Return the text of a part of the system prompt."""
     if part.reading.media:
         losses.note("media outside user messages", len(part.reading.media))
     elif not part.reading.text:

@@ -218,6 +218,7 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
             Touch("f.py", CHANGE), Touch("g.py", CHANGE)]),
         ("Task", '{"path":"/w/a.py"}', []),
         ("Read", "[1]", []),
+        ("Bash", '{"command":"sed -n %s,9p a.py"}' % ("1" * 5000), []),
     ],
 )  # fmt: skip
 def test_calls_tell_what_they_touch(name: str, arguments: str, wanted: list[Touch]) -> None:

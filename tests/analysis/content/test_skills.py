@@ -25,3 +25,9 @@ def test_the_last_one_counts_and_odd_ones_do_not() -> None:
     story.results(("t1", "a"), ("t2", "b")).call(use("t3", "Skill", skill=3), use("t4", "skill", skill="no"))
     story.results(("t3", "a"), ("t4", "b")).call("done")
     assert call_skills(story.session, MAIN) == ["", "two", "two"]
+
+
+def test_arguments_that_are_nested_too_deeply_name_no_skill() -> None:
+    deep = {"type": "function_call", "call_id": "t1", "name": "Skill", "arguments": "[" * 100_000}
+    story = Story().user("go").call(deep).results(("t1", "a")).call("done")
+    assert call_skills(story.session, MAIN) == ["", ""]

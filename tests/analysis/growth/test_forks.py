@@ -45,5 +45,16 @@ def test_where_a_session_comes_from_is_read_back_and_nothing_else_is() -> None:
     assert session_origin(session) is None
     session.fold([Happened(CONTINUED, origin.text), Happened("api error", "no")])
     assert session_origin(session) == origin
-    for text in ("", "no", "[]", "{}", '{"session": "a", "name": "b", "thread": "c", "call": "d"}', "null", "7"):
+    endless = '{"session": "a", "name": "b", "thread": "c", "call": 1e999}'
+    for text in (
+        endless,
+        "[" * 100_000,
+        "",
+        "no",
+        "[]",
+        "{}",
+        '{"session": "a", "name": "b", "thread": "c", "call": "d"}',
+        "null",
+        "7",
+    ):
         assert parse_origin(text) is None

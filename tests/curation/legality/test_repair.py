@@ -199,6 +199,7 @@ def test_a_legal_context_needs_nothing() -> None:
         ('{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}', TOO_LONG, False),
         ("messages.1.content.0.image.source: image exceeds 10 MB maximum", rule.IMAGES, True),
         ("Item 'rs_1' of type 'reasoning' was provided without its required following item.", rule.REASONING, False),
+        (f"messages.{'9' * 5000}.content.1: Invalid `signature` in `thinking` block", BOUND, False),
         ("the weather is fine", None, False),
     ],
 )  # fmt: skip

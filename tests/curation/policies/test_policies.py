@@ -157,6 +157,8 @@ def test_profiles_are_read_and_errors_name_their_place() -> None:
         ("", r"no \[\[policy\]\] table @ f"),
         ("a = 1\n[[policy]]\nuse='hybrid'", "unknown key 'a'"),
         ("[[policy]]\nn = 1", "must say `use = NAME` @ f: policy 1"),
+        ("name = 3\n[[policy]]\nuse = 'hybrid'", "name must be a text, not 3 @ f"),
+        ("armed = 'yes'\n[[policy]]\nuse = 'hybrid'", "armed must be true or false, not 'yes' @ f"),
         ("[[policy]]\nuse = 'hybrid'\nx = 1", "hybrid has no setting 'x' @ f: policy 1; settings: n, keep_first"),
         ("[[policy]]\nuse = 'hybrid'\nn = 'x'", "hybrid: n must be int, not 'x' @ f: policy 1"),
     ]:
@@ -213,3 +215,10 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
     left = [item.block.body for item in applied.sent]
     assert any(b"the task" in body for body in left) and any(b"likes it short" in body for body in left)
     assert sum(b"tool_result" in body for body in left) == 1
+
+
+def test_a_boundary_that_is_no_expression_is_named() -> None:
+    context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
+    for boundary in ("(", "a{99999999999}", "*"):
+        with pytest.raises(BadConfig, match="generation_window: boundary is not a regular expression"):
+            run(Step(POLICIES["generation_window"], {"boundary": boundary}), policy_context_of(context))

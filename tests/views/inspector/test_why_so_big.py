@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import cast
 
-from ctxtui.analysis.content.heavy_groups import BODIES, FILE, OUTPUT, HeavyGroup, HeavyGroups
+from ctxtui.analysis.content.heavy_groups import BODIES, FILE, OUTPUT, RESULTS, HeavyGroup, HeavyGroups
 from ctxtui.core.category import INDEX
 from ctxtui.curation.price.advice import Advice
 from ctxtui.views.glossary import arithmetic
@@ -101,3 +101,18 @@ def test_what_is_hostile_or_not_counted_is_drawn_safely() -> None:
     assert "\x1b" not in drawn and "\u202e" not in drawn and "7 times" in drawn
     uncounted = composition.Composition(total=5, reported=True, half_width=0.1, parts=())
     assert why_so_big.line(WhySoBig(composition=uncounted), 80) == []
+
+
+def test_the_command_of_an_editor_is_no_program() -> None:
+    story = (
+        Story().user("go").call(use("a", "str_replace_based_edit_tool", command="create", path="/w/x", file_text="y"))
+    )
+    story.results(("a", "created " * 50)).call("done")
+    scene = scene_of(story.session)
+    groups = HeavyGroups(scene.session.tree, "/w")
+    groups.learn_new()
+    found = groups.groups_on(scene.session.tree.path(scene.head), scene.running.block_tokens)
+    assert found is not None
+    assert {(group.name, group.what) for group in found if group.category == INDEX["tool_result"]} == {
+        ("str_replace_based_edit_tool", RESULTS)
+    }

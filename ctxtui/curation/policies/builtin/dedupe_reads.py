@@ -56,8 +56,8 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
     """The results of `minimum` tokens or more that are outdated or identical to another one.
 
-    Outdated: a later whole read of the same file differs. Of identical ones the first stays, or if only `chosen` ones
-    may go, the first that is not among them.
+    Outdated: a later read of the same file differs and is at least half as large. Of identical ones the first stays, or
+    if only `chosen` ones may go, the first that is not among them.
     """
     every = policy_context.outline("reads", partial(_collect_reads, policy_context))
     changes, tokens = policy_context.applied.changes, policy_context.tokens

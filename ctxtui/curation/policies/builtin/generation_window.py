@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
+from ctxtui.core.errors import BadConfig
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.context import Message
 from ctxtui.curation.policies.context_spans import free_runs, summarize_runs
@@ -102,7 +103,10 @@ def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple
 
     Only new messages of a long context are read.
     """
-    pattern = re.compile(boundary, re.IGNORECASE)
+    try:
+        pattern = re.compile(boundary, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise BadConfig(f"{NAME}: boundary is not a regular expression: {error}") from None
     context = policy_context.context
 
     def work(length: int, earlier: list[tuple[int, str]] | None) -> list[tuple[int, str]]:

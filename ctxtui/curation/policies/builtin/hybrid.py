@@ -1,4 +1,4 @@
-"""Combines a window over messages with cut results, as small local models need."""
+"""Combines a window over messages with cut results."""
 
 from __future__ import annotations
 

@@ -32,9 +32,9 @@ MAX_NAMED_TESTS: Final = 5
 _PASSED: Final = re.compile(r"\b(\d+) (?:passed|passing)\b")
 """Numbers of passed and failed tests in the summary line of a test runner (pytest, jest, cargo ...)."""
 _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
-_RAN: Final = re.compile(r"^Ran (\d+) tests? in ", re.MULTILINE)
+_RAN: Final = re.compile(r"^Ran (\d{1,9}) tests? in ", re.MULTILINE)
 """The summary line of Python's unittest, which names no passed tests."""
-_UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d+)")
+_UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d{1,9})\b")
 """Numbers of failed tests in unittest's last line."""
 _SUITES: Final = re.compile(r"^\W*(?:Test )?(?:Suites|Files)\b", re.IGNORECASE)
 """A line that counts test files instead of tests."""
@@ -130,7 +130,6 @@ def _add_round(current: StepRange, round_facts: Facts, context: Context, positio
 
 
 def _test_run(context: Context, position: int) -> SuiteRun | None:
-    """The test results in the result at a position; cached."""
     runs, digest = context.derived.runs, context.items[position].block.digest
     if digest not in runs:
         runs[digest] = read_test_run(context.reading(position).text)

@@ -14,10 +14,7 @@ NAME = "stateless"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Summarise everything between the first messages and the newest turn, turn by turn.
-
-    However many turns there were, the context grows only by a summary of each, of `length` tokens at most.
-    """
+    """Summarize everything between the first messages and the newest turn, turn by turn."""
     turns, messages = policy_context.turns, policy_context.context.messages
     index = policy_context.lead_count + settings["keep_first"]
     if len(turns) < 2 or index >= len(messages):

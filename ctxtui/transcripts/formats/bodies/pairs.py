@@ -88,7 +88,6 @@ def has_answer(request: Json) -> bool:
 
 
 def _read_headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
-    """Headers of the request: an object, or a list of pairs."""
     headers = record.get("request_headers") or as_dict(record.get("request")).get("headers") or record.get("headers")
     pairs = as_dict(headers).items() if isinstance(headers, dict) else (as_list(pair) for pair in as_list(headers))
     return tuple((as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2)

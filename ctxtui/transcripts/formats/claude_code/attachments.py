@@ -107,7 +107,6 @@ def attachment_items(attachment: Json) -> list[Item]:
 
 
 def _collect_texts(value: Json) -> list[str]:
-    """Texts in the known text fields, in the order of the record, without repeats."""
     return list(dict.fromkeys(text for text in _iter_texts(value) if text.strip()))
 
 

@@ -158,7 +158,6 @@ def build_context(tree: Tree, point: Point) -> int:
 
 
 def _build_with_sides(tree: Tree, point: Point) -> int:
-    """Build the context at `point` if it has texts outside its ancestry, or in another order."""
     anchor, chain = point.anchor, [point]
     while chain[-1].up is not None:
         chain.append(chain[-1].up)

@@ -84,7 +84,7 @@ class ClaudeThreads:
         return not self._agents_without_calls()
 
     def missing_files(self) -> Skipped | None:
-        """Report subagents whose files are missing; None if there are none."""
+        """Report subagents without calls, whose files may be missing; None if there are none."""
         absent = self._agents_without_calls()
         if not absent:
             return None
@@ -95,10 +95,9 @@ class ClaudeThreads:
         names_text = ", ".join(named[:_MAX_NAMED]) + (
             f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
         )
-        subject = "a subagent's calls are" if len(named) == 1 else f"the calls of {len(named)} subagents are"
+        subject = "no call of a subagent is" if len(named) == 1 else f"no calls of {len(named)} subagents are"
         return Skipped(
-            1,
-            f"{subject} in files that are not here: {names_text}; they belong in SESSION/subagents next to this file",
+            1, f"{subject} recorded here: {names_text}; their files belong in SESSION/subagents next to this file"
         )
 
     def _agents_without_calls(self) -> dict[str, Task]:

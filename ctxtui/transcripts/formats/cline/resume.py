@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import field
 
 from ctxtui.core import block as blocks
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
@@ -44,6 +44,7 @@ from ctxtui.transcripts.kit.resume import (
     name_losses,
     new_blocks,
     outdated_reports,
+    read_text,
 )
 
 _SUMMARY_TITLE: Final = "Context summary:\n\n"
@@ -196,7 +197,7 @@ def _make_metrics(input_: int, output: int) -> dict[str, Any]:
 
 
 def _is_cut(block: Block) -> bool:
-    return block.kind == RESULT and len(block_content.read(block).text) > MAX_RESULT_CHARS
+    return block.kind == RESULT and len(read_text(block)) > MAX_RESULT_CHARS
 
 
 def _to_cline_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
@@ -214,4 +215,4 @@ def _to_cline_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             return {**value, **name, "content": content}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mediaType": source.get("media_type")}
-    return {"type": "text", "text": block_content.read(block).text}
+    return {"type": "text", "text": read_text(block)}

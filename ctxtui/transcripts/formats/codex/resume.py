@@ -237,7 +237,6 @@ def _to_items(new: Iterable[Item]) -> list[Any]:
 
 
 def _to_responses_part(part: Any, role: str) -> Any:
-    """Convert a text to the spelling of the Responses API."""
     if isinstance(part, dict) and part.get("type") == "text":
         return {**part, "type": "output_text" if role == "assistant" else "input_text"}
     return part
@@ -277,7 +276,6 @@ _ordinal: Final = msgspec.json.Decoder(_Ordinal)
 
 
 def _line_number(line: bytes) -> int | None:
-    """The client's number of a line; None if it has none."""
     try:
         return _ordinal.decode(line).ordinal
     except msgspec.MsgspecError:

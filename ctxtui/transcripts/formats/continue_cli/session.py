@@ -128,7 +128,6 @@ def item_parts(item: dict[str, Json], *, is_last: bool) -> Iterator[ItemPart]:
 
 
 def _numbered(value: Json) -> list[tuple[int, dict[str, Json]]]:
-    """The objects in a list, with their 0-based positions."""
     return [(n, part) for n, part in enumerate(as_list(value)) if isinstance(part, dict)]
 
 

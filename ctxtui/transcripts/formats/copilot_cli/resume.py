@@ -13,7 +13,7 @@ from typing import Any, Final
 import yaml
 
 from ctxtui.core import block as blocks
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_dict, as_str
@@ -46,6 +46,7 @@ from ctxtui.transcripts.kit.resume import (
     name_losses,
     new_blocks,
     read_source,
+    read_text,
     replace_members,
 )
 
@@ -116,7 +117,7 @@ class CopilotEvent(LinkedEntry):
         data = self.data
         if self.kind == "assistant.message":
             return self._changed_answer()
-        text = "".join(_text_of(block) for block in self.changes.values() if block is not None)
+        text = "".join(read_text(block) for block in self.changes.values() if block is not None)
         match self.kind:
             case "session.compaction_complete":
                 return {**data, "summaryContent" if data.get("summaryContent") else "summary": text}
@@ -142,7 +143,7 @@ class CopilotEvent(LinkedEntry):
             elif block.kind == "tool_use":
                 calls.append(request if n not in self.changes else {**request, **_make_request(block)})
             else:
-                texts.append(_text_of(block))
+                texts.append(read_text(block))
         kept = {key: member for key, member in self.data.items() if thought or key not in _REASONING}
         return {**kept, TEXT: "\n\n".join(texts), CALLS: calls}
 
@@ -201,14 +202,14 @@ def _make_records(
     records: list[Body] = []
     for group in groups:
         if is_answer(group[0]):
-            texts = [_text_of(item.block) for item in group if item.block.kind != "tool_use"]
+            texts = [read_text(item.block) for item in group if item.block.kind != "tool_use"]
             calls = [_make_request(item.block) for item in group if item.block.kind == "tool_use"]
             about = {"messageId": next(ids), **({"model": model} if model else {})}
             data = {**about, TEXT: "\n\n".join(texts), CALLS: calls}
             records.append({"type": "assistant.message", "data": data, COPIED: MAKER})
             continue
         for item in group:
-            text = _text_of(item.block)
+            text = read_text(item.block)
             if item.block.kind == RESULT:
                 value = as_dict(item.block.value())
                 failed = value.get("is_error") is True
@@ -228,10 +229,6 @@ def _make_request(block: Block) -> dict[str, Any]:
 
 def _call_ids(data: dict[str, Any]) -> set[str]:
     return {as_str(request.get("toolCallId")) for request in as_dicts(data.get(CALLS))}
-
-
-def _text_of(block: Block) -> str:
-    return block_content.read(block).text
 
 
 def _make_workspace(order: ResumeOrder, id_: str) -> dict[str, bytes]:

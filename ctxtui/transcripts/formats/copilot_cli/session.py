@@ -249,7 +249,6 @@ class _CopilotHandler:
         thread.add(messages.result_items(thread.dialogue, [convert_result(data)]))
 
     def _set_usage(self, data: dict[str, Json]) -> Iterator[Event]:
-        """Set the usage of one call, in versions that record it."""
         id_ = as_str(data.get("apiCallId"))
         call = self._calls.get(id_) if id_ else next(reversed(self._calls.values()), None)
         if call is not None and usage(data) is not None:

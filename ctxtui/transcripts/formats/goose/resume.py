@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import field
 
 from ctxtui.core import block as blocks
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError
@@ -43,6 +43,7 @@ from ctxtui.transcripts.kit.resume import (
     is_answer,
     name_losses,
     new_blocks,
+    read_text,
 )
 
 _SUMS: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
@@ -169,7 +170,6 @@ def _format_seconds(moment: float) -> str:
 
 
 def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> dict[str, Any]:
-    """Make a message from inserted items, at the time `created`."""
     content = [_to_part(item.block, {}) for item in group]
     role = "assistant" if is_answer(group[0]) else "user"
     id_ = COPY_PREFIX + next(ids)
@@ -196,10 +196,10 @@ def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             }
             return {"type": "toolResponse", "id": value.get("tool_use_id"), **kept, "toolResult": _make_success(result)}
         case "thinking" if recorded.get("type") == "thinking":
-            return {**recorded, "thinking": block_content.read(block).text}
+            return {**recorded, "thinking": read_text(block)}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return {"type": "text", "text": block_content.read(block).text}
+    return {"type": "text", "text": read_text(block)}
 
 
 def _make_success(value: dict[str, Any]) -> dict[str, Any]:

@@ -99,7 +99,6 @@ class _Job:
             self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
-        """Build the next call from the log of its turn."""
         return (
             turn_logs.turn_call(self._turns[self._dialogue.calls])
             if self._dialogue.calls < len(self._turns)

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from msgspec import field
 
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
@@ -24,8 +24,9 @@ from ctxtui.transcripts.formats.opencode.export import assemble, messages_in
 from ctxtui.transcripts.formats.opencode.parts import Part
 from ctxtui.transcripts.formats.opencode.session_builder import OpenCodeMessage
 from ctxtui.transcripts.kit.fields import get_path
+from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.messages import make_parts
-from ctxtui.transcripts.kit.readers import decode_column, parse_rows
+from ctxtui.transcripts.kit.readers import decode_column, parse_json, parse_rows, tables_in
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
     ResumedFile,
@@ -39,6 +40,7 @@ from ctxtui.transcripts.kit.resume import (
     inserted_blocks,
     is_answer,
     name_losses,
+    read_text,
 )
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
@@ -52,13 +54,13 @@ _JSON_COLUMNS: Final = ("model", "permission", "metadata")
 
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``opencode import``, so that its session has the requested context."""
-    info, recorded = _read_source(order.source, order.session)
+    info, recorded, lost = _read_source(order)
     messages = [ImportMessage.from_message(message) for message in recorded]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
     edits = apply_edits(order, messages, positions, cut=True)
     positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
     ends, last = max(positions_inside, default=(-1, 0))
-    lost = [
+    lost += [
         *edits.lost,
         *name_losses(inserted_blocks(messages, edits.appended), ()),
         *(loss for n, message in enumerate(messages) for loss in message.write(last if n == ends else None)),
@@ -160,14 +162,14 @@ class ImportMessage(ResumeEntry):
                 yield _IMAGES
             state.pop("attachments", None)
             as_dict(state.get("time")).pop("compacted", None)
-            state["error" if state.get("status") == "error" else "output"] = _text_of(block)
+            state["error" if state.get("status") == "error" else "output"] = read_text(block)
         elif part.get("type") == "tool":
             as_dict(part.get("state"))["input"] = value.get("input")
         elif part.get("type") in ("text", "reasoning"):
-            part["text"] = _text_of(block)
+            part["text"] = read_text(block)
         else:
             ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**ids, "type": "text", "text": _text_of(block)}
+            parts[place] = {**ids, "type": "text", "text": read_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
@@ -202,7 +204,7 @@ def _make_messages(
         if like.is_answer:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
-            OpenCodeMessage(info, [{"type": "text", "text": _text_of(item.block)} for item in group])
+            OpenCodeMessage(info, [{"type": "text", "text": read_text(item.block)} for item in group])
         )
 
 
@@ -261,24 +263,22 @@ def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
 
 
-def _read_source(source: bytes, session: str) -> tuple[dict[str, Any], list[OpenCodeMessage]]:
-    """Read the description and the messages of the `session` (its id) in `source`.
+def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessage], list[str]]:
+    """Read the description of the session, its messages, and what could not be read.
 
-    Raises `CtxtuiError` if it is not there.
+    Raises `CtxtuiError` if it is not in the source.
     """
-    try:
-        export = canonical.loads(source)
-    except ValueError:
-        export = None
-    if isinstance(export, list):
-        export = assemble(export)
-    if isinstance(export, dict) and "messages" in export:
-        return as_dict(export.get("info")), messages_in(export)
-    tables = parse_rows(source)
-    messages = messages_of(tables)
-    if session not in messages:
-        raise CtxtuiError("the session's messages are not in the recording", place=session)
-    return _row_info(sessions_of(tables).get(session, {})), messages[session]
+    damage = None
+    if tables_in(order.source[:HEAD_BYTES]):
+        tables = parse_rows(order.source)
+        info, messages = _row_info(sessions_of(tables).get(order.session, {})), messages_of(tables).get(order.session)
+    else:
+        value, damage = parse_json(order.source)
+        export = assemble(value) if isinstance(value, list) else as_dict(value)
+        info, messages = as_dict(export.get("info")), messages_in(export) if "messages" in export else None
+    if messages is None:
+        raise CtxtuiError("the session's messages are not in the recording", place=order.session)
+    return info, messages, [f"line {damage.line}: {damage.reason}"] if damage is not None else []
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
@@ -297,10 +297,6 @@ def _row_info(row: dict[str, Any]) -> dict[str, Any]:
 def _make_tokens(input_: int, output: int) -> dict[str, Any]:
     zeros = {"reasoning": 0, "cache": {"read": 0, "write": 0}}
     return {"total": input_ + output, "input": input_, "output": output, **zeros}
-
-
-def _text_of(block: Block) -> str:
-    return block_content.read(block).text
 
 
 def _neighbor_id(id_: str, step: int) -> str:

@@ -254,7 +254,6 @@ def base_call(call: ModelCall) -> Call:
 
 
 def response_id(call: ModelCall) -> str:
-    """The provider's id of the answer."""
     return first_text(call.attributes, "gen_ai.response.id", "llm.response.id") or call.content.response
 
 

@@ -134,7 +134,6 @@ def _split_messages(data: bytes) -> Iterator[bytes]:
 
 
 def _wrap_request(resource_part: dict[str, Json]) -> dict[str, Json]:
-    """Wrap a resource with its spans or its log records."""
     scoped = as_dicts(resource_part.get("scopeSpans"))
     if any("logRecords" in scope for scope in scoped):
         return {"resourceLogs": [{"resource": resource_part.get("resource"), "scopeLogs": scoped}]}

@@ -132,7 +132,6 @@ def call_start(call: ModelCall) -> float:
 
 
 def _thread_names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
-    """A name for each thread."""
     named: dict[ThreadKey, str] = {}
     for number, key in enumerate(dict.fromkeys(keys), 1):
         name = key.agent or key.conversation or f"trace {number}"

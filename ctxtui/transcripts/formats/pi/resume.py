@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from ctxtui.core import block as blocks
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
@@ -33,6 +33,7 @@ from ctxtui.transcripts.kit.resume import (
     new_blocks,
     outdated_reports,
     read_source,
+    read_text,
     replace_members,
 )
 
@@ -110,7 +111,7 @@ class PiEntry(LinkedEntry):
     def _changed_members(self, only: Block | None) -> dict[str, Any]:
         """Changed members; `only` is the new content of an entry of one block."""
         role, message = self.message.get("role"), self.message
-        words = _text_of(only) if only is not None else ""
+        words = read_text(only) if only is not None else ""
         if _is_summary(self.value):
             return {"message": {**message, "summary": words}} if message else {"summary": words}
         if role == "toolResult" and only is not None:
@@ -175,7 +176,6 @@ def _make_entry(
 
 
 def _make_result(block: Block, order: ResumeOrder) -> dict[str, Any]:
-    """Make the message of an inserted result."""
     value = as_dict(block.value())
     calls = (as_dict(sent.item.block.value()) for sent in order.sent if sent.item.block.kind == "tool_use")
     id_ = value.get("tool_use_id")
@@ -240,10 +240,6 @@ def _make_text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
 
 
-def _text_of(block: Block) -> str:
-    return block_content.read(block).text
-
-
 def _to_pi_part(block: Block) -> dict[str, Any]:
     """Convert a block to pi's spelling of a content part."""
     value = as_dict(block.value())
@@ -255,14 +251,13 @@ def _to_pi_part(block: Block) -> dict[str, Any]:
             return {"type": "toolCall", **call, **other_members}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return _make_text(_text_of(block))
+    return _make_text(read_text(block))
 
 
 def _convert_content(block: Block) -> list[Any]:
-    """Convert a result's content to pi's spelling."""
     content = as_dict(block.value()).get("content")
     if not isinstance(content, list):
-        return [_make_text(_text_of(block))]
+        return [_make_text(read_text(block))]
     return [
         _to_pi_part(blocks.from_part(part)) if isinstance(part, dict) else _make_text(str(part)) for part in content
     ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ctxtui.core import block as blocks
-from ctxtui.core import block_content, canonical
+from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
@@ -34,6 +34,7 @@ from ctxtui.transcripts.kit.resume import (
     new_blocks,
     outdated_reports,
     read_source,
+    read_text,
     replace_members,
 )
 
@@ -136,7 +137,7 @@ class QwenRecord(LinkedEntry):
             return {"systemPayload": {**as_dict(self.value.get("systemPayload")), "compressedHistory": contents}}
         members: dict[str, Any] = {"message": contents[0]}
         if isinstance(shown := self.value.get("toolCallResult"), dict):
-            texts = [block_content.read(block).text for block in self.changes.values() if block is not None]
+            texts = [read_text(block) for block in self.changes.values() if block is not None]
             members["toolCallResult"] = {**shown, "resultDisplay": "\n".join(texts)}
         return members
 
@@ -162,7 +163,6 @@ def _blocks_of(content: Any) -> list[Block]:
 
 
 def _make_record(items: Sequence[Item], near: Body, uuid: str, now: float) -> Body:
-    """Make a record of inserted items, with the members of the record `near`."""
     kinds = {item.block.kind for item in items}
     type_ = "assistant" if is_answer(items[0]) else "tool_result" if RESULT in kinds else "user"
     envelope: Body = {key: near[key] for key in _ENVELOPE if key in near}
@@ -175,7 +175,7 @@ def _to_part(block: Block, old: Any = None) -> Any:
     """Convert a block to the client's part; a result keeps the further members of `old`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
-    text = block_content.read(block).text
+    text = read_text(block)
     match value.get("type"):
         case "tool_use":
             return {"functionCall": {"id": value.get("id"), "name": value.get("name"), "args": value.get("input")}}

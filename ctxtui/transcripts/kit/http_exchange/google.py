@@ -5,23 +5,9 @@ The API itself is in `wire.google`.
 
 from __future__ import annotations
 
-from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.transcripts.kit import messages
-from ctxtui.transcripts.kit.messages import make_message
-
-
-def contents_items(contents: Json) -> list[Item]:
-    """Convert a list of contents (objects or strings) to items."""
-    return [item for content in as_list(contents) for item in _convert_content(content)]
-
-
-def _convert_content(content: Json) -> list[Item]:
-    if isinstance(content, str):
-        return make_message("user", content)
-    fields = as_dict(content)
-    return make_message(as_str(fields.get("role")) or "user", *convert_parts(fields.get("parts")))
 
 
 def convert_parts(content: Json) -> list[Json]:
@@ -53,7 +39,7 @@ def _convert_part(part: Json) -> Json:
     answer = as_dict(_pop_first(other_members, "functionResponse", "function_response"))
     if answer:
         id_ = answer.get("id") or answer.get("name")
-        return messages.tool_result(id_, answer.get("response"), name=answer.get("name"), **other_members)
+        return {**messages.tool_result(id_, answer.get("response")), "name": answer.get("name"), **other_members}
     data = as_dict(_pop_first(other_members, "inlineData", "inline_data"))
     if data:
         return _make_media(
