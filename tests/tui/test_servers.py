@@ -81,7 +81,7 @@ async def test_all_that_a_projects_server_would_start_is_shown_before_it_is_allo
             await pilot.press("enter")
             await until(pilot, lambda: isinstance(pilot.app.screen, StartServerScreen))
             asks = pilot.app.screen
-            await until(pilot, lambda: "SHOP=1" in shown(asks))
+            await until(pilot, lambda: "SHOP=1" in shown(pilot.app.screen))
             cells = [line.rstrip() for line in shown(asks).splitlines()]
             assert "not confined" in cells[0] and sys.executable in "".join(line[11:] for line in cells)
             assert long in "".join(line[11:] for line in cells)
