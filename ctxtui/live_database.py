@@ -16,10 +16,9 @@ WHY: Final = "a database that is in use"
 
 
 def in_use(path: Path) -> bool:
-    """Whether `path` is a database with an open connection, or a file kept next to one.
+    """Whether `path` is a database that may have an open connection, or a file kept next to a database.
 
-    SQLite keeps these files. Nothing is opened: a database with a write-ahead log has an index file as long as a
-    connection is open.
+    Nothing is opened: a database with a write-ahead log has an index file as long as a connection is open.
     """
     return has_index(path) or any(
         path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in (INDEX, LOG)

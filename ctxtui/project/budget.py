@@ -111,7 +111,7 @@ def _file_warnings(files: Selection) -> Iterator[BudgetWarning]:
     if named_cut:
         yield BudgetWarning("named_as_signatures", f"the task names {_join_some(named_cut)}, which do not fit whole")
     elif len(shortened) > len(files.with_reason(RELATED)) / 2 > 0:
-        yield BudgetWarning("tight", f"{len(shortened):,} files that the task's files import fit as signatures only")
+        yield BudgetWarning("tight", f"{len(shortened):,} files related to the task's fit as signatures only")
     if not files.chosen and files.total:
         yield BudgetWarning("nothing_fits", "no file fits: choose a larger window or a smaller task")
 

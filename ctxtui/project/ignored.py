@@ -5,6 +5,8 @@ The deepest file with a matching rule wins.
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -24,11 +26,15 @@ class IgnoredPaths:
         self._rules: list[tuple[str, GitIgnoreSpec]] = []
 
     def add(self, folder: str, text: str) -> None:
-        """Add the rules in `folder` ("" for the root; with ``/`` inside, none at its end)."""
+        """Add the rules in `folder` ("" for the root; with ``/`` inside, none at its end), without invalid ones."""
         # Imported here: most runs read no folder.
         from pathspec import GitIgnoreSpec
 
-        rules = GitIgnoreSpec.from_lines(text.splitlines())
+        lines = text.splitlines()
+        try:
+            rules = GitIgnoreSpec.from_lines(lines)
+        except (ValueError, re.error):
+            rules = GitIgnoreSpec.from_lines(line for line in lines if _is_rule(line))
         if len(rules):
             self._rules.append((f"{folder}/" if folder else "", rules))
 
@@ -43,3 +49,12 @@ class IgnoredPaths:
                 if is_ignored is not None:
                     return bool(is_ignored)
         return False
+
+
+def _is_rule(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    with suppress(ValueError, re.error):
+        GitIgnoreSpec.from_lines([line])
+        return True
+    return False

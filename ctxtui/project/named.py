@@ -25,6 +25,8 @@ _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__in
 """Ends that a path named without one may have."""
 _MAX_SAME_NAME: Final = 3
 """A bare name that more files have identifies none."""
+_MAX_GAP_CHARS: Final = 40
+"""A word after more blanks begins a sentence."""
 _MAX_SHORT_WORD_CHARS: Final = 3
 """Maximum length of a plain word that is too short to name a file."""
 
@@ -40,19 +42,19 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
     """
     files: dict[str, None] = {}
     for match in _WORD.finditer(task):
-        is_sentence_start = not task[: match.start()].strip() or task[: match.start()].rstrip().endswith(
-            (".", "!", "?", ":")
-        )
+        # A slice of it all for each word would take a minute for a long log.
+        before = task[max(0, match.start() - _MAX_GAP_CHARS) : match.start()].rstrip()
+        is_sentence_start = not before or before.endswith((".", "!", "?", ":"))
         files |= dict.fromkeys(_files_by_path(match[0], paths, is_sentence_start))
-    for match in _SYMBOL.finditer(task):
-        files |= dict.fromkeys(_files_defining(match[1] or match[0], texts))
+    for name in dict.fromkeys(match[1] or match[0] for match in _SYMBOL.finditer(task)):
+        files |= dict.fromkeys(_files_defining(name, texts))
     return list(files)
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
     """The files that one word names.
 
-    None for a plain word at a sentence's start, which is rather a verb.
+    Empty for a plain word at a sentence's start, which is rather a verb.
     """
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:

@@ -26,7 +26,7 @@ WHOLE, SIGNATURES = "whole", "signatures"
 _LOADED: Final = frozenset({file_kinds.SOURCE, file_kinds.TESTS, file_kinds.DOCUMENTATION, file_kinds.CONFIGURATION})
 """Kinds of files that are loaded by default."""
 _MAX_USERS: Final = 12
-"""Maximum related files that import a named one, and maximum tests: the nearest."""
+"""Maximum related files that import a named one, and maximum tests."""
 _MAX_CONSECUTIVE_MISFITS: Final = 40
 """Consecutive files without room after which the budget counts as full."""
 
@@ -193,30 +193,28 @@ def _list_candidates(
     files: Sequence[ProjectFile], loaded: Sequence[ProjectFile], task: str
 ) -> Iterator[tuple[ProjectFile, str]]:
     """The candidates with their reasons, the most important first; named files of any kind."""
-    by_path = {file_path.path: file_path for file_path in files}
-    paths, texts = Paths(by_path), {file_path.path: file_path.text for file_path in loaded}
+    by_path = {file.path: file for file in files}
+    paths, texts = Paths(by_path), {file.path: file.text for file in loaded}
     named = [path for path in find_named(task, texts, paths) if path in by_path]
     distance_to_named = _make_distance(named)
     nearest = sorted(texts, key=lambda path: (distance_to_named(path), path.count("/"), path))
-    needed = [file_path for path in named for file_path in find_imports(path, texts.get(path, ""), paths)]
+    needed = [imported for path in named for imported in find_imports(path, texts.get(path, ""), paths)]
     using = find_importers({path: texts[path] for path in nearest}, frozenset(named), paths) if named else []
     kinds = {path: by_path[path].kind for path in texts}
-    tests = [file_path for file_path in using if kinds[file_path] == file_kinds.TESTS]
-    tests += [
-        file_path for file_path in nearest if kinds[file_path] == file_kinds.TESTS and _is_test_of(file_path, named)
-    ]
+    tests = [path for path in using if kinds[path] == file_kinds.TESTS]
+    tests += [path for path in nearest if kinds[path] == file_kinds.TESTS and _is_test_of(path, named)]
     yielded: set[str] = set()
     for why, group in (
         (NAMED, named),
         (RELATED, needed),
-        (RELATED, [file_path for file_path in using if kinds[file_path] != file_kinds.TESTS][:_MAX_USERS]),
+        (RELATED, [path for path in using if kinds[path] != file_kinds.TESTS][:_MAX_USERS]),
         (TESTS, tests[:_MAX_USERS]),
         (
             DOCUMENTATION,
             [
-                file_path
-                for file_path in nearest
-                if kinds[file_path] == file_kinds.DOCUMENTATION and _is_relevant_document(file_path, texts, named)
+                path
+                for path in nearest
+                if kinds[path] == file_kinds.DOCUMENTATION and _is_relevant_document(path, texts, named)
             ],
         ),
         (REST, nearest),

@@ -28,7 +28,10 @@ async def read_json(answer: ClientResponse) -> Json:
         body += piece
         if len(body) > MAX_BODY:
             raise ValueError(_TOO_LARGE)
-    value: Json = json.loads(body)
+    try:
+        value: Json = json.loads(body)
+    except RecursionError as error:
+        raise ValueError("JSON that is too deep") from error
     return value
 
 

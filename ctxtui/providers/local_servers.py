@@ -13,6 +13,7 @@ from msgspec import Struct
 from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import NotFound
+from ctxtui.core.json_values import as_count, as_dict
 from ctxtui.providers.bounded_answers import read_json
 from ctxtui.providers.endpoint import CHAT, OLLAMA, Endpoint
 
@@ -85,8 +86,7 @@ async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer 
 
 def _server_kind(models: Json, root: str) -> str:
     """The kind of server by its list of `models`, else by the port of `root`; "" if unknown."""
-    entries = [entry for entry in _list_entries(models, "data") if isinstance(entry, dict)]
-    for entry in entries:
+    for entry in _list_entries(models, "data"):
         owner = entry.get("owned_by")
         if owner == "llamacpp" or "meta" in entry:
             return "llama.cpp"
@@ -112,7 +112,9 @@ async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) 
     tags = await _get_json(http, f"{root}/api/tags")
     if not isinstance(tags, dict):
         return None
-    running = {entry.get("name"): entry for entry in _list_entries(await _get_json(http, f"{root}/api/ps"), "models")}
+    running = {
+        str(entry.get("name")): entry for entry in _list_entries(await _get_json(http, f"{root}/api/ps"), "models")
+    }
     names = [str(entry.get("name")) for entry in _list_entries(tags, "models")]
     shown = await asyncio.gather(*(_get_json(http, f"{root}/api/show", {"model": name}) for name in names))
     return [ollama_model(name, show, running.get(name), env) for name, show in zip(names, shown, strict=True)]
@@ -124,15 +126,13 @@ def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -
     A model that is not loaded gets the window that it would be loaded with: its own ``num_ctx``, else the server's
     setting, else `_DEFAULT_WINDOW`, and at most the model's limit.
     """
-    about = show.get("model_info") if isinstance(show, dict) else None
-    maximum = next((_as_int(v) for k, v in (about or {}).items() if k.endswith(".context_length")), 0)
-    if isinstance(running, dict) and _as_int(running.get("context_length")):
-        return ServedModel(name, _as_int(running["context_length"]), maximum, loaded=True)
-    parameters = str(show.get("parameters", "")) if isinstance(show, dict) else ""
-    configured_window = re.search(r"^num_ctx\s+(\d+)", parameters, re.MULTILINE)
-    window = (
-        int(configured_window[1]) if configured_window else _as_int(env.get("OLLAMA_CONTEXT_LENGTH")) or _DEFAULT_WINDOW
-    )
+    about = as_dict(as_dict(show).get("model_info"))
+    maximum = next((_as_int(v) for k, v in about.items() if k.endswith(".context_length")), 0)
+    if loaded_window := _as_int(as_dict(running).get("context_length")):
+        return ServedModel(name, loaded_window, maximum, loaded=True)
+    configured_window = re.search(r"^num_ctx\s+(\d+)", str(as_dict(show).get("parameters", "")), re.MULTILINE)
+    configured = configured_window[1] if configured_window else env.get("OLLAMA_CONTEXT_LENGTH")
+    window = _as_int(configured) or _DEFAULT_WINDOW
     return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
 
 
@@ -151,8 +151,8 @@ def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
     for entry in _list_entries(newest, "models") or _list_entries(older, "data"):
         if str(entry.get("type", "llm")).startswith("embedding"):
             continue
-        instances = [i for i in _list_entries(entry, "loaded_instances") if isinstance(i, dict)]
-        windows = [_as_int((i.get("config") or {}).get("context_length")) for i in instances]
+        instances = _list_entries(entry, "loaded_instances")
+        windows = [_as_int(as_dict(instance.get("config")).get("context_length")) for instance in instances]
         window = max(windows, default=0) or (
             _as_int(entry.get("loaded_context_length")) if entry.get("state") == "loaded" else 0
         )
@@ -165,15 +165,13 @@ async def _query_llama_cpp(http: ClientSession, root: str, env: Mapping[str, str
     props, models = await asyncio.gather(_get_json(http, f"{root}/props"), _get_json(http, f"{root}/v1/models"))
     if not isinstance(props, dict) and _server_kind(models, "") != "llama.cpp":
         return None
-    defaults = props.get("default_generation_settings") if isinstance(props, dict) else None
-    window = _as_int((defaults or {}).get("n_ctx"))
-    served = []
-    for entry in _list_entries(models, "data"):
-        meta = entry.get("meta") if isinstance(entry.get("meta"), dict) else {}
-        served.append(
-            ServedModel(str(entry.get("id", "")), window, _as_int((meta or {}).get("n_ctx_train")), loaded=True)
+    window = _as_int(as_dict(as_dict(props).get("default_generation_settings")).get("n_ctx"))
+    return [
+        ServedModel(
+            str(entry.get("id", "")), window, _as_int(as_dict(entry.get("meta")).get("n_ctx_train")), loaded=True
         )
-    return served
+        for entry in _list_entries(models, "data")
+    ]
 
 
 async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
@@ -231,9 +229,8 @@ def _list_entries(value: Json, key: str) -> list[dict[str, Any]]:
 
 
 def _as_int(value: Json) -> int:
-    if isinstance(value, str) and value.isdecimal():
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    """A number of tokens, also as decimal digits; 0 for anything else."""
+    return as_count(int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value)
 
 
 _RENDER_TIMEOUT_S = 30.0

@@ -54,10 +54,20 @@ class SdkClient:
         self._sdk: Any = None
 
     async def open(self) -> None:
-        """Import the SDK and make its client; otherwise done by the first request."""
+        """Import the SDK and make its client; otherwise done by the first request.
+
+        Raises `ProviderError` for an invalid address.
+        """
         if self._client is None:
             self._sdk = await asyncio.to_thread(import_module, _sdk_of(self.endpoint))
-            self._client = await asyncio.to_thread(self._make_client)
+            try:
+                self._client = await asyncio.to_thread(self._make_client)
+            except Exception as error:
+                if not _is_http_error(error):
+                    raise
+                raise ProviderError(
+                    f"{mask_url(self.endpoint.base_url)} is not an address: {error}", place=self.endpoint.name
+                ) from error
 
     def _make_client(self) -> Any:
         client_class = self._sdk.AsyncAnthropic if self.endpoint.dialect == ANTHROPIC else self._sdk.AsyncOpenAI
@@ -84,7 +94,6 @@ class SdkClient:
         return [*account, *(name for name, _ in headers_for(maker, os.environ))]
 
     async def close(self) -> None:
-        """Close the connections."""
         if self._client is not None:
             await self._client.close()
 
@@ -118,7 +127,7 @@ class SdkClient:
             raise self._translate_error(error) from error
         except Exception as error:
             # While an answer streams, the SDKs do not translate the errors of their HTTP library.
-            if type(error).__module__.partition(".")[0] not in ("httpx2", "httpx", "httpcore2", "httpcore"):
+            if not _is_http_error(error):
                 raise
             raise ProviderError(
                 f"the connection broke: {self._mask.mask_text(str(error)) or type(error).__name__}",
@@ -193,6 +202,11 @@ class SdkClient:
             after=retry_after(headers),
             way_out=_way_out(status, self.endpoint),
         )
+
+
+def _is_http_error(error: Exception) -> bool:
+    """Whether `error` is of the SDK's HTTP library."""
+    return type(error).__module__.partition(".")[0] in ("httpx2", "httpx", "httpcore2", "httpcore")
 
 
 def _error_message(error: Any, response: Any) -> str:

@@ -89,6 +89,33 @@ def test_what_ollama_would_load_a_model_with(env: dict[str, str], parameters: st
     assert ollama_model("m", show, None, env) == ServedModel("m", window, 32768)
 
 
+@pytest.mark.parametrize(
+    "show",
+    [
+        [], {"model_info": ["x"]}, {"model_info": {"x.context_length": -5}}, {"parameters": "num_ctx " + "9" * 5000},
+        {"model_info": {"x.context_length": 1e400}, "parameters": 5},
+    ],
+)  # fmt: skip
+def test_odd_answers_of_ollama(show: Any) -> None:
+    env = {"OLLAMA_CONTEXT_LENGTH": "9" * 5000}
+    assert ollama_model("m", show, [], env) == ServedModel("m", 4096, 0)
+
+
+async def test_odd_answers_of_servers() -> None:
+    odd = {
+        "/api/tags": {"models": [{"name": "a"}]},
+        "/api/ps": {"models": [{"name": ["a"]}, {"name": {}}]},
+        "/api/show": {"model_info": 5},
+        "/props": {"default_generation_settings": ["x"]},
+        "/api/v1/models": {"models": [{"key": "k", "loaded_instances": [{"config": "x"}]}]},
+        "/v1/models": {"data": [{"id": "x", "meta": "y"}]},
+    }
+    async with served(odd) as server:
+        kinds = ("ollama", "lm studio", "llama.cpp", "vllm", "llama-cpp-python")
+        servers = await find_servers({}, [(kind, server.root) for kind in kinds])
+    assert [server.endpoint.kind for server in servers] == ["ollama", "lm studio", "llama.cpp"]
+
+
 def test_lm_studio_before_version_1() -> None:
     older = {"data": [{"id": "m", "state": "loaded", "loaded_context_length": 5000, "max_context_length": 9000}]}
     assert lm_studio_models(None, older) == [ServedModel("m", 5000, 9000, True)]

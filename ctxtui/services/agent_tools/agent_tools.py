@@ -79,7 +79,6 @@ class AgentTools(Struct, eq=False):
         return tuple(str(definition["name"]) for definition in self.definitions)
 
     def asks(self, name: str) -> bool:
-        """Whether the user is asked before this tool runs."""
         if name == RUN_COMMAND.name:
             return True
         if name in self.own.tools:
@@ -90,10 +89,10 @@ class AgentTools(Struct, eq=False):
         """Plan `call`; an error result for the model if it cannot be done."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
-        if self.servers.has_tool(call.name):
-            return self.servers.plan(self._expand(call))
         if call.name in self.own.tools:
             return self.own.plan(self._expand(call))
+        if self.servers.has_tool(call.name):
+            return self.servers.plan(self._expand(call))
         if call.name == RUN_COMMAND.name:
             return await self.commands.plan(call)
         return await self.files.plan(call)

@@ -69,7 +69,8 @@ class OwnTools:
         except CtxtuiError as error:
             return ToolResult(call.id, str(error), is_error=True)
         except Exception as error:  # noqa: BLE001 - the user's code: its error goes to the model and the chat goes on
-            why = plugins.error_text(error, inspect.getsourcefile(inspect.unwrap(tool.run)) or "")
+            code = getattr(inspect.unwrap(tool.run), "__code__", None)
+            why = plugins.error_text(error, code.co_filename if code is not None else "")
             return ToolResult(call.id, f"the tool failed: {why}", is_error=True)
 
 

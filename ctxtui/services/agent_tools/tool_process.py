@@ -50,7 +50,6 @@ class ToolProcess:
         return ToolProcess(self._box.workspace.root, self._external, own=self._own_tools, deadline=self._deadline)
 
     def asks(self, name: str) -> bool:
-        """Whether the user is asked before this tool runs."""
         return self._box.asks(name)
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:

@@ -95,7 +95,10 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """Use as a decorator: record each call of `function` and nothing else."""
+        """Use as a decorator: record each call of `function` and nothing else.
+
+        A generator does its work after the call, unrecorded.
+        """
         self.stop()
         again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):

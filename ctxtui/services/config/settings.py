@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import Field, dataclass, field, fields
 from operator import and_, or_
@@ -84,6 +85,14 @@ def _text(value: Any) -> str:
     if isinstance(value, str):
         return value
     raise ValueError("a text")
+
+
+def _quoted_words(value: Any) -> str:
+    try:
+        shlex.split(_text(value))
+    except ValueError as error:
+        raise ValueError("a text of words, quoted as in a shell") from error
+    return str(value)
 
 
 def _windows(value: Any) -> dict[str, int]:
@@ -386,7 +395,10 @@ class Settings:
         "", "further variables that commands get: names or patterns separated by spaces (DATABASE_URL)", user_only=True
     )
     command_reads: str = _setting(
-        "", "further files and folders that commands read, separated by spaces (quoted as in a shell)", user_only=True
+        "",
+        "further files and folders that commands read, separated by spaces (quoted as in a shell)",
+        Check(_quoted_words, {"type": "string"}),
+        user_only=True,
     )
     mcp: dict[str, Any] = _setting(
         dict, "MCP servers by name: command and args, or url (docs/mcp.md)", Check(_mcp, _table_of(_OBJECT))

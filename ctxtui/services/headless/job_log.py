@@ -38,7 +38,10 @@ class JobLog:
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):
             raise BadConfig("it holds another run, or is not a folder", place=f"--log-dir {folder}")
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            (folder / "logs").mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadConfig(f"it cannot be made: {error.strerror}", place=f"--log-dir {folder}") from error
         self._folder = folder
         self._book = book
         self._counter = counter
@@ -71,9 +74,9 @@ class JobLog:
         if calls:
             self._write_json("tool-calls.json", calls)
         turn = json.dumps(self._describe_turn(call, usd), indent=1, ensure_ascii=False) + "\n"
-        logs = self._folder / "logs"
-        logs.mkdir(exist_ok=True)
-        write_private(logs / f"turn_{len(self._calls):06}.json", turn.encode("utf-8", "replace"), replace=True)
+        write_private(
+            self._folder / "logs" / f"turn_{len(self._calls):06}.json", turn.encode("utf-8", "replace"), replace=True
+        )
         self.trims = []
 
     def _write_results(self, items: Sequence[Item]) -> None:
@@ -141,7 +144,6 @@ class JobLogs:
             write_private(self._folder / WHOLE, write(self._book.session), replace=True)
 
     def log_for(self, thread: str) -> JobLog:
-        """The log of `thread`."""
         if thread not in self._logs:
             self._logs[thread] = JobLog(self._folder / thread, self._book, self._counter)
         return self._logs[thread]

@@ -67,10 +67,10 @@ class HeadlessRun:
         self._host = host
         self._say = say
         self._observe = observe
-        here = LocalCounts()
+        counts = LocalCounts()
         # Labels are only needed for the log folder.
-        labels = Labels(host.config.settings.labels, here) if options.log_dir is not None else None
-        self._counter = Counter(here, labels=labels)
+        labels = Labels(host.config.settings.labels, counts) if options.log_dir is not None else None
+        self._counter = Counter(counts, labels=labels)
         self._edits: RunEdits | None = None
         self._forecaster: RequestForecaster | None = None
         self._rested = asyncio.Event()
@@ -87,7 +87,6 @@ class HeadlessRun:
 
     @property
     def session(self) -> Session:
-        """The session as it is now."""
         return self._host.session
 
     @property
@@ -159,10 +158,7 @@ class HeadlessRun:
         return self._make_result()
 
     def instruct(self, *parts: str) -> None:
-        """Change the agent's system prompt (one or several parts) from the next request on.
-
-        While it rests.
-        """
+        """Change the resting agent's system prompt (one or several parts) from the next request on."""
         host = self._host
         assert host.runner is not None
         host.own.system = parts
@@ -171,7 +167,7 @@ class HeadlessRun:
     # Before the first call
 
     def _check_options(self) -> None:
-        """Check everything that could not be asked later. Raises `BadConfig`, `NotFound`."""
+        """Apply the options and report on them. Raises `BadConfig`, `NotFound`."""
         host, options = self._host, self._options
         chat_model, runner = host.chat_model, host.runner
         assert chat_model is not None and runner is not None
@@ -326,7 +322,6 @@ class HeadlessRun:
         self._observe(news)
 
     def _report_event(self, moment: progress.ProgressEvent, thread: str) -> None:
-        """Report on an event of any thread."""
         lead = _line_prefix(thread)
         match moment:
             case progress.RequestSent(_, _, attempt) if attempt > 1:
@@ -351,7 +346,6 @@ class HeadlessRun:
                 self._spending.release(thread)
 
     def _handle_main_event(self, moment: progress.ProgressEvent) -> None:
-        """Handle an event of the main thread."""
         match moment:
             case progress.CallBegan(call) if call.first_byte is not None and self._forecaster is not None:
                 runner = self._host.runner
@@ -441,14 +435,13 @@ class HeadlessRun:
 
 
 def _line_prefix(thread: str) -> str:
-    """The prefix of lines about `thread`."""
     return "" if thread == MAIN else f"{thread}: "
 
 
 def report_before_run(host: Host, task: str, counter: Counter, progress: ReadingProgress) -> RunReport:
     """Report on the window and the project of `host`'s chat before `task`; for a worker thread.
 
-    `progress` receives the progress. Raises `BadConfig` if nothing of the window is left.
+    Raises `BadConfig` if nothing of the window is left.
     """
     chat_model, runner, settings = host.chat_model, host.runner, host.config.settings
     assert chat_model is not None and runner is not None

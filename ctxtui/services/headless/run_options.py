@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
-from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
+from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.profile import Profile, make_step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 from ctxtui.services.members import members
@@ -39,7 +39,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `allow`: names or patterns of tools that need no permission.
 
     For `messages` and `length`, 0 is no limit. None is the default limit, or none if policies are named. `AUTO` is the
-    default limit in small windows, and none in larger ones.
+    default limit in small windows, and none in larger or unknown ones.
     """
 
     task: str
@@ -80,14 +80,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return Profile("run", steps, armed=True) if steps else None
 
 
-def named_steps(name: str, text: str | None, policies: dict[str, Policy]) -> tuple[Step, ...]:
-    """The policies of ``--policy name``.
-
-    They are those of the profile `text`; if that is None, the policy with this name. Raises `NotFound`, `BadConfig`.
-    """
-    return parse_profile(text, policies, name).steps if text is not None else (make_step(name, policies, {}),)
-
-
 class Outcome(StrEnum):
     """End of a run."""
 
@@ -119,7 +111,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     - `rounds`: number of answered requests of the main thread; `most`: its limit (0: none).
     - `messages`: number of messages of the last request and its answer. `slid`: a sliding window removed some.
     - `estimated`: tokens of these: the forecast of the request plus the reported answer.
-    - `edits`: number of edits of each policy, by name.
+    - `edits`: number of edits of each policy in the session, by name.
     - `usage`, `cost` (USD): of all calls, including those of `agents` sub-agents. `cost` is None if a call has no known
       price; `least` is the known part.
     """

@@ -51,7 +51,6 @@ def full_line(usage: Usage | None, window: int) -> str:
 
 
 def step_line(step: Step) -> str:
-    """A policy with its settings."""
     return " ".join([step.policy.name, *(f"{name}={value}" for name, value in step.settings.items())])
 
 
@@ -68,7 +67,6 @@ def trim_lines(new: Iterable[Edit]) -> list[str]:
 
 
 def edits_by_policy(log: Iterable[Edit]) -> dict[str, int]:
-    """Count the edits of each policy."""
     return dict(Counter(edit.author for edit in log if edit.author != USER and edit.kind != APPLY and edit.targets))
 
 
@@ -86,10 +84,11 @@ class RunEdits:
         edits = self._threads.get(thread)
         if edits is None:
             edits = self._threads[thread] = self._edits.of_thread(thread)
+            self._reported[thread] = len(edits.log)
         return edits
 
     def new_lines(self, thread: str) -> list[str]:
-        """Lines about policies' edits in `thread` since the last call."""
+        """Lines about policies' edits in `thread` since the last call, or since the run began."""
         log = self.of_thread(thread).log
         new, self._reported[thread] = log[self._reported[thread] :], len(log)
         return trim_lines(new)

@@ -40,7 +40,6 @@ class DefinitionSizes(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all definitions."""
         return round(sum(tool.tokens for tool in self.tools))
 
     @property
@@ -61,7 +60,7 @@ def read_definitions(path: Path) -> list[Json]:
         raise NotFound("no such file, and no MCP server of that name", place=str(path)) from None
     except OSError as error:
         raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed(f"not valid JSON: {error}", place=str(path)) from None
     for key in ("result", "tools"):
         data = data.get(key, data) if isinstance(data, Mapping) else data

@@ -128,7 +128,7 @@ class ServerPool:
     async def turn_on(self, name: str) -> None:
         """Allow the server `name` if it is a project's, start it, and offer its tools.
 
-        Raises `ServerFailed`.
+        Raises `NotFound`, `Unreadable`, `ServerFailed`.
         """
         connection = self.connection(name)
         if connection.server.project:
@@ -164,7 +164,6 @@ class ServerPool:
 
     @property
     def failed(self) -> list[ServerConnection]:
-        """Servers that failed to start or ended."""
         return [connection for connection in self.connections.values() if connection.state == ServerState.FAILED]
 
     async def report_starting(self, say: Callable[[str], object]) -> None:
@@ -176,7 +175,6 @@ class ServerPool:
 
     @property
     def starting(self) -> list[ServerConnection]:
-        """Servers that are waited for."""
         return [connection for connection in self.connections.values() if connection.state == ServerState.STARTING]
 
     def definitions(self, names: Collection[str]) -> list[Json]:
@@ -221,7 +219,6 @@ class ServerPool:
         return next(tool for connection in self.connections.values() for tool in connection.tools if tool.name == name)
 
     async def close(self) -> None:
-        """Stop all servers."""
         await asyncio.gather(*(connection.stop() for connection in self.connections.values()))
 
 

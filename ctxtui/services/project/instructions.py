@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -17,8 +18,9 @@ _MAX_DEPTH: Final = 5
 def read_instructions(cwd: Path) -> dict[str, str]:
     """Read the instructions that apply in `cwd`, by path.
 
-    The repository's come first, the nearest last. Files that they name with ``@`` follow them, unless they are outside
-    of the repository, links, or private (`is_private`). Of equal texts the first is kept.
+    The repository's come first, the nearest last. Files that they name with ``@`` and a relative path follow them,
+    unless they are outside of the repository, links, large, or private (`is_private`). Of equal texts the first is
+    kept.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
@@ -36,7 +38,7 @@ def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None
         if real != place or top not in real.parents or not real.is_file() or real.stat().st_size > _MAX_FILE_BYTES:
             return  # a link may point outside of the repository
         text = real.read_text(encoding="utf-8", errors="replace").strip()
-    except (OSError, RuntimeError):
+    except (OSError, RuntimeError, ValueError):
         return
     path = real.relative_to(top).as_posix()
     if not text or path in texts or text in texts.values() or (depth and is_private(path)):
@@ -45,4 +47,4 @@ def _add_file(place: Path, top: Path, texts: dict[str, str], depth: int) -> None
     for names in find_mentions(text) if depth < _MAX_DEPTH else ():
         for name in names:
             if not name.startswith(("/", "~")):
-                _add_file((place.parent / name).resolve(), top, texts, depth + 1)
+                _add_file(Path(os.path.normpath(place.parent / name)), top, texts, depth + 1)

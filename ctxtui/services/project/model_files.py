@@ -54,7 +54,7 @@ def _folder_window(path: Path) -> int:
         data = json.loads(place.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise NotFound(f"no {CONFIG} in the model folder {path}") from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise Unreadable(f"no readable {CONFIG}: {error}", place=str(place)) from error
     return config_window(data, str(place))
 
@@ -74,7 +74,7 @@ def gguf_window(file: BinaryIO, place: str) -> int:
     """Read the context window from a GGUF header; `file` is at its start. Raises `Unreadable`."""
     try:
         window = _find_context_length(file, place)
-    except (struct.error, UnicodeDecodeError, KeyError) as error:
+    except (struct.error, UnicodeDecodeError, KeyError, OverflowError, RecursionError) as error:
         raise Unreadable("the GGUF header is damaged or cut off", place=place) from error
     if not window:
         raise Unreadable("the GGUF header has no context_length", place=place)
@@ -94,8 +94,8 @@ def _find_context_length(file: BinaryIO, place: str) -> int:
         value = _read_value(file, _read_numbers(file, "<I")[0], size)
         if key == "general.architecture" and isinstance(value, str):
             architecture = value
-        elif key.endswith(".context_length") and isinstance(value, int):
-            lengths[key] = value
+        elif key.endswith(".context_length") and isinstance(value, int) and value > 0:
+            lengths[key] = int(value)
         if architecture and f"{architecture}.context_length" in lengths:
             return lengths[f"{architecture}.context_length"]
     return next(iter(lengths.values()), 0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from http.client import HTTPException
 from typing import Final
-from urllib.error import HTTPError, URLError
-from urllib.parse import quote, urlsplit
+from urllib.error import HTTPError
+from urllib.parse import quote
 from urllib.request import ProxyHandler, Request, build_opener
 
 from ctxtui import __version__
@@ -33,7 +34,7 @@ def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
     if not _NAME.match(model):
         raise BadConfig(f"{model!r} is not a model of a hub", place="--hub", way_out="write OWNER/NAME")
     base = env.get(VARIABLE, "").strip().rstrip("/") or HUB
-    if urlsplit(base).scheme not in ("http", "https"):
+    if not base.startswith(("http://", "https://")):
         raise BadConfig(f"{base} is not an address", place=VARIABLE, way_out=f"such as {HUB}")
     url = f"{base}/{quote(model)}/resolve/main/{CONFIG}"
     opener = build_opener(ProxyHandler({})) if is_loopback(base) else build_opener()
@@ -46,7 +47,7 @@ def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
             raise NotFound(f"the hub has no {CONFIG} of {model}", place=url) from error
         why = "it is gated; no key of yours is sent" if error.code in (401, 403) else f"it answers {error.code}"
         raise CtxtuiError(f"the hub gives no {CONFIG} of {model}: {why}", place=url, way_out=_WAY_OUT) from error
-    except (URLError, OSError) as error:
+    except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise CtxtuiError(f"the hub does not answer: {reason}", place=url, way_out=_WAY_OUT) from error
     try:

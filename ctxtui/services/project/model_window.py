@@ -55,8 +55,9 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
             f"the window of {name} is not known",
             way_out=f"set it: --set 'models={{\"{name}\" = {{context_size = 32768}}}}', or in your configuration",
         )
-    usable_setting = find_size(name, settings.usable_contexts)[1]
-    check_usable(name, usable_setting, window, place)
+    usable_as, usable_setting = find_size(name, settings.usable_contexts)
+    usable_origin = config.origins.get(f"models.{usable_as}")
+    check_usable(name, usable_setting, window, usable_origin.place if usable_origin is not None else "settings")
     by = place if set_size else source if model_size else "model table"
     return ModelWindow(
         name,

@@ -15,7 +15,7 @@ REPORT_INTERVAL: Final = 3.0
 
 
 class ReadingProgress:
-    """The progress as `text`, "" before the first file; one thread writes it, others read.
+    """The progress as `text`, "" before the first report; one thread writes it, others read.
 
     `tell` is called with each new text.
     """
@@ -25,11 +25,9 @@ class ReadingProgress:
         self._tell = tell
 
     def files_read(self, files: int) -> None:
-        """Report the number of files read."""
         self._report(f"{files:,} files read")
 
     def files_counted(self, done: int, of: int) -> None:
-        """Report the number of files counted."""
         self._report(f"{done:,} of {of:,} files counted")
 
     def _report(self, words: str) -> None:
@@ -44,7 +42,7 @@ async def report_progress(
     task, pause = asyncio.ensure_future(work), after
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
-            say(f"the project: {progress.text}" if progress.text else "reading the attached files")
+            say(f"the project: {progress.text}" if progress.text else "reading files")
             pause = REPORT_INTERVAL
     finally:
         if not task.done():

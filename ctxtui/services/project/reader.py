@@ -99,7 +99,7 @@ def _walk_files(root: Path) -> Iterator[tuple[str, Path]]:
         )
         for name in sorted(names):
             place = Path(here) / name
-            if not ignored.is_ignored(before + name) and place.is_file() and not place.is_symlink():
+            if not ignored.is_ignored(before + name) and os.path.isfile(place) and not place.is_symlink():
                 yield place.relative_to(root).as_posix(), place
 
 

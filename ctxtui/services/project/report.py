@@ -69,7 +69,6 @@ class CountedProject(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all text files."""
         return sum(file.tokens for file in self.files)
 
     @property
@@ -195,7 +194,6 @@ def count_project(root: Path, meter: Meter, progress: ReadingProgress | None = N
 
 
 def count_text(project: ProjectText, meter: Meter, progress: ReadingProgress | None = None) -> CountedProject:
-    """Count a project that was read."""
     texts, sizes = list(project.texts.values()), list[int]()
     while len(sizes) < len(texts):
         sizes += meter.texts(texts[len(sizes) : len(sizes) + _COUNT_BATCH])

@@ -46,7 +46,6 @@ class BackgroundIndexer:
             self._stop.wait(_CHECK_INTERVAL)
 
     def close(self) -> None:
-        """Stop indexing."""
         self._stop.set()
         self._worker.close()
 

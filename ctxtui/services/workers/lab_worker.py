@@ -60,7 +60,6 @@ class OpenLab:
         yield from self._try_each(make_variants(policies, caches, models, self._own))
 
     def try_candidates(self) -> Iterator[LabProgress]:
-        """Try all candidates for the best variant."""
         yield from self._try_each(candidate_variants())
 
     def _try_each(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:

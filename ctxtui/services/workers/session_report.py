@@ -50,7 +50,6 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
 
 
 def find_misses(session: Session, counter: Counter, settings: Settings) -> Misses:
-    """Find the cache misses of `session`."""
     return make_account(session, counter, settings).misses()
 
 

@@ -130,6 +130,5 @@ class LedgerMaker:
         self._known: dict[SessionSummary, SessionSummary] = {}
 
     def make(self) -> LedgerSoFar:
-        """Make the current ledger."""
         sessions, unfinished = load_known(self._settings, self._cwd, self._known)
         return LedgerSoFar(tools_ledger(sessions), len(unfinished))

@@ -59,7 +59,6 @@ class ServersController(ChatController):
         return self.host.tools.servers if self.host.tools is not None else None
 
     def choose(self) -> None:
-        """Open a palette with all actions on servers."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         pool = self._pool
@@ -327,12 +326,10 @@ class ServerLogScreen(ListScreen[str, None]):
         return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _MAX_LINE)), "left"),))
 
     def title_suffix(self, rows: Sequence[str]) -> Spans:
-        """Return the server's name and state."""
         name, state = safe_text.one_line(self._server.server.name, 40), self._server.state.value
         return [Span(f"{name} · {state}", "dim")]
 
     def page(self) -> None:
-        """Show the whole log in the pager."""
         try:
             with self.app.suspend():
                 show_in_pager(safe_text.lines(self._server.log_text()), self._pager)

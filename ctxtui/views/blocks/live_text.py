@@ -36,7 +36,6 @@ class LiveText:
         self._last: list[Spans] | None = None
 
     def feed(self, text: str) -> None:
-        """Append `text`."""
         self.text += text
         self._last = None
 

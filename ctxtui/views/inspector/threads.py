@@ -205,7 +205,6 @@ def _spent(row: ThreadNode) -> str:
 
 
 def explain_total(rows: Sequence[ThreadNode]) -> str:
-    """Explain the cost of all threads as a sum."""
     amounts = [row.least for row in rows if row.least]
     return sums.money_addition(sum(amounts), amounts, "threads") if amounts else ""
 

@@ -119,7 +119,6 @@ def _calls(row: ListRow, room: int) -> Span:
 
 
 def explain_tokens(row: ListRow) -> str:
-    """Explain the definition tokens."""
     if row.tokens is None:
         return "Its definition is not recorded."
     if isinstance(row, ToolServer):
@@ -128,7 +127,6 @@ def explain_tokens(row: ListRow) -> str:
 
 
 def explain_calls(row: ListRow) -> str:
-    """Explain the number of tool calls."""
     if isinstance(row, ToolServer):
         return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
     return f"{row.calls:,} times up to this call."

@@ -76,7 +76,6 @@ class DiffList:
         return isinstance(self.rows[index], Change | ChangingBlock)
 
     def change(self, index: int) -> Change | None:
-        """The change of row `index`."""
         row = self.rows[index] if index < len(self.rows) else None
         return row if isinstance(row, Change) else None
 
@@ -241,7 +240,6 @@ def explain_change(diff: Diff, change: Change) -> str:
 
 
 def explain_summary(diff: Diff) -> str:
-    """Explain the figures of the summary."""
     sentences = [f"They share {_blocks(diff.shared)} with {diff.shared_tokens:,} tokens from the start."]
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
         count, before, after = diff.count_changes(kind)
@@ -251,7 +249,6 @@ def explain_summary(diff: Diff) -> str:
 
 
 def preview(side: DiffSide, node: int) -> Preview:
-    """Preview of a block."""
     return preview_of(side.book, node)
 
 

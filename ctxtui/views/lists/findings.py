@@ -87,7 +87,6 @@ def format_savings(priced: PricedFinding) -> str:
 
 
 def explain(priced: PricedFinding) -> str:
-    """Explain the figures of a finding."""
     about, moment = priced.finding, priced.moment
     if moment is None or moment.once is None or moment.per_call is None:
         each = f", {numbers.money(about.usd_per_call)} for each call ahead" if about.usd_per_call is not None else ""
@@ -141,7 +140,6 @@ def detail(priced: PricedFinding, findings: Findings, name: str, room: int) -> l
 
 
 def places(finding: Finding) -> list[str]:
-    """The places, one line each: ``call 3: api key (Bash cat .env)``."""
     lines = [f"call {at.call:,}: {at.what} ({at.origin})" for at in finding.places[:MAX_PLACES]]
     more = len(finding.places) - len(lines)
     return [safe_text.one_line(line, 400) for line in lines] + ([f"and {more:,} more"] if more else [])

@@ -48,7 +48,6 @@ def describe_sent(growth: Growth) -> str:
 
 
 def explain_growth(growth: Growth) -> str:
-    """Explain the figures of the sentences."""
     calls = len(growth.calls)
     if not calls:
         return ""

@@ -119,12 +119,10 @@ def forecast_note(misses: Misses) -> list[Span]:
 
 
 def explain_tokens(miss: CacheMiss) -> str:
-    """Explain rewritten tokens as the difference of cached and read tokens."""
     return sums.difference(miss.tokens, miss.read + miss.tokens, miss.read, ("written again", "in the cache", "read"))
 
 
 def explain_money(miss: CacheMiss) -> str:
-    """Explain the loss as the price paid minus that of a read."""
     return sums.loss(miss.usd, miss.paid)
 
 

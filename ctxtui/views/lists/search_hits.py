@@ -99,7 +99,6 @@ def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
 
 
 def explain_count(row: Row) -> str:
-    """Explain the count in a row."""
     if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
         return f"The text occurs {times} in this block" + (
@@ -116,7 +115,6 @@ def explain_count(row: Row) -> str:
 
 
 def explain_total(found_sessions: Sequence[FoundSession]) -> str:
-    """Explain the total count."""
     return sums.addition(
         sum(len(session.blocks) for session in found_sessions),
         "blocks",
@@ -126,7 +124,6 @@ def explain_total(found_sessions: Sequence[FoundSession]) -> str:
 
 
 def folded_line(folded: Folded, *, here: bool) -> list[Span]:
-    """The line of the folded blocks."""
     hidden = len(folded.session.blocks) - MAX_FOLDED_BLOCKS
     return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {hidden:,} more  ", "dim"), Span("⏎ shows them", "faint")]
 

@@ -138,7 +138,6 @@ class Reading:
     # Lines of a row
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING:
             return 0
@@ -179,7 +178,6 @@ class Reading:
         return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING or line >= self._own_height(index, kind, grid):
             return []

@@ -311,7 +311,6 @@ def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:
 
 
 def _wrap_refusal(sign: Span, text: str, room: int) -> Iterator[Spans]:
-    """A refusal with its sign, wrapped."""
     for n, line in enumerate(safe_text.wrap(safe_text.one_line(text, 300), max(8, room - 4))):
         yield [Span(" "), sign if not n else Span(" "), Span(f" {line}", "crit")]
 

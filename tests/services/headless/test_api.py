@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.api import Caller, ChatNews, ChildTask, OwnTool, agent_run, run_task
-from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.core.errors import BadConfig, NotFound, ProviderError
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.offline import offline
 from ctxtui.offline.http.hosting import RunningProvider
@@ -69,6 +71,50 @@ async def test_turns_tools_agents_and_an_observer(given: dict[str, Any], server:
     async with agent_run(**given, session=second.session) as run:
         third = await run.tell("say three")
     assert third.session == second.session and third.rounds == 1
+
+
+async def test_a_continued_session_reports_new_edits_only(given: dict[str, Any]) -> None:
+    (given["cwd"] / "a.txt").write_text("a long line of text\n" * 200)
+    lines: list[list[str]] = []
+    session = ""
+    for task in ("read a.txt", "say bye", "read a.txt"):
+        lines.append([])
+        async with agent_run(**given, session=session, length=100, say=lines[-1].append) as run:
+            session = (await run.tell(task)).session
+    assert [sum("trimmed" in line for line in said) for said in lines] == [1, 0, 1]
+
+
+def test_settings_are_passed_on_whatever_they_hold(given: dict[str, Any]) -> None:
+    mcp = {"x": {"command": 'say "hi" \\ é', "args": ["a", "b"], "enabled": False, "timeout": 5}}
+    run = agent_run(**{**given, "settings": {"mcp": mcp, "keys": {'a "b"': ["x"]}}})
+    settings = run._host.config.settings
+    assert settings.mcp == mcp and settings.keys == {'a "b"': ("x",)}
+
+
+class Odd:
+    def __call__(self, given: object, caller: object) -> str:
+        raise ValueError("odd")
+
+
+@pytest.mark.parametrize("work", [Odd(), functools.partial(Odd())])
+async def test_a_tool_that_is_no_function_fails_as_others_do(given: dict[str, Any], work: Any) -> None:
+    tool = replace(WEATHER, run=work)
+    async with agent_run(**given, tools=[tool]) as run:
+        result = await run.tell("call weather city=Rome")
+    assert result.outcome.value == "done" and "the tool failed: ValueError: odd" in result.text
+
+
+async def test_a_log_folder_that_cannot_be_made_is_an_error(given: dict[str, Any]) -> None:
+    (given["cwd"] / "file").touch()
+    with pytest.raises(BadConfig, match="cannot be made"):
+        async with agent_run(**given, log_dir=given["cwd"] / "file" / "log"):
+            pass
+
+
+async def test_an_address_that_cannot_be_is_an_error(given: dict[str, Any]) -> None:
+    with pytest.raises(ProviderError, match="port is not an address"):
+        async with agent_run(**{**given, "base_url": "http://127.0.0.1:port"}):
+            pass
 
 
 def test_one_task(given: dict[str, Any]) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound, Unreadable
 from ctxtui.services.config.config import load
-from ctxtui.services.project.model_files import gguf_window
+from ctxtui.services.project.model_files import file_window, gguf_window
+from ctxtui.services.project.model_hub import hub_window
 from ctxtui.services.project.model_window import model_window
 
 
@@ -35,10 +36,51 @@ def test_a_gguf_header() -> None:
     assert gguf_window(io.BytesIO(gguf(32_768)), "x") == 32_768
 
 
-@pytest.mark.parametrize("data", [b"", b"GGUF", b"nope" * 9, gguf(1)[:60], gguf(0)])
+def header(*pairs: bytes) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", 3, 0, len(pairs)) + b"".join(pairs)
+
+
+ODD = [
+    header(text("a.context_length") + struct.pack("<Ii", 5, -5)),
+    header(struct.pack("<Q", 2**64 - 1)),
+    header(text("a") + struct.pack("<IIQ", 9, 10, 2**64 - 1)),
+    header(text("a") + struct.pack("<I", 9) + struct.pack("<IQ", 9, 1) * 20_000),
+]
+"""A negative window, a string and an array that are too long, arrays that are too deep."""
+
+
+@pytest.mark.parametrize("data", [b"", b"GGUF", b"nope" * 9, gguf(1)[:60], gguf(0), *ODD])
 def test_a_damaged_header_is_an_error(data: bytes) -> None:
     with pytest.raises(Unreadable):
         gguf_window(io.BytesIO(data), "x")
+
+
+def test_a_configuration_that_is_too_deep_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("[" * 100_000)
+    with pytest.raises(Unreadable):
+        file_window(tmp_path)
+
+
+@pytest.mark.parametrize("address", ["http://[x", "http://127.0.0.1:port", "x"])
+def test_a_hub_s_address_that_cannot_be_is_an_error(address: str) -> None:
+    with pytest.raises(CtxtuiError) as caught:
+        hub_window("a/b", {"HF_ENDPOINT": address})
+    assert address in str(caught.value)
+
+
+def test_a_usable_part_that_does_not_fit_names_its_own_place(tmp_path: Path) -> None:
+    user = tmp_path / "user.toml"
+    user.write_text("[models.mine]\nusable_context = 9000\n")
+    config = load(["windows={mine = 10000}"], env={}, cwd=tmp_path, user=user)
+    model = tmp_path / "mine"
+    model.mkdir()
+    (model / "config.json").write_text('{"n_ctx": 20000}')
+    assert model_window(str(model), config).usable == 9000
+    config = load(["windows={other = 1}"], env={}, cwd=tmp_path, user=user)
+    (model / "config.json").write_text('{"n_ctx": 8000}')
+    with pytest.raises(BadConfig) as caught:
+        model_window(str(model), config)
+    assert caught.value.place == f"{user}:1"
 
 
 def test_a_model_by_its_file_and_by_its_folder(tmp_path: Path) -> None:

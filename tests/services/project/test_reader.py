@@ -37,6 +37,13 @@ def test_gitignore_is_kept_as_git_reads_it(tmp_path: Path) -> None:
     assert set(read_project(tmp_path / "sub").texts) == {".gitignore", "built/b.py", "keep.log"}
 
 
+def test_an_invalid_rule_ignores_nothing(tmp_path: Path) -> None:
+    (tmp_path / ".gitignore").write_text("!\n*.log\n[z-a]\na\\\n\\\n")
+    for name in ("a.py", "a.log"):
+        (tmp_path / name).write_text("x")
+    assert set(read_project(tmp_path).texts) == {".gitignore", "a.py"}
+
+
 def test_no_folder(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         read_project(tmp_path / "nope")
