@@ -80,7 +80,7 @@ class SessionSource:
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """Open the recording, with its first reading still to be taken.
 
-        Raises what `open_by_name.locate` and `open_named_unread` raise.
+        Raises the errors of `open_by_name.locate` and of opening what it finds.
         """
         from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread
@@ -110,18 +110,15 @@ class SessionSource:
         return self.name == "-"
 
     def staging(self, study: Study, loaded: Loaded) -> StagingArea:
-        """The staging area for edits of the session."""
         from ctxtui.services.editing.overlay import SessionEdits
         from ctxtui.services.editing.staging import StagingArea
 
         return StagingArea(study, SessionEdits(loaded, self.settings), self.clock)
 
     def clock(self) -> float:
-        """The current time in Unix seconds."""
         return time.time()
 
     def notebook(self, loaded: Loaded) -> Notebook:
-        """The notes on the recording."""
         from ctxtui.services.library.notebook import Notebook
 
         return Notebook(loaded, self.settings)
@@ -149,7 +146,6 @@ class SessionSource:
         return any(is_owned(path, running) for path in files)
 
     def save_counts(self) -> None:
-        """Save new counts."""
         self._services.save_counts()
 
     def close(self) -> None:

@@ -38,10 +38,7 @@ if TYPE_CHECKING:
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times.
-
-    `owned` are the paths owned by running clients.
-    """
+    """A session's summary from its file name and times; `owned` are the files owned by running clients."""
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
@@ -75,17 +72,14 @@ class SessionLibrary:
         """Recordings by ctxtui -> the program's own transcript of the same session; both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self.trouble: CtxtuiError | None = None
-        """The error of reading the database, if any."""
+        """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first.
-
-        It takes milliseconds for thousands.
-        """
+        """List every recording from its file name and times, newest first: milliseconds for thousands."""
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
-        """List as `list_fast` does, with directories of Codex sessions from their first lines."""
+        """List as `list_fast` does, with the directories that only the recordings themselves tell."""
         around = related_directories(self._cwd, os.environ)
         return self._summaries_of(read_directories(self._find_recordings(), around))
 
@@ -96,7 +90,7 @@ class SessionLibrary:
         return recordings
 
     def folders_changed(self) -> bool:
-        """Whether a folder of recordings has gained or lost an entry since the last call."""
+        """Whether a folder or database of recordings has changed since the last call."""
         before = self._folders
         self._folders = {folder: _file_mtime(folder) for folder in before}
         return self._folders != before
@@ -194,9 +188,9 @@ class SessionLibrary:
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files, reading for at most `seconds`.
+        """Complete `summaries` from heads of files, beginning none after `seconds`; also return how many are unread.
 
-        Also returns how many are unread. New data is stored.
+        New data is stored.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)
@@ -223,7 +217,7 @@ class SessionLibrary:
         return [*completed, *(_summary_from_row(row, row.id in self._hosted, around) for row in unlisted)]
 
     def _read_rows(self) -> list[SessionRow]:
-        path = database(self._settings.data_dir)
+        path, self.trouble = database(self._settings.data_dir), None
         if not path.exists():
             return []
         # Imported here: SQLite is not needed for the first frame.
@@ -300,7 +294,6 @@ class SessionLibrary:
             yield self._with_stored_data(summary)
 
     def close(self) -> None:
-        """End the reading processes."""
         children, self._children = self._children, []
         for child in children:
             child.close()

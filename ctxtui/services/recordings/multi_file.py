@@ -56,7 +56,7 @@ def is_job(names: Collection[str]) -> bool:
 def read_multi_file(path: Path) -> Iterator[bytes] | None:
     """Read a recording of many files as one stream; None if `path` is none.
 
-    `path` is its folder or its first file. Reading raises `Unreadable`.
+    `path` is its folder, or the session's file in OpenCode's storage. Reading raises `Unreadable`.
     """
     read = _find_reader(path.absolute().name, [entry.name for entry in list_entries(path) if is_file(entry)])
     if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():

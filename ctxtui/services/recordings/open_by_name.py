@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
@@ -44,11 +44,11 @@ class Named(Struct, frozen=True):
 
     path: Path | None = None
     stored: str = ""
-    others: tuple[Path, ...] = field(default=())
+    others: tuple[Path, ...] = ()
 
 
 class Newest(Struct, frozen=True):
-    """The newest session of a directory: its id, its client's name, and its location."""
+    """The newest session of a directory: its id, its format, and its location."""
 
     id: str
     source: str
@@ -91,10 +91,9 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd` or its repository.
+    """The newest session that ran in the directory `cwd` or its repository: a recording, or one that is only stored.
 
-    It is a recording, or a session stored only in the database, such as a chat. Raises `NotFound`; if there is no
-    recording, also errors of the database.
+    Raises `NotFound`; if there is no recording, also errors of the database.
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
@@ -113,10 +112,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around`; None if there is none.
-
-    Sessions of the given files are left out.
-    """
+    """The newest stored session that ran in a directory of `around` and is not of `files`; None if there is none."""
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
@@ -161,21 +157,15 @@ def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> lis
         return question(path)
     except CtxtuiError:
         # The database may be of an older version: opening it migrates it, or raises the error.
-        from ctxtui.store.store import Store
-
         with Store.open(path):
             return question(path)
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end.
-
-    Of a folder the newest recording that holds a context is read. Raises what `load` raises.
-    """
+    """Read the located session to its end. Raises the errors of `load` and of ctxtui's own database."""
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:
             return Loaded(store.load(named.stored), named.stored)
-
     if named.path is None:
         return load_stream()
     return _first_with_context((named.path, *named.others), lambda path: load(path, progress))
@@ -193,12 +183,11 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
         return StoredSession(database(settings.data_dir), named.stored), ()
     if named.path is None:
         return open_named(named, settings), ()
-
     return _first_with_context((named.path, *named.others), open_recording)
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The first of `paths` that holds a context. Raises the first error if none does."""
+    """The result for the first of `paths` that holds a context. Raises the first error if none does."""
     first: CtxtuiError | None = None
     for path in paths:
         try:

@@ -67,7 +67,7 @@ class Pattern:
     def may_match(self) -> Callable[[bytes], bool]:
         """A function that tells from its bytes whether JSON may contain a hit.
 
-        Only letters and digits are compared: JSON has one spelling for them, and several for other characters.
+        Only letters and digits are compared: JSON is written without escapes for them.
         """
         runs = [run for literal in self.literals for run in _RUN.findall(literal)]
         if not runs:

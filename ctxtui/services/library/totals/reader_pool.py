@@ -1,4 +1,4 @@
-"""Read many sessions in parallel, one session at a time in each process."""
+"""Compute the figures of many sessions in parallel, one session at a time in each process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Addresses of sessions in databases (``DATABASE#ID``) and body folders (``FOLDER#ID``).
-
-They are accepted wherever a recording's path is.
-"""
+"""Addresses of sessions in databases (``DATABASE#ID``) and body folders (``FOLDER#ID``)."""
 
 from __future__ import annotations
 
@@ -20,10 +17,7 @@ _UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """True if the file `path` is a SQLite database, judged by its first bytes.
-
-    Pipes and databases in use are not opened; the latter are known by the files next to them.
-    """
+    """True if the file `path` is a SQLite database, judged by its first bytes, or in use by the files next to it."""
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False
@@ -36,10 +30,7 @@ def is_database(path: Path) -> bool:
 
 
 def address_of(database: Path, id_: str) -> Path:
-    """The address of a session in a database.
-
-    `open.load` and `open_by_name.locate` accept it like a path.
-    """
+    """The address of a session in a database or body folder; `open.load` accepts it like a path."""
     return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 
@@ -59,5 +50,5 @@ def _is_body_folder(path: Path) -> bool:
 
 
 def file_of(path: Path) -> Path:
-    """The file that holds what `path` names: it has a size and a modification time."""
+    """The file or folder that holds what `path` names."""
     return split_address(path)[0]
