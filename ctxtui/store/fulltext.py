@@ -52,7 +52,6 @@ class Unit(Struct, frozen=True):
 
 
 def _fold_case(words: str) -> str:
-    """`words` as indexed and looked up: without case."""
     return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i").replace("i\u0307", "i")  # of a dotted capital I
 
 

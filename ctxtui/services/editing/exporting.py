@@ -345,7 +345,7 @@ def session_path(result: WrittenContext, output: Path | None) -> Path:
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command of a session for its tool to resume; None for any other form."""
+    """Id, file name and command of a session for its tool to resume; None without one."""
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}

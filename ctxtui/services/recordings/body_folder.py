@@ -56,10 +56,7 @@ def is_body_folder(path: Path) -> bool:
 
 
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None.
-
-    Raises `BadConfig`.
-    """
+    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
     name = _read_setting(
         tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
