@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -94,8 +95,8 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
     path = Path(text)
-    if text not in policies and (path.suffix == ".toml" or path.is_file()):
-        if not path.is_file():
+    if text not in policies and (path.suffix == ".toml" or os.path.isfile(path)):
+        if not os.path.isfile(path):
             raise NotFound("no such profile", place=text)
         profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), policies, text)
         return profile.name or path.stem, profile.steps
