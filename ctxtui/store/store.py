@@ -63,6 +63,8 @@ def backup(path: Path, to: Path, now: float) -> Path:
         return copy_into(path, to)
     except FileExistsError:
         raise CtxtuiError("there is a file already", place=str(to), way_out="name another one") from None
+    except OSError as error:
+        raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(to)) from error
 
 
 def unpack_all(path: Path) -> None:

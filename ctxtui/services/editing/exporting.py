@@ -152,16 +152,17 @@ def create_folder(folder: Path) -> None:
         raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(folder)) from error
 
 
-def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
+def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> None:
     """Write the file `path` with mode 0600.
 
     With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
-    file cannot be created, or exists and must not be replaced.
+    file cannot be created, or exists and must not be replaced; unless `replace` is None, it then names ``--force``.
     """
-    if not replace and os.path.lexists(path):
-        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
     if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
+    if not replace and os.path.lexists(path):
+        way_out = "choose another name" + (", or add --force" if replace is not None else "")
+        raise CtxtuiError("the file exists", place=str(path), way_out=way_out)
     if os.path.exists(path) and not os.path.isfile(path):
         # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
         raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")

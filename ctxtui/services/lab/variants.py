@@ -12,10 +12,10 @@ from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import make_step, parse_profile
+from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.config.policy_registry import load_policies, read_profile
 from ctxtui.services.config.settings import Settings
 
 DEFAULT_POLICIES: Final = (
@@ -96,9 +96,7 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
         return AS_RECORDED, ()
     path = Path(text)
     if text not in policies and (path.suffix == ".toml" or os.path.isfile(path)):
-        if not os.path.isfile(path):
-            raise NotFound("no such profile", place=text)
-        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), policies, text)
+        profile = read_profile(path, policies)
         return profile.name or path.stem, profile.steps
     name, _, settings_text = text.replace(" ", ":", 1).partition(":")
     step = make_step(name, policies)

@@ -165,9 +165,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     except OSError as error:
         raise read_error(path, error) from error
     except (ValueError, RecursionError) as error:
-        raise Malformed(
-            f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
-        ) from error
+        raise Malformed(f"not JSON: {error}", place=str(path), way_out="ctxtui check PATH --json writes one") from error
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, list) or not all(
         isinstance(entry, dict) and isinstance(entry.get("figures"), dict) for entry in files
