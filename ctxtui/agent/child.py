@@ -67,7 +67,7 @@ class Agents(Protocol):
         """Run a sub-agent on `task`. Raises `CtxtuiError` if it cannot begin."""
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Run one on each of the `tasks`, all at once.
+        """Run one on each of the `tasks`, several at once.
 
         With `after_first` the others start once the first one's answer has begun, so that they read its cache entries.
         """
@@ -105,7 +105,6 @@ class OwnTool(Struct, frozen=True, kw_only=True):
 
     @property
     def definition(self) -> Tool:
-        """Its definition for the model."""
         return Tool(self.name, self.description, self.properties, required=self.required)
 
 

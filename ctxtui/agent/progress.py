@@ -87,13 +87,13 @@ class ToolWaits(Struct, frozen=True):
 
 
 class ToolBegan(Struct, frozen=True):
-    """A tool started."""
+    """A tool starts to run."""
 
     call: ToolCall
 
 
 class ToolEnded(Struct, frozen=True):
-    """A tool finished."""
+    """A tool finished, or could not be planned."""
 
     result: ToolResult
 

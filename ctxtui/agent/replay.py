@@ -39,7 +39,7 @@ class Replay:
 
     - `own_id`: id of a broken-off call if the provider gave none; `known_ids`: ids of existing calls.
     - `queue`: messages that were not sent yet; `draft`: the text in the input line.
-    - `replayed`: number of events that belong to the context.
+    - `replayed`: number of events so far, without those of the queue, the draft and the opening.
     """
 
     def __init__(self, conversation: Conversation, provider: str, known_ids: frozenset[str], own_id: str) -> None:

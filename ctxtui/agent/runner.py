@@ -280,7 +280,7 @@ class Runner:
     def _handle_end(self, exchange: AnswerReader, *, cut: bool) -> None:
         response = exchange.response
         # An answer that reached its limit may end in the middle of a call.
-        is_incomplete = cut or response.stop_reason in _LIMIT_REASONS
+        is_incomplete = cut or response.stop_reason in LIMIT_REASONS
         settled = self.conversation.add_answer(response, cut=is_incomplete)
         head, error = self.conversation.head, "interrupted" if cut else ""
         call = exchange.make_call(response, head, self._around.clock(), error)
@@ -300,7 +300,7 @@ class Runner:
 
 _REPORT_WAIT_S = 1.0
 """Seconds after which a waiting tool is reported."""
-_LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
+LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 """Stop reasons of an answer that reached a limit of tokens."""
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
 """Parts of error messages after which a retry may help."""

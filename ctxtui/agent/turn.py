@@ -290,7 +290,7 @@ def _handle_break(state: TurnState, event: Broke) -> Step:
 
 def backoff(attempt: int) -> float:
     """Default seconds to wait after failed attempt 1, 2, 3 ...: 0.5, 1, 2, 4 ..."""
-    return min(30.0, 0.5 * 2.0 ** (attempt - 1))
+    return 0.5 * 2.0 ** (attempt - 1)
 
 
 def _handle_wait_end(state: TurnState, _: Waited) -> Step:

@@ -97,18 +97,18 @@ def explain_miss(
     outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
-    if left.life is None or outcome.read >= min(available, outcome.total) > 0:
-        return None if left.life is not None else _below_minimum(outcome)
+    # What a slot holds never expires.
+    if left.life is None and not left.prompt.rules.mechanism.holds_one:
+        return _below_minimum(outcome)
+    if outcome.read >= min(available, outcome.total - left.prompt.rules.spare) > 0:
+        return None
     first, second = first_difference(tree, before.head, now.head)
     node = second or first
     section = tree[node].place.section if node != ROOT else ""
-    for check in _CHECKS:
-        cause = check(_Case(tree, before, now, left, outcome, first, second))
-        if cause is not None:
-            return cause._replace(before=first, now=second, section=section, lost=max(0, available - outcome.read))
-    return MissExplanation(
-        NOT_IN_RECORD, before=first, now=second, section=section, lost=max(0, available - outcome.read)
-    )
+    case = _Case(tree, before, now, left, outcome, first, second)
+    causes = (cause for check in _CHECKS if (cause := check(case)) is not None)
+    cause = next(causes, MissExplanation(NOT_IN_RECORD))
+    return cause._replace(before=first, now=second, section=section, lost=max(0, available - outcome.read))
 
 
 def first_difference(tree: Tree, before: int, now: int) -> tuple[int, int]:
@@ -186,14 +186,11 @@ def _model(case: _Case) -> MissExplanation | None:
 
 def _parameter(case: _Case) -> MissExplanation | None:
     rules = case.now.prompt.rules
-    effective_values = [
-        {p: v for p, _, v in effective_parameters(rules, s.dialect, s.params)} for s in (case.before, case.now)
-    ]
-    changed = [
-        path
-        for path in {**effective_values[0], **effective_values[1]}
-        if effective_values[0].get(path) != effective_values[1].get(path)
-    ]
+    old, new = (
+        {path: value for path, _, value in effective_parameters(rules, request.dialect, request.params)}
+        for request in (case.before, case.now)
+    )
+    changed = [path for path in {**old, **new} if old.get(path) != new.get(path)]
     if changed:
         return MissExplanation(PARAMETER, ", ".join(changed))
     toggled = _describe_toggles(case.tree, case.before.head, case.now.head) if case.now.dialect == "anthropic" else ""

@@ -63,7 +63,7 @@ def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda
     `MAX_STATES` cheapest states are followed. `markable` tests whether a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
-    least = list(_minimum_costs(calls))
+    least = list(minimum_costs(calls))
     ahead_costs = _minimum_ahead(least)
     best = _search(calls, ahead, ahead_costs, QUICK_STATES, math.inf)
     exact = len(calls) <= MAX_EXACT_CALLS
@@ -71,7 +71,7 @@ def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda
     better = _search(calls, ahead, ahead_costs, None if exact else MAX_STATES, best.cost)
     marks = tuple(map(_in_prompt_order, (better if better.cost < best.cost else best).marks))
     cost = simulate_cost(calls, marks)[0]
-    return MarkerPlan(marks, cost, exact, cost if exact else min(cost, lower_bound(calls, least)))
+    return MarkerPlan(marks, cost, exact, cost if exact else min(cost, sum(map(sum, least))))
 
 
 def _search(
@@ -213,17 +213,12 @@ def simulate_cost(
     return total, outcomes
 
 
-def lower_bound(calls: Sequence[TimedPrompt], least: Iterable[tuple[float, float]] | None = None) -> float:
-    """Lower bound of the cost for any choice of markers.
+def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
+    """Yield for each call a lower bound of its cost, and of the extra cost of what it reads for the first time.
 
     Everything that an earlier call had within the longest lifetime is read, and the rest is fresh. Everything read was
-    once written at the cheapest rate. `least` is the result of `_minimum_costs`, if already computed.
+    once written at the cheapest rate.
     """
-    return sum(cost + extra for cost, extra in (_minimum_costs(calls) if least is None else least))
-
-
-def _minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield for each call its minimum cost, and the extra cost of writes that newly pay off."""
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
     for call in calls:

@@ -31,7 +31,6 @@ class PrefixHistory:
         self.uses: list[Use] = uses or []
 
     def copy(self) -> PrefixHistory:
-        """Return an independent history with the same content."""
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:

@@ -88,7 +88,6 @@ class PromptFacts:
         self._person_nodes: dict[int, int] = {ROOT: ROOT}
 
     def facts(self, head: int) -> ContentFacts:
-        """Facts of the context `head`."""
         computed = self._facts
         facts, node = computed.get(head), head
         if facts is not None:

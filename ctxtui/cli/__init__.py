@@ -33,7 +33,7 @@ def main() -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
-        from ctxtui.cli.run import closed_pipe
+    except OSError as error:
+        from ctxtui.cli.run import report_lost_output
 
-        sys.exit(closed_pipe())
+        sys.exit(report_lost_output(error))

@@ -38,7 +38,6 @@ class Age(click.ParamType[float]):
     name = "age"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Parse a text such as ``30d`` into seconds."""
         if isinstance(value, float):
             return value
         parts = _AGE.match(str(value).strip().lower())

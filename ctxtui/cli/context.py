@@ -13,6 +13,7 @@ from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.core.edit import Edit
+from ctxtui.core.errors import NotFound, Unreadable
 from ctxtui.services.config.config import Config, export_flags, load
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.discover import find_recordings
@@ -33,8 +34,11 @@ class SessionName(click.ParamType[str]):
 
     name = "name"
 
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse an empty name, as of an unset shell variable: it would be the current folder."""
+        return value or self.fail("the name is empty", param, ctx)
+
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Complete file names, and ids that begin as typed."""
         files = [CompletionItem(incomplete, type="file")]
         if len(incomplete) < MIN_ID_CHARS or os.sep in incomplete:
             return files
@@ -87,6 +91,16 @@ TOOLS_OPTION: Final = click.option(
     multiple=True,
     help="A Python file with your own tools (docs/plugins.md); repeatable.",
 )
+
+
+def read_file(path: Path) -> bytes:
+    """Read a file that an argument names. Raises `NotFound`, `Unreadable`."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise NotFound("no such file", place=str(path)) from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:

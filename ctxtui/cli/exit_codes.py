@@ -37,7 +37,7 @@ NO_CONTEXT: Final = ExitCode(
 )
 UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is damaged", (Unreadable, Malformed))
 NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
-SEVERAL: Final = ExitCode(6, "several", "the name matches several sessions, which are listed", (Several,))
+SEVERAL: Final = ExitCode(6, "several", "the name matches several sessions, blocks or requests", (Several,))
 REFUSED: Final = ExitCode(7, "refused", "not done, because it would lose or break something")
 FAILED: Final = ExitCode(
     8,

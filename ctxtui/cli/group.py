@@ -51,7 +51,6 @@ class LazyGroup(click.Group):
 
 
 def import_command(entry: CommandEntry) -> click.Command:
-    """Import the command of an entry."""
     module, _, attribute = entry.target.partition(":")
     command: click.Command = getattr(import_module(f"ctxtui.cli.{module}"), attribute)
     return command

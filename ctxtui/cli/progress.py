@@ -154,7 +154,6 @@ class RedrawnOutput:
             sys.stdout.flush()
 
     def is_due(self) -> bool:
-        """Whether the next drawing is due."""
         return time.monotonic() - self._at >= REDRAW_SECONDS
 
     def draw(self, show: Callable[[], None]) -> None:

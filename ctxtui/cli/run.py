@@ -34,16 +34,13 @@ def run(arguments: Sequence[str]) -> int:
     try:
         number = _run(arguments, "--json" in _own_arguments(arguments))
         sys.stdout.flush()
-    except BrokenPipeError:
-        return closed_pipe()
+    except BrokenPipeError as error:
+        return report_lost_output(error)
     except OSError:
         if output is None or output.failed is None:
             raise
     if output is not None and output.failed is not None:
-        _discard_output()
-        message = f"the output cannot be written: {output.failed.strerror or output.failed}"
-        # An earlier error takes precedence.
-        return number or report_error(exit_codes.REFUSED, message, way_out="the output is incomplete")
+        return report_lost_output(output.failed, number)
     return number
 
 
@@ -174,10 +171,16 @@ def _tolerant_streams() -> None:
             reconfigure(errors="backslashreplace")
 
 
-def closed_pipe() -> int:
-    """Discard buffered output, and return the exit code of a closed pipe."""
+def report_lost_output(error: OSError, number: int = 0) -> int:
+    """Discard buffered output, report its loss unless a pipe was closed, and return the exit code.
+
+    An earlier error with the exit code `number` takes precedence.
+    """
     _discard_output()
-    return exit_codes.CLOSED_PIPE.number
+    if isinstance(error, BrokenPipeError):
+        return exit_codes.CLOSED_PIPE.number
+    message = f"the output cannot be written: {error.strerror or error}"
+    return number or report_error(exit_codes.REFUSED, message, way_out="the output is incomplete")
 
 
 def _discard_output() -> None:

@@ -62,7 +62,10 @@ def _check_ambiguous_glyphs() -> DoctorFinding:
     drawn = ambiguous_glyph_width()
     if drawn is None:
         return DoctorFinding(
-            "width of glyphs", WARNING, "the terminal did not answer", "if columns are misplaced: --set glyphs=ascii"
+            "width of glyphs",
+            WARNING,
+            "not measured: the terminal did not answer",
+            "if columns are misplaced: --set glyphs=ascii",
         )
     if drawn == 1:
         return DoctorFinding("width of glyphs", OK, "ambiguous glyphs are one cell wide")
@@ -73,7 +76,7 @@ def _check_ambiguous_glyphs() -> DoctorFinding:
 def ambiguous_glyph_width() -> int | None:
     """Cells in which the terminal draws an ambiguous glyph, by its cursor report.
 
-    None if it does not answer.
+    None if it does not answer, or standard input is no terminal.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None

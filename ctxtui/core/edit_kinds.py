@@ -71,7 +71,6 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Its name on screen."""
         return self.display_name or self.name
 
 
@@ -91,7 +90,7 @@ KINDS: Final = {
             needs_text=True,
         ),
         EditKind(name=TRUNCATE, done="truncated", payload=("head", "tail"), mark="truncated", rewrites=True),
-        EditKind(name=REPLACE, done="replaced", payload=("text",), mark="replaced", rewrites=True),
+        EditKind(name=REPLACE, done="replaced", payload=("text", "value"), mark="replaced", rewrites=True),
         EditKind(
             name=HOIST,
             done="hoisted",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CtxtuiError(Exception):
-    """Base of every error that ctxtui raises on purpose.
+    """Base of the errors that a user is shown.
 
     - `place`: the location (a JSON path such as ``$.messages[3].content[0]``, or ``file:line``).
     - `way_out`: what the user can do.
@@ -40,7 +40,7 @@ class Malformed(CtxtuiError):
 
 
 class NotFound(CtxtuiError):
-    """There is no such file, session, call, thread or model."""
+    """A file, session, call, model or the like that was named does not exist."""
 
 
 class Several(CtxtuiError):

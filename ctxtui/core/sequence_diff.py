@@ -1,4 +1,4 @@
-"""Alignment of two sequences, in near-linear time.
+"""Alignment of two sequences.
 
 Equal ends are taken off. Then items that occur once on both sides are anchors (patience diff). Only short stretches
 between them are searched for the longest match, which is quadratic.
@@ -22,7 +22,7 @@ Range = tuple[int, int]
 def align(a: Sequence[Hashable], b: Sequence[Hashable]) -> Iterator[tuple[Range, Range]]:
     """Yield ranges of `a` and `b` in order that cover both.
 
-    Each pair of ranges is equal, or has no common items that were found. Time is near linear in the length of both.
+    Each pair of ranges is equal, or has no common items that were found.
     """
     todo = [((0, len(a)), (0, len(b)))]
     while todo:

@@ -223,7 +223,8 @@ def text_at(context: Context, in_force: Sequence[Edit], position: int) -> tuple[
     Returns the position of the block, its text as sent, and the kind of edit that changes it; (None, "", "") if nothing
     there is editable.
     """
-    if (edit := _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)) is not None:
+    edit = _last_edit_at(context, in_force, position, SUMMARIZE, REPLACE)
+    if edit is not None and "value" not in edit.params:
         return position, str(edit.params.get("text") or ""), edit.kind
     block = context.items[position].block
     text = block_text(block)

@@ -595,7 +595,6 @@ class Masker:
         return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
-        """Texts in base64 that contain a secret."""
         for match in _ENCODED.finditer(text):
             found = match.group()
             if len(found) <= _LONGEST_ENCODED and _decode_text(found[:64]) and self._holds_secret(_decode_text(found)):

@@ -13,14 +13,10 @@ from ctxtui.core.canonical import Json, dump_text
 
 
 class Thought(Struct, frozen=True):
-    """Thinking."""
-
     text: str
 
 
 class PlainText(Struct, frozen=True):
-    """A part of the text."""
-
     text: str
 
 
@@ -74,9 +70,9 @@ class ModelAnswer(Struct, frozen=True):
 def limit_answer(
     answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in its text, and at `max_tokens`.
+    """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens`.
 
-    `count` gives a text's tokens. `max_tokens` None: no limit.
+    A call that does not fit is left out. `count` gives a text's tokens. `max_tokens` None: no limit.
     """
     stopped = _cut_at_stops(answer, stops)
     return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
@@ -113,7 +109,7 @@ def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], 
 
 
 def _longest_prefix(text: str, max_tokens: int, count: Callable[[str], int]) -> str:
-    """The longest prefix of `text` with at most `max_tokens`, by bisection."""
+    """The prefix of `text` with at most `max_tokens` that a bisection finds."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -53,7 +53,6 @@ class ToolOffer(Definition):
     named_only: bool = False
 
     def call(self, arguments: Json) -> AnsweredCall:
-        """The call with these `arguments`."""
         if not self.code:
             return AnsweredCall(self.name, arguments, self.namespace)
         # A script's output is what it passes to `text` or `image`; a command's is in `output`.
@@ -74,7 +73,6 @@ def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str
 
 
 def make_call(tool: Definition, arguments: Json) -> AnsweredCall:
-    """The call of `tool` with these `arguments`."""
     return tool.call(arguments) if isinstance(tool, ToolOffer) else AnsweredCall(tool.name, arguments)
 
 
@@ -241,7 +239,6 @@ def read_task(request: Request) -> ScriptTask:
 
 
 def strip_reminders(text: str) -> str:
-    """Remove text that clients add for the model."""
     return _REMINDERS.sub("", text).strip()
 
 

@@ -86,15 +86,14 @@ class Faults:
     """The armed faults. A request gets the first one that applies."""
 
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
-        self.armed = list(faults)
-        """Faults that can still occur."""
-        self._random = Random(seed)
+        self.arm(faults, seed)
 
     def arm(self, faults: Iterable[Fault], seed: int | None = None) -> None:
         """Replace all faults, and restart the random numbers if `seed` is given."""
-        self.armed = list(faults)
         if seed is not None:
             self._random = Random(seed)
+        self.armed = [fault for fault in faults if fault.times != 0]
+        """Faults that can still occur."""
 
     def take_fault(self) -> Fault | None:
         """Take the fault of the next request, if any: it counts as having occurred."""
@@ -103,7 +102,5 @@ class Faults:
                 continue
             if fault.times is not None:
                 self.armed[n : n + 1] = [replace(fault, times=fault.times - 1)] if fault.times > 1 else []
-                if fault.times < 1:
-                    return self.take_fault()
             return fault
         return None

@@ -94,8 +94,9 @@ def find_faults(value: Mapping[str, Json], fields: Fields, path: Path = ()) -> I
                 yield ShapeFault("missing", (*path, key), field, None)
         elif (kind := _fault_kind(field, value[key])) is not None:
             yield ShapeFault(kind, (*path, key), field, value[key])
-    for key in value.keys() - fields.keys():
-        yield ShapeFault("extra", (*path, key), ShapeField(), value[key])
+    for key in value:
+        if key not in fields:
+            yield ShapeFault("extra", (*path, key), ShapeField(), value[key])
 
 
 def _fault_kind(field: ShapeField, value: Json) -> str | None:

@@ -92,7 +92,6 @@ def find_refusals(local: LocalServer, request: ApiRequest, strict: bool) -> list
 
 
 def find_model(local: LocalServer, request: ApiRequest) -> LocalModel:
-    """The model that answers: the named one, else the first."""
     return local.model(str(request.body.get("model"))) or local.models[0]
 
 
@@ -112,7 +111,6 @@ def chat_rules(model: LocalModel, window: int) -> Gpt:
 
 
 def format_error(local: LocalServer, refusal: Refusal) -> Json:
-    """The error body in the server's own format."""
     if local.kind == OLLAMA:
         return {"error": refusal.message}
     kind = refusal.type if refusal.status != 429 else "rate_limit_error"
@@ -134,7 +132,9 @@ def render_prompt(body: Mapping[str, Json]) -> str:
 
 def _message_text(message: Mapping[str, Json]) -> str:
     content = message.get("content")
-    texts = [str(as_dict(part).get("text", "")) for part in content] if isinstance(content, list) else [content or ""]
+    texts = (
+        [str(as_dict(part).get("text", "")) for part in content] if isinstance(content, list) else [str(content or "")]
+    )
     calls = [f"\n<|call|>{dump_text(as_dict(call).get('function'))}" for call in as_list(message.get("tool_calls"))]
     return "".join([*texts, *calls])
 
@@ -266,7 +266,6 @@ LISTINGS: Final[dict[str, dict[str, Listing]]] = {
 
 
 def add_listings(app: web.Application, local: LocalServer) -> None:
-    """Add the information endpoints."""
     for place, listing in LISTINGS[local.kind].items():
         method, _, path = place.partition(" ")
         app.router.add_route(method, path, partial(_answer_listing, local, listing))
@@ -275,7 +274,7 @@ def add_listings(app: web.Application, local: LocalServer) -> None:
 async def _answer_listing(local: LocalServer, listing: Listing, request: web.Request) -> web.StreamResponse:
     try:
         body = as_dict(await request.json()) if request.method == "POST" else {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return json_response({"error": f"invalid JSON: {error}"}, 400)
     information = listing(local, body)
     return json_response({"error": "model not found"}, 404) if information is None else json_response(information)

@@ -33,7 +33,7 @@ class AnswerOptions(Struct, frozen=True):
     - `may_call`: tools may be called at all; `parallel`: several at once.
     - `thinks`: the answer begins with thinking.
     - `schema`: the JSON schema of the text; None: any text.
-    - `simulated_model`: the model whose rules apply.
+    - `simulated_model`: the model whose rules apply; "": the offline model's.
     """
 
     forced_tool: str = ""
@@ -119,7 +119,7 @@ _INTRODUCTIONS: Final = {
 def parse_intents(text: str) -> list[Intent]:
     """All intents in `text`, in order, ignoring quotes around the whole.
 
-    If there are none, a question that names files means reading them.
+    If there are none, text with a question mark that names files means reading them.
     """
     text = strip_quotes(text)
     quotations: list[str] = []
@@ -241,7 +241,6 @@ def find_call(intent: Intent, tools: Sequence[Definition]) -> AnsweredCall | Non
 
 
 def _shell_command(intent: Intent) -> str:
-    """The shell command for an intent; "" if there is none."""
     quoted_subject, quoted_place = shlex.quote(intent.subject), shlex.quote(intent.place or ".")
     spelled = {
         "read": f"cat {quoted_subject}" if intent.subject else "",
@@ -345,7 +344,6 @@ def _ends_task(tool: Definition) -> bool:
 
 
 def _make_arguments(intent: Intent, tool: Definition) -> Json:
-    """The arguments with which `tool` fulfils `intent`."""
     if intent.verb == "call" or _takes_free_text(tool):
         return _explicit_arguments(intent.place if intent.verb == "call" else intent.subject, tool)
     properties = _properties(tool)
@@ -372,7 +370,7 @@ def _explicit_arguments(text: str, tool: Definition) -> Json:
     """
     try:
         arguments: Any = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         arguments = None
     if _takes_free_text(tool):
         values = [*arguments.values()] if isinstance(arguments, dict) else []
@@ -491,11 +489,13 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 that `schema` allows; ``exclusiveMaximum`` is ignored."""
+    """A number near 0 for `schema`; ``exclusiveMaximum`` and numbers that no float can tell apart are ignored."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+        if not isinstance(value, int | float) or isinstance(value, bool) or abs(value) > 2**53:
+            return None
+        return value
 
     least, over, most, step = map(bound, ("minimum", "exclusiveMinimum", "maximum", "multipleOf"))
     value: float = 0 if most is None else min(0, most)
@@ -608,7 +608,7 @@ def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definit
 
 
 def _resolve(intent: Intent, task: ScriptTask) -> Intent:
-    """Resolve "it": the first returned path; for searches in "it", the last requested one."""
+    """Resolve "it": the first returned path; as a place to look in, the last requested one."""
     if not intent.has_reference:
         return intent
     returned_paths, requested_paths = (
@@ -625,8 +625,8 @@ def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Int
     if requested is not None:
         # As many words as requested.
         number, _, unit = requested.subject.partition(" ")
-        if number.isdigit() and unit.startswith(("word", "token")):
-            return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number), 200_000)))
+        if number.isdecimal() and unit.startswith(("word", "token")):
+            return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number[:9]), 200_000)))
         return requested.subject or "nothing"
     sender = SELF + (f", with the rules of {options.simulated_model}" if options.simulated_model else "")
     quoted = _quote_lines(task)
@@ -655,7 +655,7 @@ def _report_outcome(outcome: ToolOutcome) -> str:
 
 
 def _quote_lines(task: ScriptTask) -> list[str]:
-    """The three lines that share most words with the task, best first, under a heading.
+    """At most three lines that share most words with the task, best first, under a heading.
 
     They are from the results, or from the context if there are no results. Empty if no line shares a word.
     """

@@ -11,7 +11,9 @@ from ctxtui.offline.answer import CALLS, END, LENGTH, AnsweredCall, ModelAnswer,
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, to_part
 
-_LENGTHS: Final = frozenset({"max_tokens", "length", "max_output_tokens"})
+_LENGTHS: Final = frozenset(
+    {"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"}
+)
 """Stop reasons of answers that were cut at their limit."""
 
 RecordedCall = tuple[Sequence[Item], Sequence[Item], str]

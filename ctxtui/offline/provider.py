@@ -31,7 +31,7 @@ MINUTE: Final = 60.0
 
 
 class RateLimits(Struct):
-    """Requests and tokens per minute.
+    """Maximum requests and tokens per minute.
 
     Cache reads do not count as Anthropic's input (facts §1), but as the other providers'. `enforced`: requests above
     the limits are refused; otherwise the limits are only reported in the headers.
@@ -132,11 +132,9 @@ class SetClock:
         """Unix seconds."""
 
     def __call__(self) -> float:
-        """The time."""
         return self.now
 
     def advance(self, seconds: float) -> None:
-        """Advance the clock."""
         self.now += seconds
 
 
@@ -173,7 +171,7 @@ class Provider:
         self.names = IdMaker(self.seed)
 
     def now(self) -> float:
-        """The provider's time, in Unix seconds."""
+        """The provider's time, in Unix seconds: that of `clock`, shifted."""
         return self.clock() + self.clock_shift
 
     def store_response(self, id_: str, response: StoredResponse) -> None:

@@ -35,8 +35,7 @@ class ScriptedAnswer(Struct, frozen=True):
 class Script:
     """Gives the answers in order.
 
-    A request gets the first remaining one that matches the last user message. The rest of the context is ignored, so
-    that a client may shorten it without effect on the script.
+    A request gets the first remaining one that matches the last user message. The rest of the context is ignored.
     """
 
     def __init__(self, answers: list[ScriptedAnswer]) -> None:
@@ -60,7 +59,7 @@ def parse_script(text: str, place: str = "") -> Script:
         if line.strip():
             try:
                 answers.append(_parse_answer(json.loads(line)))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 line_place = f"{place}:{number}" if place else f"line {number}"
                 raise BadConfig(f"not a scripted answer: {error}", place=line_place, way_out=_WAY_OUT) from None
     if not answers:

@@ -38,7 +38,7 @@ class ChildProcess:
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self.closed = 0
-        """Number of times that it was closed."""
+        """Number of times that `close` was called."""
 
     def ask(self, request: object, *, closed: int | None = None) -> Any:
         """Send `request` and return the answer.

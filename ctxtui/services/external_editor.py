@@ -19,10 +19,7 @@ class NoEditor(CtxtuiError):
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi.
-
-    Raises `NoEditor` if malformed.
-    """
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
     command = env.get("VISUAL") or env.get("EDITOR") or EDITOR
     try:
         return shlex.split(command) or [EDITOR]
@@ -41,19 +38,17 @@ def edit_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
         path = Path(folder) / "block.md"
         path.write_text(text, encoding="utf-8", errors="backslashreplace")
         path.chmod(0o600)
-        before = path.read_bytes()
+        before = path.read_bytes().decode()
         try:
             result = subprocess.run([*command, str(path)], env=dict(env), check=False)
         except OSError as error:
             raise NoEditor(f"cannot start {command[0]}: {error.strerror}", way_out="set $EDITOR") from error
         if result.returncode:
             raise CtxtuiError(f"{command[0]} ended with exit code {result.returncode}; nothing was changed")
-        after = path.read_bytes()
-    if after == before:
-        return None
-    new = after.decode("utf-8", "replace")
+        new = path.read_bytes().decode("utf-8", "replace")
     # Most editors add a final newline.
-    return new.removesuffix("\n") if not text.endswith("\n") else new
+    new = new if text.endswith("\n") else new.removesuffix("\n")
+    return new if new != before else None
 
 
 PAGER = "less"
@@ -64,10 +59,7 @@ class NoPager(CtxtuiError):
 
 
 def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
-    """The pager's command as arguments: the setting, ``PAGER``, else less.
-
-    Raises `NoPager` if malformed.
-    """
+    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
     command = setting or env.get("PAGER") or PAGER
     try:
         arguments = shlex.split(command)

@@ -10,7 +10,7 @@ def members(record: object, names: str) -> dict[str, Any]:
     """Build a JSON object from attributes of `record`, in order.
 
     Each word of `names` is an attribute (``"tokens"``), a key with another attribute (``"call=number"``), or ends in
-    "?" for null when empty (``"path?"``).
+    "?" for null when empty or zero (``"path?"``).
     """
     fields: dict[str, Any] = {}
     for word in names.split():

@@ -38,7 +38,7 @@ class SessionCall(Struct, frozen=True, kw_only=True):
     - `number`: its number in `thread`, from 1.
     - `call`: what is recorded of it: id, model, times, the provider's report of its usage.
     - `figures`: the size of its context, in tokens.
-    - `cost_usd`: its list price; None without a known price.
+    - `cost_usd`: its price; None without a known one.
     - `miss`: its cache miss, with cause and cost; None if it missed nothing.
     """
 
@@ -55,7 +55,7 @@ class EditedRequest(Struct, frozen=True, kw_only=True):
 
     - `body`: the JSON that would be sent.
     - `edits`: those given, then those of policies.
-    - `price`: tokens before and after, broken cache, and the cost at three moments.
+    - `price`: tokens before and after, broken cache, and the cost by the moment of sending.
     - `violations`: what the provider would refuse; `lost`: what the body's format cannot hold.
     """
 
@@ -115,7 +115,7 @@ class OpenedSession:
         return self._with_figures(choose_call(self.recording, thread, number))
 
     def blocks(self, number: int = 0, thread: str = "") -> list[BlockFigure]:
-        """The blocks of a call's context in prompt order, with tokens (`ctxtui show --blocks`)."""
+        """The blocks of a call's context in prompt order, with tokens (`ctxtui show --blocks`). Raises `NotFound`."""
         return list(block_figures(self._account.book, choose_call(self.recording, thread, number).call))
 
     def _with_figures(self, chosen: ChosenCall) -> SessionCall:

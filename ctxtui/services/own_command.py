@@ -1,7 +1,7 @@
 """Run a command of the user (``[commands.NAME]``) on what a screen shows.
 
-The program is run by the shell. It reads the block's text on standard input and finds the place in variables
-(`VARIABLES`), so that no name or text of a recording becomes part of the command line.
+The shell runs it. It finds the place in variables (`VARIABLES`), and, unless it takes over the terminal, the block's
+text on standard input, so that no name or text of a recording becomes part of the command line.
 """
 
 from __future__ import annotations
@@ -30,10 +30,7 @@ of it."""
 
 
 class Target(Struct, frozen=True):
-    """The place that a command is run on.
-
-    Values of `VARIABLES`, and the block's text ("" without a block).
-    """
+    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
 
     variables: Mapping[str, str] = {}
     text: str = ""
@@ -44,9 +41,9 @@ class CommandFailed(CtxtuiError):
 
 
 def run_command(command: OwnCommand, target: Target, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run `command` and wait.
+    """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
 
-    Return its exit code and what it printed ("" with the output ``terminal``). Raises `CommandFailed`.
+    Raises `CommandFailed`.
     """
     env = {**(os.environ if env is None else env), **dict.fromkeys(VARIABLES, ""), **target.variables}
     shown = command.output == "terminal"

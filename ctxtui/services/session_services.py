@@ -17,10 +17,7 @@ from ctxtui.services.workers.counting_worker import CountingWorker, PricingWorke
 
 
 class SessionServices:
-    """Counting and pricing for one session.
-
-    Child processes start when first used; `close` ends them.
-    """
+    """Counting and pricing for one session; child processes start when first used, `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -34,7 +31,7 @@ class SessionServices:
         """Prices calls in a child process."""
 
     def preload(self) -> None:
-        """Read the model tables now, so that later calls need not wait."""
+        """Read the model tables now, so that later callers need not wait."""
         table_for(self._settings).card("")
 
     def study(self, session: Session) -> Study:
@@ -47,11 +44,10 @@ class SessionServices:
         return self.prices([call])[0][0]
 
     def save_counts(self) -> None:
-        """Save new counts to the database."""
+        """Save new counts to the database if it exists."""
         self._memory.store_counts(self.counter.unsaved())
 
     def close(self) -> None:
-        """End the child processes."""
         self.counting.close()
         self.prices.close()
         self._memory.close()

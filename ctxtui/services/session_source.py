@@ -62,11 +62,9 @@ class SessionSource:
     def _end_session(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import read_end
 
-        path: Path | None = Path(self.name)
-        if self.name == "-" or (path is not None and path.is_dir()):
+        if self.name == "-" or os.path.isdir(self.name):
             return None
-        if path is not None and not path.is_file():
-            path = self._located().path
+        path = Path(self.name) if os.path.isfile(self.name) else self._located().path
         return read_end(path) if path is not None else None
 
     def _located(self) -> Named:
@@ -80,7 +78,7 @@ class SessionSource:
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
         """Open the recording, with its first reading still to be taken.
 
-        Raises what `open_by_name.locate` and `open_named_unread` raise.
+        Raises the errors of `open_by_name.locate` and of opening what it finds.
         """
         from ctxtui.services.library.session_actions import is_subscription
         from ctxtui.services.recordings.open_by_name import open_named_unread
@@ -110,18 +108,15 @@ class SessionSource:
         return self.name == "-"
 
     def staging(self, study: Study, loaded: Loaded) -> StagingArea:
-        """The staging area for edits of the session."""
         from ctxtui.services.editing.overlay import SessionEdits
         from ctxtui.services.editing.staging import StagingArea
 
         return StagingArea(study, SessionEdits(loaded, self.settings), self.clock)
 
     def clock(self) -> float:
-        """The current time in Unix seconds."""
         return time.time()
 
     def notebook(self, loaded: Loaded) -> Notebook:
-        """The notes on the recording."""
         from ctxtui.services.library.notebook import Notebook
 
         return Notebook(loaded, self.settings)
@@ -149,7 +144,6 @@ class SessionSource:
         return any(is_owned(path, running) for path in files)
 
     def save_counts(self) -> None:
-        """Save new counts."""
         self._services.save_counts()
 
     def close(self) -> None:

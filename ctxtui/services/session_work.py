@@ -1,4 +1,4 @@
-"""Run one function over many sessions: on all processors of this machine, or on a cluster.
+"""Run one function over many sessions: in this process, in several of this machine, or on a cluster.
 
 The function is one of this package, named ``module:function``. It gets the located session, a request and a progress
 callback; its result must be picklable.
@@ -39,8 +39,8 @@ def run_over_sessions(
 ) -> Iterator[SessionResult]:
     """Run the function `work` on each of `sessions`; yield the results in order.
 
-    Every call gets the same request. Uses all processors if there is enough work, or the `cluster` at that address.
-    Raises what `process_pool.iter_answers` raises.
+    Every call gets the same request. Child processes are used if there is enough work, or the `cluster` at that
+    address. Raises what `process_pool.iter_answers` raises.
     """
     workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):
@@ -55,10 +55,7 @@ def run_over_sessions(
 
 
 def _is_worth_processes(sessions: Iterable[Named]) -> bool:
-    """True if child processes are worth their start.
-
-    Never with standard input, which only this process can read.
-    """
+    """True if child processes are worth their start; never with standard input, which only this process can read."""
     sizes = []
     for named in sessions:
         if named.path is None and not named.stored:

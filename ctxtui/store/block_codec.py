@@ -1,8 +1,8 @@
 """Compression of a block's JSON.
 
 Plain if small or not compressible, else zstd with the dictionary that the package ships. The database holds every
-dictionary that its rows were packed with. So a backup, or a file written by an older ctxtui, stays readable with any
-later dictionary. A compressed block is stored with a preview of its text, for lists and for people who open the file.
+dictionary that its rows were packed with. A compressed block is stored with a preview of its text, for people who open
+the file.
 """
 
 from __future__ import annotations
@@ -44,7 +44,6 @@ class Packed(NamedTuple):
 
 @cache
 def shipped_dictionary() -> bytes:
-    """The package's own dictionary."""
     # Imported here: reading uses the dictionary in the database.
     from importlib.resources import files
 

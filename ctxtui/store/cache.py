@@ -1,7 +1,4 @@
-"""Cached results: token counts by block, summaries and heads by file.
-
-Losing them costs time, nothing else.
-"""
+"""Cached results: token counts by block, summaries and heads by file. Losing them costs time, nothing else."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ _CHUNK_SIZE = 1000
 """Blocks per query and per JSON text: in batches they cost a quarter, and no call holds the interpreter for long."""
 
 _DAY = 86_400
-"""Seconds."""
 
 
 @decodes

@@ -1,8 +1,8 @@
 """The full-text index: which recordings may contain a text, without the text.
 
 Recordings are indexed in pieces of some 65,000 characters by their sequences of three characters. So any part of a
-word, an identifier or a text without blanks is found. A piece that has all sequences of a text may contain it; the
-caller must check. With smaller pieces the index would be larger, with larger ones less selective.
+word, an identifier or a text without blanks is found, if it has three characters or more. A piece with the sequences of
+a text may contain it; the caller must check.
 """
 
 from __future__ import annotations
@@ -39,10 +39,7 @@ _MERGE_PAGES: Final = 256
 
 
 class Unit(Struct, frozen=True):
-    """A recording to be indexed.
-
-    The file `path` of `size` bytes, changed at `mtime`, or the session `stored`.
-    """
+    """A recording to be indexed: the file `path` of `size` bytes, changed at `mtime`, or the session `stored`."""
 
     path: str = ""
     size: int = 0
@@ -51,20 +48,15 @@ class Unit(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """Its unique name."""
         return self.path or self.stored
 
 
 def _fold_case(words: str) -> str:
-    """`words` as indexed and looked up: without case."""
-    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
+    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i").replace("i\u0307", "i")  # of a dotted capital I
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Split `texts` into pieces of about `PIECE_CHARS`.
-
-    Small ones joined, large ones cut with an overlap.
-    """
+    """Split `texts` into pieces of about `PIECE_CHARS`: small ones are joined, large ones cut with an overlap."""
     parts: list[str] = []
     size = 0
     for text in texts:
@@ -80,10 +72,7 @@ def pieces(texts: Iterable[str]) -> Iterator[str]:
 
 
 def _group_by_transaction(all_pieces: list[str]) -> Iterator[list[str]]:
-    """Group pieces by transaction.
-
-    A group has at least one piece, except that no pieces give one empty group.
-    """
+    """Group pieces by transaction; no pieces give one empty group."""
     batch: list[str] = []
     size = 0
     for piece in all_pieces:
@@ -157,10 +146,7 @@ class FullTextIndex:
         return len(text_pieces)
 
     def _begin_unit(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
-        """Insert the unit's row.
-
-        Returns its key, and the row of its first piece, after all earlier units' pieces.
-        """
+        """Insert the unit's row; returns its key, and the row of its first piece, after all earlier units' pieces."""
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
         size, mtime = unit.size, unit.mtime
@@ -187,7 +173,7 @@ class FullTextIndex:
 
     @explains_errors
     def find_candidates(self, texts: Iterable[str]) -> set[str] | None:
-        """The names of the indexed units that may contain all of `texts` (in one piece each).
+        """The names of the indexed units that may contain all of `texts`, each of them in one piece.
 
         Texts that are too short for the index are ignored; None if all of them are.
         """
@@ -253,7 +239,7 @@ class FullTextIndex:
 
     @explains_errors
     def merge(self) -> None:
-        """Merge the parts of the index, which makes it smaller and faster. In short transactions."""
+        """Merge the parts of the index in short transactions, which makes it smaller and faster."""
         # SQLite's documentation: fewer than two changes mean that nothing was left to merge.
         changes = 2
         while changes > 1:

@@ -1,7 +1,4 @@
-"""The process that hosts a session, and whether it still runs.
-
-A pid alone does not tell, since pids are reused.
-"""
+"""The process that hosts a session, and whether it still runs (a pid alone does not tell: pids are reused)."""
 
 from __future__ import annotations
 
@@ -86,10 +83,7 @@ def end_hosting(host: HostProcess) -> None:
 
 
 def this_machine() -> str:
-    """This boot of this machine and this pid namespace.
-
-    The machine's name if the system does not give them.
-    """
+    """This boot of this machine and this pid namespace; the machine's name if the system does not give them."""
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"
     except OSError:

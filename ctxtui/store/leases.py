@@ -25,10 +25,7 @@ _COLUMNS = "token, machine, pid, born, since, beat"
 
 
 def acquire(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of the session, in the caller's transaction.
-
-    Raises `InUse` if another one lives.
-    """
+    """Make `host` the one host of the session, in the caller's transaction. Raises `InUse` if another one lives."""
     hosts = living_hosts(conn, session_id, host)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0])
@@ -73,7 +70,6 @@ def _insert_lease(conn: sqlite3.Connection, session_id: str, host: HostProcess) 
 
 
 def remove_lease(conn: sqlite3.Connection, host: HostProcess) -> None:
-    """Remove the lease of `host`."""
     conn.execute("DELETE FROM leases WHERE token = ?", (host.token,))
 
 
@@ -99,10 +95,7 @@ def _query_living(conn: sqlite3.Connection, query: str, values: tuple[object, ..
 
 
 def refuse_in_use(conn: sqlite3.Connection, session_id: str, but: HostProcess | None = None) -> None:
-    """Raise `InUse` if a host of the session other than `but` lives.
-
-    It may not be deleted or rewritten.
-    """
+    """Raise `InUse` if a host of the session other than `but` lives: it may not be deleted or rewritten."""
     hosts = living_hosts(conn, session_id, but)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0], way_out="end it there first")
@@ -129,24 +122,18 @@ def _file_inode(conn: sqlite3.Connection) -> int:
 
 
 def host_of(path: Path, session_id: str) -> HostProcess | None:
-    """The living host of a stored session of the database `path`, if any.
-
-    Raises like `connect` and `find`.
-    """
+    """A living host of a stored session of the database `path`, if any. Raises `CtxtuiError`."""
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         return next(iter(living_hosts(conn, find(conn, session_id)[1])), None)
 
 
 def claim(path: Path, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of a stored session.
-
-    Raises `InUse`, and like `connect` and `find`.
-    """
+    """Make `host` the one host of a stored session. Raises `InUse` and other `CtxtuiError`s."""
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
         acquire(conn, find(conn, session_id)[1], host)
 
 
 def release(path: Path, host: HostProcess) -> None:
-    """Remove the lease of `host`. Raises like `connect`."""
+    """Remove the lease of `host`. Raises `CtxtuiError`."""
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
         remove_lease(conn, host)

@@ -32,7 +32,6 @@ Price = Callable[[Call], Priced | None]
 
 
 def unpriced(call: Call) -> None:
-    """The `Price` without any prices."""
     return None
 
 
@@ -55,7 +54,7 @@ class SourceInfo(Struct, frozen=True):
 class SessionRow(Struct, frozen=True, kw_only=True):
     """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown.
 
-    - `title`: the user's if there is one.
+    - `title`: the user's if there is one, else the recording's.
     - `peak`: the largest input of any call.
     - `input`, `output`: sums over all calls with a report.
     - `subscription`: a subscription paid, so that `cost` is by list price.
@@ -84,10 +83,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
 
 
 class Glance(NamedTuple):
-    """Data from the head of a file, of `size` bytes at that time.
-
-    Title, directory, client version; "" if missing.
-    """
+    """Data from the head of a file, of `size` bytes at that time; "" if missing. `version` is the client's."""
 
     size: int = 0
     title: str = ""

@@ -33,7 +33,6 @@ _INTERNAL = ("sqlite_", "_sqlite_", "texts")
 
 
 def info(conn: sqlite3.Connection, path: Path) -> Info:
-    """Sizes, rows by table, and schema of the file."""
     names = [name for (name,) in conn.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
     tables = [name for name in names if not name.startswith(_INTERNAL)]
     plain, packed = conn.execute("SELECT coalesce(sum(size), 0), coalesce(sum(length(body)), 0) FROM blocks").fetchone()
@@ -54,9 +53,9 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 
 
 def backup(path: Path, to: Path, now: float) -> Path:
-    """Copy the database to the new file `to` (in a folder: under a name with the time).
+    """Copy the database to the new file `to` (in a folder: under a name with the time); returns its path.
 
-    Returns its path. Raises `CtxtuiError` for an existing file: nothing is overwritten.
+    Raises `CtxtuiError` for an existing file: nothing is overwritten.
     """
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
@@ -64,13 +63,12 @@ def backup(path: Path, to: Path, now: float) -> Path:
         return copy_into(path, to)
     except FileExistsError:
         raise CtxtuiError("there is a file already", place=str(to), way_out="name another one") from None
+    except OSError as error:
+        raise CtxtuiError(f"cannot be written: {error.strerror}", place=str(to)) from error
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack every body in the database `path`, a copy, so that it can be read without zstd.
-
-    Empties the full-text index, which only ctxtui can query.
-    """
+    """Unpack every body in the database `path`, a copy, so that it can be read without zstd; empty its index."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -94,10 +92,7 @@ def _as_text(body: bytes) -> str | bytes:
 
 
 def vacuum(conn: sqlite3.Connection) -> None:
-    """Rewrite the file without free space, and fold the write-ahead log into it.
-
-    Raises `InUse` while a session is hosted, which could not be recorded meanwhile.
-    """
+    """Rewrite the file without free space, and empty the write-ahead log. Raises `InUse` if a session is hosted."""
     for id_, host in all_living_hosts(conn):
         raise in_use_error(conn, id_, host, way_out="end it there first: meanwhile it could not be recorded")
     conn.execute("VACUUM")
@@ -108,7 +103,7 @@ class Store:
     """ctxtui's own database, open.
 
     It belongs to the thread that opened it, and its methods may take long: never call them in Textual's event loop. Any
-    number of processes may have the file open; a writer waits for another for up to ten seconds.
+    number of processes may have the file open; a writer waits for another one for some ten seconds.
 
     Sessions are named by their id or a prefix of it; `NotFound` and `Several` are raised if it matches none or more
     than one. Edits and artifacts need the whole id. Every method raises `CtxtuiError` for a file that is damaged,
@@ -118,17 +113,15 @@ class Store:
     def __init__(self, path: Path, conn: sqlite3.Connection) -> None:
         self.path = path
         self.texts = FullTextIndex(path, conn)
-        """The full-text index."""
         self.notes = Notes(path, conn)
-        """Notes and bookmarks."""
         self._conn = conn
 
     @classmethod
     def open(cls, path: str | Path, readonly: bool = False) -> Self:
         """Open the file `path`, created or migrated if needed.
 
-        A new file has mode 0600; a migration makes a backup next to the file first.
-        With `readonly` nothing is written, not even the file.
+        A new file has mode 0600; a migration makes a backup next to the file first. With `readonly` the database is
+        neither created nor changed; SQLite may leave its -wal and -shm next to it.
         """
         place = Path(path)
         with explain_errors(place):
@@ -159,7 +152,7 @@ class Store:
         Returns its id in the store.
         - The same recording again, or extended, updates the stored session: no call twice, the user's title, tags and
           edits stay.
-        - One with fewer calls than stored changes nothing.
+        - One with a part of the stored calls changes nothing, unless it is the same file, not shorter.
         - A different recording under the same id gets an id of its own.
 
         `price` gives each call's cost; `progress` is called with (blocks done, blocks in all). Raises `InUse` if it
@@ -183,7 +176,7 @@ class Store:
 
     @explains_errors
     def happenings_of(self, kind: str) -> list[tuple[str, str]]:
-        """(session id, text) of all happenings of a `kind` in any session, the oldest session first."""
+        """(session id, text) of all happenings of a `kind` in any session, in the order in which these were stored."""
         return listing.happenings_of(self._conn, kind)
 
     @explains_errors
@@ -236,18 +229,15 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of sessions without activity for `older_than` seconds before `now`.
+        """The ids of the sessions, not hosted, whose last call ended more than `older_than` seconds before `now`.
 
-        Hosted ones are left out. Activity is the last call; the import for sessions without calls.
+        For sessions without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
     @explains_errors
     def prune(self, older_than: float, now: float) -> list[str]:
-        """Delete the sessions older than `older_than` seconds, and values cached before.
-
-        Returns the deleted ids.
-        """
+        """Delete the `older_sessions`, and values cached before; returns the deleted ids."""
         return changes.prune(self._conn, now - older_than)
 
     @explains_errors
@@ -268,9 +258,9 @@ class Store:
         return changes.unprunable_sessions(self._conn, now - older_than)
 
     @explains_errors
-    def edits(self, session_id: str, thread: str = MAIN, branch: str = "") -> list[Edit]:
+    def edits(self, session_id: str, thread: str = MAIN) -> list[Edit]:
         """The log of a thread's overlay, in order; `core.edit_log` derives its state."""
-        return edits.read_edits(self._conn, session_id, thread, branch)
+        return edits.read_edits(self._conn, session_id, thread)
 
     @explains_errors
     def edited_sessions(self) -> list[str]:
@@ -278,23 +268,9 @@ class Store:
         return edits.edited_sessions(self._conn)
 
     @explains_errors
-    def add_edits(
-        self,
-        session_id: str,
-        more: Iterable[Edit],
-        *,
-        thread: str = MAIN,
-        branch: str = "",
-        now: float | None = None,
-    ) -> int:
+    def add_edits(self, session_id: str, more: Iterable[Edit], *, thread: str = MAIN, now: float | None = None) -> int:
         """Append new edits of `more` to the log; returns their number."""
-        moment = time.time() if now is None else now
-        return edits.add_edits(self._conn, session_id, more, thread=thread, branch=branch, now=moment)
-
-    @explains_errors
-    def branches(self, session_id: str, thread: str = MAIN) -> list[str]:
-        """The non-empty branches of a thread's log, oldest first ("" is the first one's name)."""
-        return edits.branches(self._conn, session_id, thread)
+        return edits.add_edits(self._conn, session_id, more, thread=thread, now=time.time() if now is None else now)
 
     @explains_errors
     def put_artifact(
@@ -330,10 +306,7 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of an unchanged file, made by this `version` of the summary's code.
-
-        None without one.
-        """
+        """The cached summary of an unchanged file, made by this `version` of the summary's code; None without one."""
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors
@@ -377,7 +350,6 @@ class Store:
 
     @explains_errors
     def info(self) -> Info:
-        """The state of the file."""
         return info(self._conn, self.path)
 
     @explains_errors

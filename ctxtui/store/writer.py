@@ -41,10 +41,7 @@ HEARTBEAT_S: Final = 10.0
 
 
 class SessionBegun(NamedTuple):
-    """A session that is new to the store, with its content so far.
-
-    `session` must not change afterwards.
-    """
+    """A session that is new to the store, with its content so far; it must not change afterwards."""
 
     session: Session
 
@@ -56,10 +53,7 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """An event within `call` of `thread` at Unix time `at`.
-
-    Its `kind` and data (text, or raw bytes).
-    """
+    """An event of a `kind` within `call` of `thread` at Unix time `at`; its data are text, or raw bytes."""
 
     call: str
     at: float
@@ -80,7 +74,7 @@ class StoredCall(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """Takeover of the pending events of a dead host with the token `left`."""
+    """The takeover of the pending events of a dead host with the token `left`."""
 
     left: str
 
@@ -146,12 +140,11 @@ class Writer:
 
     @property
     def last_ticket(self) -> int:
-        """The ticket of the last work."""
         return self._last
 
     @property
     def pending(self) -> int:
-        """Number of items that are not in the file yet."""
+        """Number of items that are not known to be in the file yet."""
         return self._last - self.acked
 
     def wait(self, timeout: float, ticket: int | None = None) -> bool:
@@ -253,10 +246,7 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction.
-
-        The rows of a new session are written before, in a transaction of their own.
-        """
+        """Write the first `many` items in one transaction, after the rows of a new session in theirs."""
         if self._conn is None:
             self._conn = self._open(self.path)
         conn = self._conn

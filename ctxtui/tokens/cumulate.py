@@ -127,7 +127,6 @@ class FeatureRows:
         return self._of[number][category]
 
     def values(self, row: int) -> Features:
-        """Features of a row."""
         return self._rows[row]
 
 
@@ -209,7 +208,6 @@ class Cumulated:
         return len(self._rows)
 
     def is_counted(self, node: int) -> bool:
-        """Whether `node` is counted."""
         return node < len(self._rows)
 
     def advance(self, limit: int | None = None) -> int:

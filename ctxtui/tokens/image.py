@@ -212,7 +212,6 @@ _BYTES_PER_PAGE: Final = 50_000
 
 
 def is_pdf(media: Media) -> bool:
-    """Whether `media` is a PDF."""
     return media.media_type == "application/pdf"
 
 
@@ -230,8 +229,13 @@ def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
         return pdf_pages(_decode_base64(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
-    size = image_size(_decode_base64(media.data[:_HEAD_CHARACTERS]))
+    size = media_size(media)
     return image_tokens(rule, *(size[1:] if size else UNKNOWN_SIZE))
+
+
+def media_size(media: Media) -> ImageSize | None:
+    """Format and pixels of a recorded image; None if they are not in its first bytes."""
+    return image_size(_decode_base64(media.data[:_HEAD_CHARACTERS]))
 
 
 def pdf_pages(data: bytes) -> int:

@@ -37,7 +37,6 @@ def prior_weights(card: ModelCard) -> Weights:
 
 
 def weigh(features: Sequence[float], weights: Weights) -> float:
-    """Multiply features by weights."""
     total: float = sum(map(mul, features, weights.factors))
     return total
 

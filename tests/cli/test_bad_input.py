@@ -140,3 +140,24 @@ def test_plain_output_obeys_nothing(ctxtui: Run, tmp_path: Path, name: str) -> N
     ran = ctxtui("show", path, "--blocks")
     assert ran.code == 0, ran.err
     assert not set(ran.out) & {"\x1b", "\x07", "\x00", "\u202e"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="a file that no user can read from its start")
+@pytest.mark.parametrize(
+    "command",
+    ["curate one.jsonl --edits", "curate one.jsonl --policy", "lab one.jsonl --policy", "run hi --policy",
+     "offline --script", "count", "check one.jsonl --baseline", "mcp size"],
+)  # fmt: skip
+def test_a_file_that_cannot_be_read(ctxtui: Run, command: str, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_bytes(claude_code(1))
+    ran = ctxtui(*command.split(), "/proc/self/mem")
+    assert ran.code == 4 and "cannot be read: Input/output error" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", ["show", "cost", "audit", "export", "session rename", "session delete", "chat --json --continue"]
+)
+def test_an_empty_name_is_not_this_folder(ctxtui: Run, command: str, tmp_path: Path) -> None:
+    (tmp_path / "one.jsonl").write_bytes(claude_code(1))
+    ran = ctxtui(*command.split(), "", *(["new"] if "rename" in command else []))
+    assert ran.code == 2 and "the name is empty" in ran.err

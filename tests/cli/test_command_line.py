@@ -200,6 +200,13 @@ def test_help_into_a_closed_pipe_is_quiet(flag: str, home: Path) -> None:
     assert (done.returncode, done.stderr) == (141, b"")
 
 
+@pytest.mark.parametrize("flag", ["--help", "--version", "help"])
+def test_help_onto_a_full_disk_is_an_error(flag: str, home: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*PROGRAM, flag], stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 7 and done.stderr.startswith(b"ctxtui: the output cannot be written")
+
+
 @pytest.mark.slow
 def test_a_terminal_that_is_not_utf8_gets_ascii(tmp_path: Path, home: Path) -> None:
     path = tmp_path / "recording.jsonl"

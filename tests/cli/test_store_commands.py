@@ -110,7 +110,9 @@ def test_import_names_what_it_cannot_read_and_goes_on(ctxtui: Run, tmp_path: Pat
     assert ran.code == 3
     assert len(ran.json["imported"]) == 1
     assert ran.json["failed"][0]["kind"] == "no context"
-    assert ctxtui("import", tmp_path / "gone").code == 5
+    ran = ctxtui("import", tmp_path / "gone", "nosuchid", tmp_path / "good.jsonl", "--json")
+    assert ran.code == 5 and len(ran.json["imported"]) == 1
+    assert [failure["kind"] for failure in ran.json["failed"]] == ["not found"] * 2
 
 
 def test_the_gravest_reason_is_the_exit_code_of_an_import(

@@ -110,6 +110,12 @@ def test_a_summary_is_worded_anew_in_its_own_place(context: Context) -> None:
     assert rewrite_text(context, [summary], plain, "bye").kind == "replace"
 
 
+def test_a_call_whose_value_was_replaced_has_no_text_to_edit(context: Context) -> None:
+    call = next(position for position, item in enumerate(context.items) if item.block.kind == "tool_use")
+    masked = make("replace", [context.target(call)], {"value": context.items[call].block.value()})
+    assert text_at(context, [], call) == text_at(context, [masked], call) == (None, "", "")
+
+
 def test_a_breakpoint_steps_through_its_lifetimes(context: Context) -> None:
     for dialect, lives in (("anthropic", ["5m", "1h"]), ("openai_responses", ["30m", "12h"])):
         there = Context(context.tree, context.head, dialect)

@@ -345,3 +345,11 @@ def test_an_answer_streams_in_tokens_and_a_long_one_in_at_most_a_hundred_parts(w
     parts = pieces(text)
     assert "".join(parts) == text and "" not in parts
     assert len(parts) <= 100 and (words > 60 or len(parts) >= words)
+
+
+def test_odd_numbers_and_arguments() -> None:
+    assert answer_task(ScriptTask((), "say ² words", (), 0, ()), AnswerOptions()).text == "² words"
+    tool = Definition("t", "", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
+    deep = "[" * 100_000
+    assert find_call(Intent("call", "call", "t", deep), [tool]) == AnsweredCall("t", {"a": deep})
+    assert make_instance({"type": "number", "minimum": 10**400, "multipleOf": 0.5}, "") == 0

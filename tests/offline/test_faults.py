@@ -153,3 +153,21 @@ def test_faults_that_are_none(wrong: Any) -> None:
     with pytest.raises(BadConfig):
         parse(wrong)
     assert parse("slow; seconds=2 ;times=3") == Fault("slow", seconds=2.0, times=3)
+
+
+def test_faults_that_can_no_longer_occur() -> None:
+    faults = Faults([Fault("429", times=0)] * 1000 + [Fault("500", times=1)])
+    taken = faults.take_fault()
+    assert taken is not None and taken.kind == "500"
+    assert faults.take_fault() is None and not faults.armed
+
+
+def test_a_slow_answer_does_not_hide_how_long_the_limit_lasts(
+    claude: anthropic.Anthropic, running: RunningProvider
+) -> None:
+    provider = running.server.provider
+    provider.limits = RateLimits(requests=1, enforced=True)
+    claude.messages.create(**ASKED)
+    with pytest.raises(anthropic.RateLimitError) as caught:
+        claude.messages.create(**ASKED, extra_headers=by("slow;seconds=0"))
+    assert caught.value.response.headers["retry-after"] == "60"

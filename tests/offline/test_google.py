@@ -107,7 +107,7 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
     assert status == 400 and b"CachedContent can not be used" in raw
     assert [one["name"] for one in json.loads(call(running, "/v1beta/cachedContents")[1])["cachedContents"]] == [name]
     running.server.provider.clock.advance(100)  # type: ignore[attr-defined]
-    for wrong in (["no object"], {"ttl": "long"}, {"expireTime": "soon"}):
+    for wrong in (["no object"], {"ttl": "long"}, {"ttl": "9" * 20 + "s"}, {"expireTime": "soon"}):
         assert call(running, f"/v1beta/{name}", wrong, "PATCH")[0] == 400
     assert json.loads(call(running, f"/v1beta/{name}")[1]) == made, "what is refused changes nothing"
     status, raw = call(running, f"/v1beta/{name}", {"ttl": "600s"}, "PATCH")

@@ -15,6 +15,7 @@ import openai
 import pytest
 
 from ctxtui.offline import Provider, Server, offline
+from ctxtui.offline.answer import LENGTH
 from ctxtui.offline.playback import Playback, RecordedCall
 from ctxtui.wire.registry import DIALECTS
 from tests.offline.loop import CHAT_TOOLS, READ, anthropic_loop
@@ -138,3 +139,11 @@ def test_a_port_that_is_taken(tmp_path: Path) -> None:
         done = subprocess.run(asked, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
     assert done.returncode == 2
     assert f"port {port} cannot be opened" in done.stderr
+
+
+@pytest.mark.parametrize("reason", ["max_tokens", "length", "max_output_tokens", "MAX_TOKENS"])
+def test_an_answer_that_was_cut_ends_as_cut_again(reason: str) -> None:
+    request = DIALECTS["anthropic"].decode_request(b'{"messages":[{"role":"user","content":"hi"}]}', None)
+    answered = DIALECTS["anthropic"].decode_response({"content": [{"type": "text", "text": "I be"}]}).items
+    answer = Playback([(request.items, answered, reason)]).answer(request)
+    assert answer is not None and answer.ended == LENGTH

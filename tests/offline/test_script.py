@@ -106,3 +106,9 @@ def test_the_command(tmp_path: Path) -> None:
         told_ = [*warm_ctxtui(), "offline", "--port", "0", *arguments]
         done = subprocess.run(told_, capture_output=True, text=True, env=environment(tmp_path), timeout=30)
         assert (done.returncode, words in done.stderr) == (code, True), done.stderr
+
+
+def test_a_line_that_is_nested_too_deeply() -> None:
+    with pytest.raises(BadConfig, match="not a scripted answer") as caught:
+        parse_script('{"text": "a"}\n' + "[" * 100_000, "deep.jsonl")
+    assert caught.value.place == "deep.jsonl:2"

@@ -104,7 +104,7 @@ def test_migrating_makes_a_backup_first_and_keeps_everything(tmp_path: Path, mon
     longer(name="m001_first")(begin_all)
     longer(name="m002_more")(lambda db: db["sessions"].add_column("mood", str))  # type: ignore[union-attr]
     monkeypatch.setattr(migrations, "LADDER", longer)
-    with pytest.raises(CtxtuiError, match="schema 1, wanted is 2"):
+    with pytest.raises(CtxtuiError, match="schema 1, this ctxtui needs 2"):
         monkeypatch.setattr(connect, "SCHEMA_VERSION", 2)
         Store.open(path, readonly=True)
     with Store.open(path) as store:

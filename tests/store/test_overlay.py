@@ -24,8 +24,6 @@ def test_a_log_comes_back_as_it_was_and_lives_with_its_session(store: Store) -> 
     assert store.add_edits(session, [ONE], now=3.0) == 0
     assert store.edits(session) == [ONE, TWO]
     assert store.add_edits(session, [ONE], thread="sub", now=3.0) == 1
-    assert store.add_edits(session, [TWO], branch="leaner", now=3.0) == 1
-    assert store.branches(session) == ["", "leaner"]
     assert store.edited_sessions() == [session]
     store.import_session(talk(3), FILE, now=4.0)
     assert store.edits(session) == [ONE, TWO]
@@ -69,7 +67,7 @@ def test_a_recording_does_not_get_the_edits_of_a_session_whose_id_begins_with_it
     store.add_edits(session, [ONE])
     store.put_artifact(session, "note", b"theirs", "text/plain")
     for own in (session[:-1], ""):
-        for ask in (store.edits, store.branches, store.artifacts):
+        for ask in (store.edits, store.artifacts):
             with pytest.raises(NotFound):
                 ask(own)
         with pytest.raises(NotFound):

@@ -5,6 +5,7 @@ Execution is up to the host.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from typing import Final
@@ -19,6 +20,8 @@ MAX_SECONDS: Final = 3600
 """Maximum time limit that the model can ask for."""
 _SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 """Words that only a shell understands."""
+_QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
+"""A quotation or an escape."""
 
 RUN_COMMAND: Final = Tool(
     NAME,
@@ -43,7 +46,7 @@ def split_command(command: str, *, shell: bool = False) -> list[str]:
     """Split `command` into program and arguments.
 
     With a `shell`, give it to ``/bin/sh`` as a whole. Without a shell, raises `BadInput` for an empty command, an open
-    quote, and words that only a shell understands.
+    quote, and an operator of `_SHELL` that is a word of its own and not quoted.
     """
     if shell:
         return ["/bin/sh", "-c", command]
@@ -53,7 +56,7 @@ def split_command(command: str, *, shell: bool = False) -> list[str]:
         raise BadInput(f"not a command: {error}", place=NAME) from None
     if not words:
         raise BadInput("the command is empty", place=NAME)
-    shell_word = next((word for word in words if word in _SHELL), "")
+    shell_word = next((word for word in _QUOTED.sub("", command).split() if word in _SHELL), "")
     if shell_word:
         raise BadInput(
             f"there is no shell that understands {shell_word}", place=NAME, way_out="run one program at a time"

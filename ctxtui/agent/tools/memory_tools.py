@@ -35,7 +35,7 @@ class MemoryFolder:
         self._count = count
 
     def texts(self) -> dict[str, str]:
-        """Every memory file by name, sorted by name."""
+        """Every memory file by name. Raises `CtxtuiError` if one is binary or too large."""
         texts = {}
         for path in self.folder.files():
             if not any(part.startswith(".") for part in path.split("/")):
@@ -43,11 +43,10 @@ class MemoryFolder:
         return texts
 
     def sizes(self) -> dict[str, int]:
-        """Tokens of every memory file."""
         return {name: self._count(text) for name, text in self.texts().items()}
 
     def view(self, path: str = "") -> str:
-        """One file; without a path the names of all with their tokens."""
+        """One file; without a path the names of all with their tokens, and their sum."""
         if path:
             self._resolve_name(path)
             return decode_text(self.folder.read(path), path) or "(empty)"
@@ -56,7 +55,7 @@ class MemoryFolder:
         return "\n".join([*rows, f"{sum(sizes.values()):,} of {self.budget:,} tokens are used"])
 
     def write(self, path: str, text: str) -> str:
-        """Create a file, or replace it. Raises `MemoryFull`, `CtxtuiError`, `OSError`."""
+        """Create a file, or replace it. Raises `CtxtuiError` (also `MemoryFull`), `OSError`."""
         name = self._resolve_name(path)
         size, others = self._count(text), self.sizes()
         before = others.pop(name, None)

@@ -198,7 +198,7 @@ def make_recall(contents: Contents) -> Tool:
         if name not in contents_by_name:
             names = ", ".join(list(contents_by_name)[:20]) or "none"
             raise BadInput(f"nothing is kept under {name!r}", place=NAME, way_out=f"names: {names}")
-        return shorten(contents_by_name[name], "it stands outside as a whole; ask for a smaller part of it")
+        return shorten(contents_by_name[name], "recall cannot show more")
 
     return Tool(
         NAME,

@@ -90,7 +90,10 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 def check_input(tool: Tool, call_input: Json) -> dict[str, Json]:
-    """Return the input of a call if it fits the tool's schema. Raises `BadInput` with the fault."""
+    """Return a call's input. Raises `BadInput` for a missing or unknown member, or one of another JSON type.
+
+    What is nested in members is not checked, nor a member with several types.
+    """
     if not isinstance(call_input, Mapping):
         raise BadInput("the input is no JSON object", place=tool.name)
     for name in tool.required:

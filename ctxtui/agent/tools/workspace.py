@@ -132,6 +132,9 @@ class Workspace:
             file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
             try:
                 with os.fdopen(file, "wb") as stream:
+                    if existing is not None:
+                        # The mask of the process reduced it.
+                        os.fchmod(file, mode)
                     stream.write(data)
                 os.replace(temporary, place.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:

@@ -105,7 +105,7 @@ def is_mcp(block: Block, server: str) -> bool:
 
     Some clients group their own tools, too.
     """
-    return f'"mcp__{server}'.encode() in block.body or _MCP.search(block.body) is not None
+    return canonical.dumps(f"mcp__{server}")[:-1] in block.body or _MCP.search(block.body) is not None
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -40,17 +40,14 @@ class Anthropic:
         writes_at_markers=True, keeps_answers=True, minimum_by_model=True, dialect=ANTHROPIC
     )
 
-    def __init__(self, entries: dict[bytes, Entry] | None = None) -> None:
-        self.entries: dict[bytes, Entry] = entries or {}
-        self._last = max((until for until, _, _ in self.entries.values()), default=0.0)
+    def __init__(self) -> None:
+        self.entries: dict[bytes, Entry] = {}
+        self._last = 0.0
         """Time when the last entry expires, or of the last request if that is later (Unix seconds)."""
         self._ends: dict[float, float] = {}
         """By lifetime in seconds: when the last entry of that lifetime expires."""
-        for until, _, life in self.entries.values():
-            self._ends[life] = max(until, self._ends.get(life, 0.0))
 
     def copy(self) -> Anthropic:
-        """Return an independent cache with the same entries."""
         copied = Anthropic()
         copied.entries, copied._last, copied._ends = dict(self.entries), self._last, dict(self._ends)
         return copied

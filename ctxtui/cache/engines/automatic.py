@@ -21,7 +21,6 @@ class Automatic:
         self.history = history or PrefixHistory()
 
     def copy(self) -> Automatic:
-        """Return an independent cache with the same prefixes."""
         return Automatic(self.history.copy())
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:

@@ -48,7 +48,6 @@ class Breakpoints:
         self.entries: dict[bytes, Entry] = entries or {}
 
     def copy(self) -> Breakpoints:
-        """Return an independent cache with the same entries."""
         return Breakpoints(dict(self.entries))
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:

@@ -35,7 +35,6 @@ class Slots:
         self.slots = slots
 
     def copy(self) -> Slots:
-        """Return an independent server in the same state."""
         return Slots(self.history.copy(), self.slots)
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:

@@ -89,11 +89,11 @@ def agree(
     write_json(result_to_json(result)) if as_json else _print(result, config.settings.glyphs)
 
 
-class AgreeResult(Struct, frozen=True, kw_only=True, dict=True):
+class AgreeResult(Struct, frozen=True, kw_only=True):
     """Result of a comparison.
 
-    `quote`: the price before sending. `variants`: the agreement of each variant. `blocks`: the left-out blocks, those
-    the model misses most first; `weights` has their tokens.
+    `quote`: the price before sending. `variants`: the agreement of each variant that was sent, the unchanged calls
+    among them. `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
     """
 
     session: str
@@ -112,7 +112,7 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
+    """Send at most `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
 
     The `leave_out` heaviest blocks are left out one at a time. Calls are sent to the provider at `base_url` ("": its
     own). Raises `CtxtuiError` if nothing can be sent again, or if it could cost more than the budget.

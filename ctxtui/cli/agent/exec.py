@@ -92,9 +92,9 @@ def exec_(
 
     COMMAND is pointed at a relay on this machine by its own variables or flags (Claude Code, Codex, OpenCode, pi, llm,
     aider, mini-swe-agent, Inspect, programs with the Anthropic or OpenAI SDK). If a base URL is set already, the relay
-    forwards to it. Data is forwarded unchanged and without delay; keys are never written. Sessions are listed on Home
-    while they grow. COMMAND keeps the terminal and its exit code; 125 is an error of ctxtui, 127 means that there is
-    no such command.
+    forwards to it. Data is forwarded unchanged and without delay, except with --hold, --policy, --fork or edits that
+    you apply; keys are never written. Sessions are listed on Home while they grow. COMMAND keeps the terminal and its
+    exit code; 125 is an error of ctxtui, 127 means that there is no such command.
 
     \b
     Example: ctxtui exec -- claude
@@ -136,7 +136,6 @@ def exec_(
 
 
 def _collect_answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
-    """The answers of the forked session. Raises `NotFound`, `BadConfig`."""
     name, number = split_fork(fork)
     # A client's own transcript may have the same name: ctxtui's recording is preferred.
     own_recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
@@ -164,7 +163,6 @@ def _report(relayed: RelayedProgram, quiet: bool) -> None:
 
 
 def _describe_refreshes(warm: KeepWarm) -> str:
-    """Describe the refreshes of a run: their number, their cost, and why there were no more."""
     reasons = "; ".join(dict.fromkeys(filter(None, warm.reasons.values())))
     if not warm.count:
         return f"the cache was not kept warm: {reasons}" if reasons else "no cache had to be kept warm"

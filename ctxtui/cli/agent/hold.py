@@ -113,7 +113,6 @@ def _list_held(context: click.Context, runs: list[tuple[str, dict[str, Any]]], a
 
 
 def _describe_size(request: dict[str, Any]) -> str:
-    """Size of a held request: forecast tokens and cost, else an estimate."""
     if request.get("tokens") is None:
         return f"about {request['about_tokens']:,} tokens"
     usd = f", ${request['usd']:.3f}" if request.get("usd") is not None else ""
@@ -121,7 +120,6 @@ def _describe_size(request: dict[str, Any]) -> str:
 
 
 def _read_edits(context: click.Context, request: dict[str, Any]) -> StoredEdits:
-    """The stored edits of a request's thread."""
     applied_edits = AppliedEdits(database(config_of(context).settings.data_dir))
     return applied_edits.read(str(request.get("session")), str(request.get("thread")))
 

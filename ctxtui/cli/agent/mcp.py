@@ -52,7 +52,7 @@ from ctxtui.views.text.safe_text import one_line
 def mcp(context: click.Context, folder: Path | None, since: float | None, by: str, every: bool, as_json: bool) -> None:
     """Without a subcommand: print the tool ledger over all sessions.
 
-    For each MCP server: the tokens, calls and money its definitions took, how often its tools were called, and
+    For each MCP server and tool: the tokens, calls and money its definitions took, how often it was called, and
     whether to keep, defer or drop it. Sessions are read once and cached.
 
     Servers are set in your configuration ([mcp.NAME] with command and args, or url). A project's servers (in its
@@ -142,10 +142,7 @@ def _is_file(source: str) -> bool:
 
 
 async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
-    """Definitions of a server's tools, with the names that models see.
-
-    Raises `NotFound` for an unknown server, `CtxtuiError` if it is not allowed or does not start.
-    """
+    """Definitions of a server's tools, with the names that models see."""
     configured, permissions = _load_servers(config)
     server = _find_server(configured, name)
     if not permissions.is_allowed(server):

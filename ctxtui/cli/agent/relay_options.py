@@ -70,7 +70,7 @@ def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 
 def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
-    """The rules as an object. Raises `BadConfig`."""
+    """The rules of the options given. Raises `BadConfig`."""
     return rules_from_options(rules_to_send(options, each=each))
 
 
@@ -97,8 +97,8 @@ def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
     """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs.
 
-    At the end, note what was not sent. `content`: send texts as well, with secrets masked.
-    Raises `BadConfig` for an invalid address.
+    At the end, note what was not sent. `content`: send texts as well, with secrets masked; without `url` it is a
+    usage error. Raises `BadConfig` for an invalid address.
     """
     if not url:
         if content:

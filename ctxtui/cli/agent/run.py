@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -16,13 +15,12 @@ from ctxtui.cli import exit_codes
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, config_of, override
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import log, note, write, write_json
-from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import NAMES
-from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.config.policy_registry import build_steps
 from ctxtui.services.headless.run import HeadlessRun
-from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult, named_steps
+from ctxtui.services.headless.run_options import Outcome, RunOptions, RunResult
 from ctxtui.views.text import safe_text
 
 _UNLIMITED: Final = "0: no limit"
@@ -39,7 +37,6 @@ class NumberOrAuto(click.ParamType[int]):
         self._auto = auto
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number, or the value for ``auto``."""
         if value in ("auto", self._auto):
             return self._auto
         if isinstance(value, str) and value.isdecimal() and int(value) >= self._least:
@@ -134,15 +131,15 @@ def run(
     """Let an agent do TASK in this folder, and print its answer.
 
     TASK - is read from standard input. The model is chosen like for `ctxtui chat`: by keys, then running servers, else
-    the offline provider. Tools that only read are allowed; others are refused unless --allow names them. Writing files
-    that control other programs is always refused. Everything is recorded: `ctxtui open ID` shows the session, also
-    while it runs, and `ctxtui chat --continue ID` continues it.
+    the offline provider. Tools that only read or that keep its memory are allowed; others are refused unless --allow
+    names them. Writing files that control other programs is always refused. Everything is recorded: `ctxtui open ID`
+    shows the session, also while it runs, and `ctxtui chat --continue ID` continues it.
 
     By default a request has at most ten messages, and 2,000 characters of each tool result; --policy replaces both
     limits. Every cut is reported, and the originals stay in the recording.
 
     \b
-    Exit codes: 0 done; 7 permission refused, budget used up, or refused by the provider; 8 no rounds left.
+    Exit codes: 0 done; 7 permission refused, budget used up, or an error; 8 no rounds left.
 
     \b
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
@@ -162,7 +159,7 @@ def run(
     options = RunOptions(
         task=task_text,
         rounds=config.settings.max_rounds if max_rounds is None else max_rounds,
-        named=_policy_steps(policies),
+        named=tuple(build_steps(policies)),
         messages=messages,
         length=length,
         budget_usd=budget_usd,
@@ -174,21 +171,6 @@ def run(
     result = asyncio.run(HeadlessRun(options, host, log).go())
     _print(result, as_json)
     return EXIT_CODES.get(result.outcome, exit_codes.REFUSED).number
-
-
-def _policy_steps(policies: tuple[str, ...]) -> tuple[Step, ...]:
-    known_policies = dict(load_policies())
-    steps: list[Step] = []
-    for name in policies:
-        file = Path(os.path.expanduser(name))
-        # A known policy name takes precedence; ./NAME is the file.
-        text = (
-            file.read_text(encoding="utf-8", errors="replace")
-            if name not in known_policies and file.is_file()
-            else None
-        )
-        steps += named_steps(name, text, known_policies)
-    return tuple(steps)
 
 
 def _print(result: RunResult, as_json: bool) -> None:

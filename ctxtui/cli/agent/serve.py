@@ -109,18 +109,15 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def composition(session: str = "last", call: int = 0) -> str:
-        """Show the contents of a context: tokens by category, and the heaviest blocks.
+        """Show the contents of a context: tokens by category, the heaviest blocks, and the provider's report.
 
-        It has the provider's report, too. `call` is the number of a call, 0 for the newest.
+        `call` is the number of a call, 0 for the newest.
         """
         return await _run_command("show", *(("--call", str(call)) if call > 0 else ()), "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
     async def dead_weight(session: str = "last") -> str:
-        """List the blocks that cost most over the session.
-
-        That is their tokens times the calls that contained them.
-        """
+        """List the blocks of the newest context by carry: their tokens times the calls that contained them."""
         return await _run_command("show", "--heaviest", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -140,7 +137,7 @@ def _add_context(app: MCPServer) -> None:
 
     @app.tool(annotations=reads, structured_output=False)
     async def pins(session: str = "last") -> str:
-        """List the blocks that the user pinned: they must not be lost."""
+        """List the blocks that the user pinned, in all threads: they must not be lost."""
         return await _run_command("edits", "pins", "--", session)
 
     @app.tool(annotations=reads, structured_output=False)
@@ -278,12 +275,11 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def read_artifact(name: str, settings: Settings) -> str:
-    """The artifact `name` of the newest session that has it. Raises `NotFound`."""
+    """The artifact `name` of the newest session that has it, of those not archived. Raises `NotFound`."""
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:
-            rows = sorted(store.sessions(), key=lambda row: row.ended or row.imported or 0, reverse=True)
-            for row in rows:
+            for row in store.sessions():
                 with suppress(NotFound):
                     return store.artifact(row.id, name).decode("utf-8", "replace")
-    raise NotFound(f"nothing is stored under {name!r}", place=str(Path(path)))
+    raise NotFound(f"nothing is stored under {name!r}", place=str(path))

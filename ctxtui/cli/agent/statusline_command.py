@@ -1,6 +1,6 @@
 """The command `ctxtui statusline`.
 
-Without an action `ctxtui.cli.run` bypasses click for speed.
+Without any argument `ctxtui.cli.run` bypasses click for speed.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import click
 
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.guard import Guard
-from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
+from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording, read_file
 from ctxtui.cli.edit.share import emit, emit_beside
 from ctxtui.cli.output import note, write, write_json
 from ctxtui.cli.paint import width
@@ -24,7 +24,6 @@ from ctxtui.cli.progress import counting
 from ctxtui.core import canonical
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import loads, to_json
-from ctxtui.core.errors import NotFound
 from ctxtui.core.usage import Usage
 from ctxtui.curation.legality.violation import Violation
 from ctxtui.curation.policies.policy import Step
@@ -107,8 +106,15 @@ ENDS_AFTER_ANSWER = (
 @THREAD_OPTION
 @click.option("--drop-block", is_flag=True, help="Keep thinking that is no longer valid, for the provider to drop.")
 @click.option("--keep-quoted", is_flag=True, help="Do not change blocks that later blocks quote.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1): edits, prices, the request.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON (schema_version 1) with edits, prices and the request; -o writes nothing then.",
+)
 @click.pass_context
 def curate(
     context: click.Context,
@@ -133,9 +139,7 @@ def curate(
         raise click.UsageError("--from SESSION needs --blocks BLOCKS, and they need it; --behind is optional", context)
     settings = config_of(context).settings
     steps = build_steps(policies, settings_given)
-    if edits_file is not None and not edits_file.is_file():
-        raise NotFound("no such file", place=str(edits_file))
-    edits = loads(edits_file.read_bytes(), f"{edits_file}:") if edits_file is not None else []
+    edits = loads(read_file(edits_file), f"{edits_file}:") if edits_file is not None else []
     loaded, number = _open(
         name, settings, form or "", thread or "", number or 0, bool(edits or source or flags["applied"])
     )
@@ -205,7 +209,6 @@ def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
 
 
 def _goes_to_terminal(output: Path | None) -> bool:
-    """Whether the output goes to a terminal, where no request is printed."""
     return output is None and sys.stdout.isatty()
 
 
@@ -222,7 +225,7 @@ def curate_session(
     thread_and_number: tuple[str, int],
     steps: list[Step],
     edits: list[Edit],
-    settings: Any,
+    settings: Settings,
     after: bool,
     drops_blocks: bool = False,
     keep_quoted: bool = False,

@@ -48,8 +48,8 @@ EVERY: Final = "all"
     "export",
     help="Write one call's context as a request body, the whole session in ctxtui's own format, or a new session for "
     "its client to resume after the call's answer (for claude-code and codex translated from any client).\n\n"
-    f"NAME is {NAME_HELP}. Content that the target format cannot hold is listed on standard error. Files written with "
-    "-o have mode 0600.\n\n"
+    f"NAME is {NAME_HELP}. Content that the target format cannot hold is listed on standard error. The file "
+    "of -o has mode 0600.\n\n"
     "parquet writes tables of sessions, calls and tools into the folder -o, for DuckDB and similar tools: of a file, "
     "of every recording in a folder, or of all (your sessions). Results are cached: an interrupted run continues, and "
     "a second one takes seconds.\n\n\b\n"
@@ -87,6 +87,8 @@ def export(
 ) -> None:
     output = None if output == Path("-") else output
     settings = config_of(context).settings
+    if otlp_content and not otlp:
+        raise click.UsageError("--otlp-content needs --otlp", context)
     if otlp:
         if output is not None or number is not None or thread:
             raise click.UsageError("--otlp sends a whole session: remove -o, --call and --thread", context)
@@ -110,10 +112,6 @@ def export(
 def _write_one(
     loaded: Loaded, chosen: ChosenCall, form: str, output: Path | None, *, replace: bool, as_json: bool
 ) -> None:
-    """Write the context of the `chosen` call, or the whole session, in the format `form`.
-
-    The context is a request body or a session for its client to resume; the whole session is in ctxtui's own format.
-    """
     written: WrittenContext | ExportResult
     if form in RESUMED:
         written = copy_own_transcript(loaded, chosen, form)
@@ -136,10 +134,7 @@ def _write_one(
 
 
 def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
-    """Send every call of a session to a collector.
-
-    Raises `CtxtuiError` if some could not be sent.
-    """
+    """Send every call of a session to a collector. Raises `CtxtuiError` if some could not be sent."""
     exporter = Exporter(url, settings, content=content)
     session = open_recording(name, settings).session
     exporter.add(session, list(session.calls.values()), session.about.id or name)
@@ -158,7 +153,6 @@ def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bo
 def _write_tables(
     settings: Settings, name: str, folder: Path, cluster: str, since: float | None, *, replace: bool, as_json: bool
 ) -> None:
-    """Write the tables of the sessions that `name` refers to into `folder`."""
     if name != EVERY and not Path(name).exists():
         raise NotFound("no such file or folder", place=name, way_out="give a path, or `all` for your sessions")
     earliest = time.time() - since if since is not None else 0.0

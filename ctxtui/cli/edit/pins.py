@@ -1,7 +1,4 @@
-"""`ctxtui edits pins`: a session's pinned blocks as text, and a hook for compactions.
-
-The hook restores the blocks after a compaction.
-"""
+"""`ctxtui edits pins`: a session's pinned blocks as text, and a hook that prints them after a compaction."""
 
 from __future__ import annotations
 

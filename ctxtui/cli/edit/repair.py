@@ -14,6 +14,7 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.editing.edited_context import resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnose, recording_line
@@ -36,7 +37,9 @@ from ctxtui.views.text.safe_text import one_line
 @THREAD_OPTION
 @click.option("--to", "form", help="Format to write (default: the client's own if it can be resumed).")
 @click.option("--dry-run", is_flag=True, help="Write nothing: only print the problems and their fixes.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE, or into a folder.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1) instead of the fixed file.")
 @click.pass_context
 def repair(
@@ -67,7 +70,7 @@ def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
     if diagnosis.too_long:
         return ["the context is too long: shorten it with `ctxtui curate ... --after --policy budget`"]
     if not repair_result.faults:
-        return ["nothing to fix: the provider would accept the next request"]
+        return ["nothing to fix: no reason is known why the provider would refuse the next request"]
     out = [f"wrong: {_describe_violation(diagnosis, loaded, fault)}" for fault in repair_result.faults[:20]]
     out += [f"fix: {_describe_edit(edit)}" for edit in repair_result.edits]
     out += [f"not fixed: {_describe_violation(diagnosis, loaded, fault)}" for fault in repair_result.left[:20]]
@@ -110,7 +113,9 @@ def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _write_repaired(diagnosis: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Any) -> None:
+def _write_repaired(
+    diagnosis: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Settings
+) -> None:
     curation = curate_session(
         loaded, (diagnosis.chosen.thread, diagnosis.chosen.number), [], list(diagnosis.mended.edits), settings, True
     )

@@ -81,14 +81,12 @@ def report(
     if not sessions:
         return refuse(failed[0][1], as_json=as_json)
     if as_json:
-        labels = names_expanded if len(names_expanded) == len(sessions) else [session.title for session in sessions]
-        write_json(
-            {"sessions": [_session_json(*each) for each in zip(sessions, map(masker.mask_text, labels), strict=True)]}
-        )
+        write_json({"sessions": [_session_json(session, masker.mask_text(name)) for name, session in sessions]})
     elif html is None:
-        _print(sessions, settings, names_expanded)
+        _print(sessions, settings)
     else:
-        _write(_page(sessions, failed, masker, most, mask), html, masker, mask, force=force)
+        reports = [session for _, session in sessions]
+        _write(_page(reports, failed, masker, most, mask), html, masker, mask, force=force)
     return note_failed(failed)
 
 
@@ -113,8 +111,8 @@ def _session_json(session: ReportedSession, name: str) -> dict[str, Any]:
 
 def _read(
     names: list[str], settings: Settings, masker: Masker, thread: str, number: int
-) -> tuple[list[ReportedSession], list[tuple[str, CtxtuiError]]]:
-    sessions: list[ReportedSession] = []
+) -> tuple[list[tuple[str, ReportedSession]], list[tuple[str, CtxtuiError]]]:
+    sessions: list[tuple[str, ReportedSession]] = []
     failed: list[tuple[str, CtxtuiError]] = []
     request = ReportRequest(settings, thread, number)
     for result in read_sessions(REPORT, names, request, settings, "computing the report"):
@@ -122,7 +120,7 @@ def _read(
             failed.append((result.name, result.error))
         else:
             # Masked sequentially, so that a secret has the same mask in all sessions.
-            sessions.append(mask_report(result.result, masker))
+            sessions.append((result.name, mask_report(result.result, masker)))
     return sessions, failed
 
 
@@ -153,9 +151,9 @@ def _write(report_page: ReportPage, html: str, masker: Masker, level: str, *, fo
     note(f"masked ({level}): {summarize_report(masker.report)}")
 
 
-def _print(sessions: list[ReportedSession], settings: Settings, names: list[str]) -> None:
+def _print(sessions: list[tuple[str, ReportedSession]], settings: Settings) -> None:
     painter, room = Painter(settings.glyphs), width()
-    for session, name in zip(sessions, names if len(names) == len(sessions) else [""] * len(sessions), strict=True):
+    for name, session in sessions:
         usd = numbers.least(session.usd, session.partial) if session.usd is not None else "unknown cost"
         painter.lines(rule(cells.fit(session.title, room - 24), usd))
         painter.line([Span(" " + " · ".join(session.facts), "dim")])
@@ -163,5 +161,5 @@ def _print(sessions: list[ReportedSession], settings: Settings, names: list[str]
         painter.line(
             [Span(f" findings, {finding_view.note(session.findings)}:" if session.findings.priced else "", "bold")]
         )
-        painter.lines(finding_view.lines(session.findings, name or session.title, room))
+        painter.lines(finding_view.lines(session.findings, name, room))
         painter.line([])

@@ -45,15 +45,11 @@ def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Calla
 
 
 def masker_of(level: str) -> Masker:
-    """The masker for a level of ``--mask``."""
     return Masker(mask_rules(), Level(level))
 
 
-def emit(data: bytes, path: Path | None, *, replace: bool = False) -> None:
-    """Write `data` to standard output, or to a file of mode 0600.
-
-    Raises `CtxtuiError` if the file exists, unless `replace`.
-    """
+def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None:
+    """Write `data` to standard output, or to a file like `write_private`."""
     if path is not None:
         write_private(path, data, replace=replace)
         return

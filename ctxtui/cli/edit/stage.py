@@ -39,7 +39,7 @@ STAGED_BEFORE: Final = "it is staged already, or was reverted by the user"
     "stage",
     help="Stage edits of a session's next request: the inspector shows them with their price until you apply or "
     "revert them. Nothing is sent. Without an edit, print what is staged.\n\n"
-    f"NAME is {NAME_HELP}. BLOCK is the start of its digest as in --blocks and `show --json`, four letters or more; "
+    f"NAME is {NAME_HELP}. BLOCK is the start of its digest as in --blocks and `show --json`, four characters or more; "
     "a trailing #1 means the second block with that digest.\n\n\b\n"
     "Example: ctxtui edits stage last --drop be5b073c2c --pin a26bbad392\n"
     "Example: ctxtui edits stage last --from 7f3a@12 be5b073c2c..a26bbad392\n"
@@ -137,18 +137,18 @@ class _SessionStaging(Struct, frozen=True):
         """
         curation = self.curate()
         unchanged: list[tuple[str, str]] = []
-        new_edits: dict[str, Edit] = {}
+        new_edits: list[tuple[str, Edit]] = []
         for kind, names in given_blocks.items():
             for name in names:
                 position = find_block(curation.context, name)
                 proposal = edits_for_key(curation.applied, kind, [position], self.overlay.keep_artifact)
                 if proposal.edits:
-                    new_edits[name] = self._with_author(proposal.edits[0], author)
+                    new_edits.append((name, self._with_author(proposal.edits[0], author)))
                 else:
                     unchanged.append((name, proposal.why))
-        staged = {edit.id: edit for edit in self.overlay.stage_all(new_edits.values())}
+        staged = {edit.id: edit for edit in self.overlay.stage_all(edit for _, edit in new_edits)}
         in_force = {(edit.kind, edit.targets) for edit in staged.values()}
-        for name, edit in new_edits.items():
+        for name, edit in new_edits:
             if (edit.kind, edit.targets) not in in_force:
                 unchanged.append((name, STAGED_BEFORE))
         failed = {rejected.edit.id: rejected.why for rejected in self.curate().applied.rejected}
@@ -157,7 +157,7 @@ class _SessionStaging(Struct, frozen=True):
             self.overlay.remove_staged(list(staged.values()))
             working = [edit for edit in staged.values() if edit.id not in failed]
             self.overlay.stage_all(replace(edit, batch="") for edit in working)
-            names_by_target = {edit.targets: name for name, edit in new_edits.items()}
+            names_by_target = {edit.targets: name for name, edit in new_edits}
             unchanged += [(names_by_target[edit.targets], failed[edit.id]) for edit in stopped]
         return unchanged, len(staged) - len(stopped)
 

@@ -1,7 +1,4 @@
-"""`ctxtui audit`: compares forecasts with reports, per call, per file and in all.
-
-It compares input, cache reads and misses.
-"""
+"""`ctxtui audit`: compare forecasts of input, cache reads and misses with reports."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from msgspec import to_builtins
 from ctxtui.analysis.audit import AuditedCall, summarize
 from ctxtui.analysis.cache.audit import summarize_bands, summarize_reads
 from ctxtui.analysis.cache.miss import NOT_IN_RECORD
-from ctxtui.cli.context import JSON_OPTION, config_of
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of
 from ctxtui.cli.output import escape, note_failed, refuse, write, write_json
 from ctxtui.cli.session_work import read_sessions
 from ctxtui.core.errors import CtxtuiError, NoContext
@@ -46,7 +43,7 @@ _NAME: Final = 38
     "Example: ctxtui audit session.jsonl --json | jq .input_tokens\n"
     "Example: ctxtui audit last",
 )
-@click.argument("paths", metavar="PATH...", nargs=-1, required=True)
+@click.argument("paths", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option("--estimator", type=click.Choice(tuple(ESTIMATORS)), help="Count with a simple rule instead.")
 @JSON_OPTION
 @click.pass_context
@@ -164,7 +161,7 @@ def cache_text(rows: Rows) -> Iterator[str]:
             ]
             yield from (f"  {escape(Path(name).name)} call {row.call}: {row.evidence}" for row in unexplained)
         if any(row.inferred for row in all_rows if row.provider == provider):
-            yield "  its cache markers are not recorded; they are inferred from earlier calls"
+            yield "  cache markers that are not recorded are inferred from earlier calls"
     untested = sum(not miss.tested for audit in rows.values() for miss in audit.misses)
     if untested:
         yield ""

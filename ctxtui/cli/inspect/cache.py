@@ -26,6 +26,7 @@ from ctxtui.services.editing.next_request import forecast_of
 from ctxtui.services.editing.pins import COLD_HOOK, cold_command
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
+from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import plain_lines
 from ctxtui.views.lists import misses
@@ -98,7 +99,7 @@ def _print_cold_send(settings: Settings) -> None:
         write(json.dumps({"systemMessage": text}))  # the client's own format, without a schema_version
 
 
-def _print_markers(loaded: Any, settings: Any, as_json: bool) -> None:
+def _print_markers(loaded: Loaded, settings: Settings, as_json: bool) -> None:
     with counting(settings, "trying other cache markers") as counter:
         placings = try_all_markers(loaded.session, counter, settings)
     if as_json:
@@ -184,7 +185,7 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
 
 
 def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """The first thread's table with the markers that did not pay, and a line per other thread.
+    """The first thread's table with the worst markers that did not pay, and a line per other thread.
 
     Without `placings` it says why other markers cannot be simulated.
     """
@@ -268,6 +269,6 @@ def _marker_value_lines(trials: MarkerTrials) -> Iterator[str]:
 
 
 def _describe_unpaid_marker(trials: MarkerTrials, mark: MarkerValue) -> str:
-    read = f"read {mark.reads} times" if mark.reads else "never read"
+    read = f"read {numbers.many(mark.reads, 'time')}" if mark.reads else "never read"
     lost = _format_cost(trials, -mark.gain)
     return f"    call {mark.call + 1}: {numbers.tokens(mark.written)} written, {read}, {lost} lost"

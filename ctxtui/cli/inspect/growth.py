@@ -24,7 +24,7 @@ from ctxtui.views.lists import phases as phase_view
 from ctxtui.views.text.span import Span, plain
 
 _MAX_PHASES = 40
-"""Most phases printed; the last ones."""
+"""Maximum phases printed, the last ones; JSON has all."""
 _CHART_LINES = 12
 
 

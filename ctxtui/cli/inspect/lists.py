@@ -1,7 +1,4 @@
-"""Lists of `ctxtui show`, as data and as text: threads, tools, blocks, duplicates, phases.
-
-They are optional.
-"""
+"""Lists of `ctxtui show`, as data and as text: threads, tools, blocks, duplicates, phases."""
 
 from __future__ import annotations
 
@@ -58,6 +55,11 @@ class ListInputs(Struct, frozen=True, dict=True):
     """
 
     @property
+    def _call_count(self) -> int:
+        """The number of the thread's calls so far; all of them precede a context that is not sent yet."""
+        return self.chosen.number or len(self.book.session.thread_calls(self.chosen.thread))
+
+    @property
     def threads(self) -> list[ThreadNode]:
         """The session's threads with their figures."""
         price = make_call_pricer(prices_for(self.settings))
@@ -70,7 +72,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         """The tools of the call's context, with the thread's calls so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
         use.read_path(call.sent_head)
-        calls = self.book.session.thread_calls(self.chosen.thread)[: self.chosen.number]
+        calls = self.book.session.thread_calls(self.chosen.thread)[: self._call_count]
         return use.servers(self.tokens_of, count_tool_calls(tree, calls))
 
     def category(self, node: int) -> int:
@@ -84,7 +86,7 @@ class ListInputs(Struct, frozen=True, dict=True):
         lifetimes = BlockLifetimes(tree)
         lifetimes.advance(book.session.thread_calls(self.chosen.thread) or [call])
         strips = book.card(call.model).strips_thinking
-        number = max(1, self.chosen.number)
+        number = max(1, self._call_count)
         weight_list = block_weights(tree, call.sent_head, self.tokens_of, lifetimes, number, strips_thinking=strips)
         return sorted(weight_list, key=lambda weight: -weight.carry)
 
@@ -98,20 +100,17 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     def cost_of(self, weight: BlockWeight) -> float | None:
         """Cost of a block since it entered, up to the call, in USD; None if unknown."""
-        return self._ledger.block_usd(weight.node, weight.tokens, max(1, self.chosen.number)) if self._ledger else None
+        return self._ledger.block_usd(weight.node, weight.tokens, max(1, self._call_count)) if self._ledger else None
 
     @property
     def repeats(self) -> list[Duplicate]:
-        """Duplicates in the context."""
         return find_duplicates(self.book.session, self.book.names, self.chosen.call.sent_head)
 
     def tokens_of(self, node: int) -> int:
-        """Tokens of one block."""
         return self.book.block_tokens(self.chosen.call.model, node)
 
     @property
     def phases(self) -> list[Phase]:
-        """The phases of the thread."""
         session = self.book.session
         calls = session.thread_calls(self.chosen.thread)
         notes = Notebook(self.loaded, self.settings).read()
@@ -157,7 +156,6 @@ def _block_to_json(inputs: ListInputs, node: int) -> dict[str, Any]:
 
 
 def heaviest_lines(inputs: ListInputs) -> Iterator[list[Span]]:
-    """The heaviest blocks as text."""
     rows = [
         weight_view.HeavyBlock(weight, inputs.category(weight.node), inputs.cost_of(weight))
         for weight in inputs.block_weights
@@ -189,7 +187,6 @@ def repeats(inputs: ListInputs) -> dict[str, Any]:
 
 
 def repeat_lines(inputs: ListInputs) -> Iterator[list[Span]]:
-    """The duplicates as text."""
     tree, side = inputs.book.session.tree, DiffSide(inputs.book, inputs.chosen)
     turns = turns_of(tree, inputs.book.session.thread_calls(inputs.chosen.thread))
     rows = repeat_view.sort_by_size(
@@ -227,7 +224,6 @@ def phases(inputs: ListInputs) -> dict[str, Any]:
 
 
 def phase_lines(inputs: ListInputs) -> Iterator[list[Span]]:
-    """The phases as text."""
     rows = inputs.phases
     yield from rule("phases", "".join(span.text for span in view.summary(rows)))
     yield from table_lines(view.table(rows, inputs.chosen.number), rows, width() - 1)
@@ -247,7 +243,6 @@ def threads(inputs: ListInputs) -> list[dict[str, Any]]:
 
 
 def thread_lines(inputs: ListInputs) -> Iterator[list[Span]]:
-    """The threads as text."""
     rows = inputs.threads
     yield from rule("threads", f"{len(rows):,}")
     yield from table_lines(thread_view.table(inputs.chosen.thread), rows, width() - 1)
@@ -265,7 +260,6 @@ def tools(inputs: ListInputs) -> list[dict[str, Any]]:
 
 
 def tool_lines(inputs: ListInputs) -> Iterator[list[Span]]:
-    """The tools as text."""
     servers = inputs.servers
     source = inputs.book.session.about.source
     tool_set = toolset.Toolset(tuple(servers), *count_definitions(servers), source)
@@ -287,7 +281,6 @@ def lists_json(inputs: ListInputs, names: Collection[str]) -> dict[str, Any]:
 
 
 def print_lists(inputs: ListInputs, names: Collection[str]) -> None:
-    """Print the requested lists."""
     painter = Painter(inputs.settings.glyphs)
     for name, listing in LISTINGS.items():
         if name in names:

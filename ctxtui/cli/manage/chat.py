@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, SessionName, config_of, override
-from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.manage.start_screen import need_terminal, run_app, setting_places
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.continue_from import current_host
 from ctxtui.services.chat.model_choice import NAMES, choose_model
 from ctxtui.services.config.config import Config
+from ctxtui.services.editing.transplant import split_call
 from ctxtui.services.members import members
 from ctxtui.tui.start import make_chat
 
@@ -29,7 +29,6 @@ from ctxtui.tui.start import make_chat
     "name",
     metavar="ID[@CALL]",
     type=SessionName(),
-    default="",
     is_flag=False,
     flag_value="last",
     help="Continue a recorded session, at its end or after one of its calls; without ID the newest of this directory.",
@@ -45,7 +44,7 @@ def chat(
     model: str,
     provider: str | None,
     base_url: str,
-    name: str,
+    name: str | None,
     tool_files: tuple[Path, ...],
     files: str | None,
     memory: str,
@@ -61,11 +60,8 @@ def chat(
     Example: ctxtui chat --continue 7f3a@12
     Example: ctxtui chat --provider offline
     """
-    session, _, number = name.rpartition("@") if "@" in name else (name, "", "")
-    if number and not number.isdecimal():
-        raise WrongUse(f"not a call number: {number}", place="--continue", way_out="write ID@12")
     override(context, files=files, memory=memory)
-    choice = ModelChoice(provider or "", model, base_url, session, int(number or 0))
+    choice = ModelChoice(provider or "", model, base_url, *split_call(name or ""))
     if as_json:
         _print_choice(choice, config_of(context))
         return None

@@ -45,6 +45,8 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
         call_counts = {row.id: row.calls for archived in (False, True) for row in store.sessions(archived)}
         for name, path in _files_to_import(names, config):
             try:
+                if isinstance(path, CtxtuiError):
+                    raise path
                 done.append(_import_one(store, path, config, call_counts))
             except CtxtuiError as error:
                 failed.append(_failure(name, error))
@@ -58,13 +60,17 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
     return max((int(failure["code"]) for failure in failed), default=0)
 
 
-def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | None]]:
-    """Yield (display name, file; None for standard input) of everything to import."""
+def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | CtxtuiError | None]]:
+    """Yield (display name, file; None for standard input) of everything to import; of a wrong name the error."""
     for name in names:
         if name == STREAM:
             yield "standard input", None
             continue
-        target = resolve_name(name, config.settings, with_note=False)
+        try:
+            target = resolve_name(name, config.settings, with_note=False)
+        except CtxtuiError as error:
+            yield name, error
+            continue
         for path in filter(None, (target.path, *target.others)):
             yield str(path), path
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.cli.context import NAME_HELP, SessionName, config_of, open_recording
+from ctxtui.cli.context import NAME_HELP, SessionName, config_of, open_recording, read_file
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.offline.faults import Faults, parse
 from ctxtui.offline.http.exchange_log import ExchangeLog
 from ctxtui.offline.http.hosting import RunningProvider, serving
 from ctxtui.offline.http.server import SeenRequest, Server
-from ctxtui.offline.local import LocalModel, LocalServer
+from ctxtui.offline.local import KINDS, LocalModel, LocalServer
 from ctxtui.offline.playback import Playback
 from ctxtui.offline.provider import Provider, RateLimits
 from ctxtui.offline.script import Script, parse_script
@@ -26,19 +26,19 @@ from ctxtui.services.chat.offline_provider import build_playback
 PORT = 4010
 WINDOW = 4096
 """Default context window of a simulated local server, in tokens."""
-KINDS = ("ollama", "lm-studio", "llama.cpp", "vllm")
+KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
 
 
 @click.command(
     "offline",
-    help="Serve the Anthropic and OpenAI APIs on this machine, with no model behind them.\n\n"
-    "It refuses requests that the provider would refuse, accounts for caching and usage like the provider, and builds "
-    "its answers from tool results. Free and without a key, for testing agents. Press ctrl+c to stop.\n\n\b\n"
+    help="Serve the Anthropic, OpenAI and Google APIs on this machine, with no model behind them.\n\n"
+    "It refuses requests by the providers' known rules, accounts for caching and usage like them, and builds its "
+    "answers from tool results. Free and without a real key, for testing agents. Press ctrl+c to stop.\n\n\b\n"
     "Example: ctxtui offline --port 4010 --fault '529;share=0.1' --seed 7\n"
     "Example: ctxtui offline --port 0 --log wire/",
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="Port (0: any free port).")
-@click.option("--as", "kind", type=click.Choice(KINDS), help="Act as a local server instead.")
+@click.option("--as", "kind", type=click.Choice(tuple(KINDS_BY_NAME)), help="Act as a local server instead.")
 @click.option(
     "--window", type=click.IntRange(256, 10_000_000), metavar="N", help="With --as: the context window (4096)."
 )
@@ -105,7 +105,7 @@ def offline(
     )
     provider.playback = _load_answers(context, play, thread, script)
     simulated_faults = Faults([parse(fault) for fault in faults], seed)
-    local = LocalServer(kind.replace("-", " "), (LocalModel(window=window or WINDOW),)) if kind else None
+    local = LocalServer(KINDS_BY_NAME[kind], (LocalModel(window=window or WINDOW),)) if kind else None
     log = ExchangeLog(folder, provider.now()) if folder is not None else None
     on_request = None if quiet or as_json else _print_request
     server = Server(
@@ -126,12 +126,11 @@ def offline(
 def _load_answers(
     context: click.Context, play: str | None, thread: str, script: Path | None
 ) -> Playback | Script | None:
-    """The replayed answers of a recording or a script, if given."""
     if play is not None:
         session = open_recording(play, config_of(context).settings).session
         return build_playback(session, choose_call(session, thread, 0).thread)
     if script is not None:
-        return parse_script(script.read_text(encoding="utf-8", errors="replace"), str(script))
+        return parse_script(read_file(script).decode("utf-8", "replace"), str(script))
     return None
 
 

@@ -26,7 +26,7 @@ from ctxtui.services.editing.exporting import write_private
     "replaced. Read it before you send it.\n\n"
     f"NAME is {NAME_HELP}.\n\n\b\nExample: ctxtui report-bug\nExample: ctxtui report-bug last -o bug.json",
 )
-@click.argument("name", metavar="[NAME]", type=SessionName(), default="")
+@click.argument("name", metavar="[NAME]", type=SessionName(), required=False)
 @click.option(
     "-o",
     "--output",
@@ -37,8 +37,8 @@ from ctxtui.services.editing.exporting import write_private
 @FORCE_OPTION
 @JSON_OPTION
 @click.pass_context
-def report_bug(context: click.Context, name: str, output: Path | None, force: bool, as_json: bool) -> None:
-    report = make_report(_readable_config(context), Path.cwd(), os.environ, name, terminal_size())
+def report_bug(context: click.Context, name: str | None, output: Path | None, force: bool, as_json: bool) -> None:
+    report = make_report(_readable_config(context), Path.cwd(), os.environ, name or "", terminal_size())
     path = output or Path(f"ctxtui-bug-{time.strftime('%Y%m%d-%H%M%S')}.json")
     write_private(path, json.dumps(report, indent=1).encode() + b"\n", replace=force)
     contents = dict(_describe_contents(report))

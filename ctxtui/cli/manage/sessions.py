@@ -54,7 +54,7 @@ def sessions(
 ) -> None:
     """List the sessions of all known clients and ctxtui's own, newest first; then samples.
 
-    With FOLDER, list the recordings in it, by path. All ids are accepted by show, export and open.
+    With FOLDER, list the recordings in it, each by its path. All ids are accepted by show, export and open.
 
     \b
     Example: ctxtui show "$(ctxtui sessions --json | jq -r '.sessions[0].id')"

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ctxtui.cli.commands import SESSION
-from ctxtui.cli.context import JSON_OPTION, config_of, resolve_name
+from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, resolve_name
 from ctxtui.cli.group import LazyGroup
 from ctxtui.cli.manage.db import database_of, open_existing
 from ctxtui.cli.output import escape, note, print_result, write
@@ -34,7 +34,7 @@ def session(context: click.Context) -> None:
         write(context.get_help())
 
 
-id_argument = click.argument("name", metavar="ID")
+id_argument = click.argument("name", metavar="ID", type=SessionName())
 
 
 @click.command("rename")

@@ -11,10 +11,11 @@ from typing import Any
 import click
 
 from ctxtui.analysis.context_window import window_of_running_model
-from ctxtui.cli.context import JSON_OPTION, config_of
-from ctxtui.cli.exit_codes import NOT_FOUND, UNREADABLE, WrongUse
-from ctxtui.cli.output import note, write_json
+from ctxtui.cli.context import JSON_OPTION, config_of, read_file
+from ctxtui.cli.exit_codes import WrongUse, code_for
+from ctxtui.cli.output import note, refuse, write_json
 from ctxtui.cli.paint import Painter
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.model_choice import default_model
 from ctxtui.services.counting.file_counts import FileCounts, count_files
 from ctxtui.services.members import members
@@ -37,10 +38,10 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
     Example: ctxtui count docs/*.md
     """
     settings = config_of(context).settings
-    troubles: list[int] = []
-    contents = list(_read(files, troubles))
+    failed: list[CtxtuiError] = []
+    contents = list(_read(files, failed))
     if not contents:
-        return troubles[0]
+        return refuse(failed[0], as_json=as_json)
     counts = count_files(contents, model or default_model(settings, os.environ), settings)
     if as_json:
         write_json(_counts_json(counts))
@@ -50,13 +51,15 @@ def count(context: click.Context, /, files: tuple[Path, ...], model: str, as_jso
             counts.card.window or 0, settings.usable_share, user_tokens=counts.card.usable or 0
         ).usable
         painter.lines(lines(counts.files, counts.half, counts.usd, counts.card.id, usable))
-    return troubles[0] if troubles else 0
+    for error in failed:
+        note(str(error))
+    return code_for(failed[0]).number if failed else 0
 
 
-def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, bytes]]:
-    """Yield name and content of each file; unreadable files are noted and skipped.
+def _read(files: tuple[Path, ...], failed: list[CtxtuiError]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and content of each file; `failed` gets the errors of those that cannot be read.
 
-    Raises `WrongUse` for a folder. `troubles` gets the exit code of each skipped file.
+    Raises `WrongUse` for a folder.
     """
     for path in files:
         if str(path) == "-":
@@ -65,15 +68,9 @@ def _read(files: tuple[Path, ...], troubles: list[int]) -> Iterator[tuple[str, b
         if path.is_dir():
             raise WrongUse(f"{path} is a folder", way_out=f"`ctxtui budget {path}` counts a project")
         try:
-            data = path.read_bytes()
-        except FileNotFoundError:
-            note(f"no such file: {path}")
-            troubles.append(NOT_FOUND.number)
-        except OSError as error:
-            note(f"{path} cannot be read: {error.strerror}")
-            troubles.append(UNREADABLE.number)
-        else:
-            yield str(path), data
+            yield str(path), read_file(path)
+        except CtxtuiError as error:
+            failed.append(error)
 
 
 def _counts_json(counts: FileCounts) -> dict[str, Any]:

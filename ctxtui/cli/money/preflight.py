@@ -35,7 +35,7 @@ HORIZON_HELP: Final = "Rank advice over this many calls ahead (default: the sett
 
 
 def advice_json(pieces: Sequence[Advice], name: str, place: str = "") -> list[dict[str, Any]]:
-    """Each piece of advice for the session `name`, at a `place` from `place_options`."""
+    """Each piece of advice for the session `name`, at a `place` of `place_options`."""
     return [_advice(piece, name, place) for piece in pieces]
 
 
@@ -136,7 +136,6 @@ def _preflight_json(report: Any, session: str) -> dict[str, Any]:
 
 
 def range_json(value: Any) -> dict[str, float] | None:
-    """A range as JSON."""
     return None if value is None else members(value, "low mid high")
 
 

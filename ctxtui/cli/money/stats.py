@@ -45,7 +45,6 @@ class ChangeName(click.ParamType[Change]):
     name = "change"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Change:
-        """Parse the text into a change."""
         try:
             return value if isinstance(value, Change) else parse_change(str(value))
         except CtxtuiError as error:
@@ -234,10 +233,7 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
 
 
 def _raw(text: str) -> Json:
-    """The client's own words on a quota.
-
-    As JSON, else as text (a masked copy may hold no JSON any more).
-    """
+    """The client's own words on a quota: as JSON, else as text (a masked copy may hold no JSON any more)."""
     try:
         return canonical.loads(text) if text else None
     except ValueError:

@@ -69,8 +69,11 @@ def _statement_of(name: str, settings: Settings) -> Statement:
 def _statement_of_yesterday(settings: Settings) -> Statement:
     today = datetime.fromtimestamp(time.time()).astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
     start, end = (today - timedelta(days=1)).timestamp(), today.timestamp()
-    listed = SessionLibrary(settings, Path.cwd()).all_sessions()
-    names = [summary.path or summary.stored for summary in listed if is_own_session(summary) and summary.mtime >= start]
+    library = SessionLibrary(settings, Path.cwd())
+    own_sessions = [summary for summary in library.all_sessions() if is_own_session(summary)]
+    if library.trouble:
+        note(f"the database was skipped: {library.trouble}")
+    names = [summary.path or summary.stored for summary in own_sessions if summary.mtime >= start]
     statement = _sum_statements(names, settings, (start, end)) if names else Statement()
     if not statement.calls:
         raise NotFound("no recorded call yesterday", way_out="`ctxtui sessions` lists the sessions")
@@ -157,8 +160,8 @@ _CAUSES = {
 
 
 def _saving_to_json(saving: Saving) -> dict[str, Any]:
-    members = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
-    return {**members, "words": bill.describe_saving(saving)}
+    fields = {key: value for key, value in to_builtins(saving).items() if key != "edits"}
+    return {**fields, "words": bill.describe_saving(saving)}
 
 
 def _rewrite_to_json(miss: missed.CacheMiss) -> dict[str, Any]:

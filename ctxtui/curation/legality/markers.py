@@ -61,9 +61,10 @@ def _markable_blocks(body: dict[str, Json]) -> Iterator[_Found]:
 
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
     """Check the breakpoints of an OpenAI `body`: never on the assistant's side."""
-    for n, message in enumerate([*as_list(body.get("messages")), *as_list(body.get("input"))]):
-        if not isinstance(message, dict) or message.get("role") != "assistant":
-            continue
-        for m, part in enumerate(as_list(message.get("content"))):
-            if isinstance(part, dict) and "prompt_cache_breakpoint" in part:
-                yield Violation(f"$..[{n}].content[{m}]", "the assistant's text takes no breakpoint")
+    for key in ("messages", "input"):
+        for n, message in enumerate(as_list(body.get(key))):
+            if not isinstance(message, dict) or message.get("role") != "assistant":
+                continue
+            for m, part in enumerate(as_list(message.get("content"))):
+                if isinstance(part, dict) and "prompt_cache_breakpoint" in part:
+                    yield Violation(f"$.{key}[{n}].content[{m}]", "the assistant's text takes no breakpoint")

@@ -36,9 +36,16 @@ def parse_profile(text: str, policies: Mapping[str, Policy], place: str = "") ->
         raise BadConfig(f"not TOML: {error}", place=place, way_out="write [[policy]] tables with use = NAME") from None
     tables = data.pop("policy", [])
     name, armed = data.pop("name", ""), data.pop("armed", False)
-    if data or not isinstance(tables, list) or not tables or not isinstance(name, str) or not isinstance(armed, bool):
-        odd = f"unknown key {next(iter(data))!r}" if data else "no [[policy]] table"
-        raise BadConfig(odd, place=place, way_out="a profile has name, armed and [[policy]] tables")
+    if data:
+        fault = f"unknown key {next(iter(data))!r}"
+    elif not isinstance(name, str):
+        fault = f"name must be a text, not {name!r}"
+    elif not isinstance(armed, bool):
+        fault = f"armed must be true or false, not {armed!r}"
+    else:
+        fault = "" if isinstance(tables, list) and tables else "no [[policy]] table"
+    if fault:
+        raise BadConfig(fault, place=place, way_out="a profile has name, armed and [[policy]] tables")
     return Profile(
         name, tuple(_parse_step(table, f"{place}: policy {n}", policies) for n, table in enumerate(tables, 1)), armed
     )

@@ -19,7 +19,7 @@ def parse_value(text: str, default: Json) -> Json:
         return text
     try:
         return canonical.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         if isinstance(default, list | tuple):
             return text.split(",")
         pairs = [word.partition(":") for word in text.split(",")]

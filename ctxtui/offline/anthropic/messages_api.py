@@ -31,10 +31,7 @@ from ctxtui.wire.grammar import ANTHROPIC
 def content_of(
     provider: Provider, request: ApiRequest, answer: ModelAnswer, last_signature: str
 ) -> Iterator[dict[str, Json]]:
-    """The blocks of an answer.
-
-    `last_signature` is the signature of the thinking before it ("" for none).
-    """
+    """The blocks of an answer; `last_signature` is that of the thinking before it ("" for none)."""
     shown = as_dict(request.body.get("thinking")).get("display") != "omitted"
     signer = AnswerSigner(request.body, last_signature)
     for part in answer.parts:
@@ -168,12 +165,11 @@ def format_error(refusal: Refusal, request_id: str) -> Json:
 
 
 def betas_of(request: ApiRequest) -> tuple[str, ...]:
-    """The names in ``anthropic-beta``."""
     return tuple(name.strip() for name in request.headers.get("anthropic-beta", "").split(",") if name.strip())
 
 
 def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """The reasons to refuse the request."""
+    """The reasons to refuse the request, but for its length."""
     version = request.headers.get("anthropic-version")
     if version is None:
         return [Refusal("anthropic-version: header is required", rule="version")]

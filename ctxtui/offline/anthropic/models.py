@@ -27,7 +27,7 @@ KNOWN: Final = tuple(
         "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
     ).split()
 )
-"""The listed ids, newest first; others of the same lines are refused as not found."""
+"""The listed ids; if models are checked strictly, others of the same lines are refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS_THINKING: Final = ("fable", "mythos")
@@ -51,7 +51,7 @@ class Claude(Struct, frozen=True):
     - `forced_calls`: thinking and a forced tool may be combined.
     - `bound`: a thinking signature holds for everything before it.
     - `strips`: thinking of earlier turns is dropped.
-    - `images`: maximum per request.
+    - `images`: maximum images of a request, and maximum pages of its PDFs.
     """
 
     id: str

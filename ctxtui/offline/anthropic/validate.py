@@ -484,11 +484,7 @@ def _image_refusals(data: str, media_type: str, path: Path) -> Iterator[Refusal]
 
 
 def _media_refusals(parts: Parts, limit: int) -> Iterator[Refusal]:
-    """Refusals of all images and documents together.
-
-    There may be `limit` images and as many PDF pages. If there are more than `_MANY_IMAGES` images, each may have at
-    most `_MANY_EDGE` pixels a side.
-    """
+    """Refusals of all images and documents together: `limit` is that of images, and of PDF pages."""
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:

@@ -34,6 +34,8 @@ _CACHED_MEMBERS: Final = ("contents", "tools", "toolConfig", "systemInstruction"
 """Members of a request that are cached."""
 _TTL: Final = re.compile(r"(\d+(?:\.\d+)?)s")
 """A lifetime: seconds, followed by ``s``."""
+_MAX_EXPIRY: Final = 253_402_300_799.0
+"""The end of the year 9999, in Unix seconds."""
 
 
 def find(provider: Provider, name: str) -> CachedContent | Refusal:
@@ -90,7 +92,6 @@ def _model_name(value: Json) -> str:
 
 
 def create(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """Cache the contents of a request."""
     value = dict(as_dict(to_camel_case(request.body)))
     model = _model_name(value)
     rules = gemini(model, provider.strict_models)
@@ -115,15 +116,15 @@ def _set_expiry(cached: CachedContent, value: Mapping[str, Json], now: float) ->
     ttl, expires = value.get("ttl"), value.get("expireTime")
     if isinstance(ttl, str):
         match = _TTL.fullmatch(ttl)
-        if match is None:
+        if match is None or now + float(match[1]) > _MAX_EXPIRY:
             return invalid_argument(
                 f"Invalid value at 'ttl' (type.googleapis.com/google.protobuf.Duration), {ttl!r}", "ttl"
             )
         cached.expires = now + float(match[1])
     elif isinstance(expires, str):
         try:
-            cached.expires = datetime.fromisoformat(expires).timestamp()
-        except ValueError:
+            cached.expires = min(datetime.fromisoformat(expires).timestamp(), _MAX_EXPIRY)
+        except (ValueError, OverflowError):
             return invalid_argument(f"Invalid value at 'expire_time' (TYPE_TIMESTAMP), {expires!r}", "expire time")
     return None
 

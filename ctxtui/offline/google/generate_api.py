@@ -60,13 +60,12 @@ class Target(Struct, frozen=True):
 
 
 def format_error(refusal: Refusal, _request_id: str) -> Json:
-    """Build an error body."""
     status = _STATUSES.get(refusal.status, "UNKNOWN")
     return {"error": {"code": refusal.status, "message": refusal.message, "status": status}}
 
 
 def find_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
-    """The reasons to refuse a request for an answer."""
+    """The reasons to refuse a request for an answer, but for its length."""
     model = gemini(target.model, provider.strict_models)
     if model is None:
         return [_refuse_unknown_model(target.model)]
@@ -87,7 +86,6 @@ def _refuse_unknown_model(model: str) -> Refusal:
 
 
 def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
-    """Answer a request."""
     model = gemini(target.model, provider.strict_models)
     assert model is not None
     cached = cached_contents.find_named(provider, request.body)
@@ -182,7 +180,6 @@ def _call_arguments(call: AnsweredCall) -> Json:
 
 
 def sign(call: Json) -> str:
-    """Return the thought signature of a call."""
     return base64.b64encode(canonical.digest(canonical.dumps(call)).encode()).decode()
 
 
@@ -239,7 +236,6 @@ def find_count_refusals(provider: Provider, request: ApiRequest, target: Target)
 
 
 def count_tokens(provider: Provider, request: ApiRequest, target: Target) -> Reply | Refusal:
-    """Count the tokens of a request."""
     body = as_dict(to_camel_case(request.body))
     inner = as_dict(body.get("generateContentRequest")) or body
     cached = cached_contents.find_named(provider, inner)

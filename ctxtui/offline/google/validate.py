@@ -7,7 +7,6 @@ two.
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -79,13 +78,11 @@ SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineer
 """Signatures that Google documents for calls of other models."""
 
 
-def to_camel_case(value: Json, *, deep: bool = False) -> Json:
+def to_camel_case(value: Json) -> Json:
     """Return an object with its own keys in camel case; Google takes snake case as well.
 
-    `deep`: do so with each object of a list. Any other value is returned unchanged.
+    Any other value is returned unchanged.
     """
-    if isinstance(value, list) and deep:
-        return [to_camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
@@ -198,7 +195,7 @@ def _part_refusals(parts: Sequence[Json], path: Path) -> Iterator[Refusal]:
 def _is_base64(value: Json) -> bool:
     try:
         return isinstance(value, str) and bool(base64.b64decode(value, validate=True))
-    except binascii.Error:
+    except ValueError:
         return False
 
 

@@ -63,7 +63,6 @@ class ExchangeLog:
         self._comma = b","
 
     def close(self) -> None:
-        """Close the file."""
         self._file.close()
 
 

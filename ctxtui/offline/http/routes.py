@@ -101,7 +101,6 @@ def serve(
         return refusal
     wait = provider.limits.wait_seconds(provider.now())
     if wait is not None:
-        # `server` takes the seconds of its header `retry-after` from the rule.
         return Refusal("Rate limit reached. Please try again later.", 429, code=None, rule=f"rate limit {wait:.0f}")
     try:
         request = ApiRequest(raw, parse(raw), headers, responses)

@@ -48,7 +48,6 @@ async def in_thread(work: Callable[[], Result]) -> Result:
 
 
 def json_response(value: Json, status: int = 200, headers: Mapping[str, str] | None = None) -> web.Response:
-    """Make a JSON response."""
     all_headers = {**(headers or {}), "content-type": "application/json"}
     return web.Response(body=compact(value), status=status, headers=all_headers)
 
@@ -105,7 +104,6 @@ async def _write(response: web.StreamResponse, data: bytes) -> None:
 
 
 def _cut_connection(request: web.Request) -> None:
-    """Cut the connection without a message."""
     if request.transport is not None:
         request.transport.abort()
 

@@ -188,12 +188,12 @@ class Server(Struct):
     - `provider`: the state of the simulated provider.
     - `faults`: simulated faults.
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the requests so far, newest last, at most 1,000 with 64 MB of bodies.
+    - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
     - `on_request`: called with each request once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `log`: writes exchanges to a file.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
-    - `request_lock`: keeps requests in order.
+    - `request_lock`: replies are made one after the other.
     - `in_progress`: number of requests in progress.
     """
 
@@ -244,7 +244,8 @@ class Server(Struct):
             response_headers |= {**reply.headers, MARK_HEADER: mark}
             return await send(request, reply, response_headers, fault, self.pace)
         if reply.status == 429:
-            wait = fault.seconds if fault is not None else float(reply.rule.rpartition(" ")[2])
+            # Of a simulated fault, or of the limit, which is in the rule.
+            wait = fault.seconds if fault is not None and reply.rule == "injected" else float(reply.rule.split()[-1])
             response_headers["retry-after"] = str(math.ceil(wait))
         return json_response(route.format_error(reply, id_), reply.status, response_headers)
 

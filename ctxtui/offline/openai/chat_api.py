@@ -43,7 +43,7 @@ _BROKEN: Final = {
 
 
 def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
-    """The reasons to refuse the request."""
+    """The reasons to refuse the request, but for its length."""
     return refusals(request.body, strict=provider.strict_models)
 
 

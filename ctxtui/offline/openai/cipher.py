@@ -14,7 +14,6 @@ from ctxtui.core.canonical import Json
 
 _MARK: Final = b"ctxtui offline\0"
 _SEAL_BYTES: Final = 12
-"""Bytes of the seal."""
 _MIN_FOREIGN_BYTES: Final = 24
 """Shorter ciphers cannot be a provider's."""
 
@@ -26,7 +25,7 @@ def encrypt(text: str) -> str:
 
 
 def decrypt(cipher: str) -> str:
-    """Decode `cipher`; "" if it is not ours."""
+    """Decode `cipher`, changed or not; "" if it is not ours."""
     raw = _decode_base64(cipher)
     return (
         raw[len(_MARK) + _SEAL_BYTES :].decode("utf-8", "replace") if raw is not None and raw.startswith(_MARK) else ""
@@ -42,10 +41,7 @@ def _decode_base64(cipher: str) -> bytes | None:
 
 
 def was_changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that was changed.
-
-    False for others, which cannot be checked.
-    """
+    """Whether `cipher` is one of ours that was changed; False for others, which cannot be checked."""
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 

@@ -122,10 +122,7 @@ def _weigh_items(provider: Provider, request: ApiRequest, items: Sequence[Json])
 
 
 def _without_old_reasoning(items: list[dict[str, Json]]) -> tuple[list[dict[str, Json]], list[Json]]:
-    """Remove the reasoning before the last user message.
-
-    Also returns the report on the removed items.
-    """
+    """Remove the reasoning before the last user message; also returns the report on it."""
     last = max((n for n, item in enumerate(items) if item.get("role") == "user"), default=0)
     removed = [item for item in items[:last] if kind_of(item) == "reasoning"]
     report = [
@@ -177,7 +174,7 @@ _BROKEN: Final = {
 
 
 def find_refusals(provider: Provider, request: ApiRequest, counting: bool = False) -> list[Refusal]:
-    """The reasons to refuse the request."""
+    """The reasons to refuse the request, but for its length."""
     previous = previous_response(provider, request)
     if request.body.get("conversation") is not None:
         conversation = request.body["conversation"]

@@ -94,7 +94,6 @@ def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]
 
 
 def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
-    """The refusal of an unsupported word."""
     names = [f"'{name}'" for name in supported]
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])}, and {names[-1]}"
     message = f"Invalid value: '{value}'. Supported values are: {listed}."
@@ -102,19 +101,16 @@ def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
 
 
 def empty_array(where: str) -> Refusal:
-    """The refusal of an empty list."""
     message = "empty array. Expected an array with minimum length 1, but got an empty array instead."
     return invalid(where, message, "empty_array")
 
 
 def long_array(where: str, maximum: int, length: int) -> Refusal:
-    """The refusal of a list that is too long."""
     message = f"array too long. Expected an array with maximum length {maximum}, but got an array with length {length}"
     return invalid(where, f"{message} instead.", "array_above_max_length", "array too long")
 
 
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
-    """Refusals of a function's name."""
     if isinstance(name, str) and not re.match(NAME, name):
         message = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
         yield invalid(where, message, rule="tool name")
@@ -163,14 +159,12 @@ def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator
 
 
 def stream_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """Refuse options of a stream without a stream."""
     if body.get("stream_options") is not None and body.get("stream") is not True:
         message = "The 'stream_options' parameter is only allowed when 'stream' is enabled."
         yield Refusal(message, param="stream_options", rule="stream options")
 
 
 def unsupported(param: str, instead: str = "") -> Refusal:
-    """The refusal of an unsupported parameter."""
     message = f"Unsupported parameter: '{param}' is not supported with this model."
     message += f" Use '{instead}' instead." if instead else ""
     return Refusal(message, param=param, code="unsupported_parameter", rule="unsupported parameter")

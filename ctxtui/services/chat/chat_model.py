@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.providers.endpoint import Endpoint
+from ctxtui.providers.endpoint import Endpoint, is_loopback
 
 OFFLINE: Final = "offline"
 """Endpoint kind and model id of the embedded provider."""
@@ -17,10 +17,7 @@ REMOTE_MARK: Final = "cloud"
 
 
 class ModelChoice(Struct, frozen=True):
-    """The user's choice of model and session.
-
-    "" leaves a member to the settings, then to availability.
-    """
+    """The user's choice of model ("": by settings and availability) and session."""
 
     provider: str = ""
     model: str = ""
@@ -54,20 +51,23 @@ class ChatModel(Struct, frozen=True):
         return self.endpoint.kind == OFFLINE
 
 
-def stays_on_machine(chat_model: ChatModel) -> bool:
-    """Whether prompts stay on this machine.
+def runs_model(chat_model: ChatModel) -> bool:
+    """Whether the server is a known one that runs the model itself, or the embedded provider.
 
-    They do with the embedded provider, or with a known server that runs the model itself. A program at a local address
-    that is no known server may forward everything.
+    A program at a local address that is no known server may forward everything.
     """
     is_known_server = chat_model.endpoint.local and bool(chat_model.endpoint.kind)
     return chat_model.is_offline or (is_known_server and REMOTE_MARK not in chat_model.model.lower())
 
 
+def stays_on_machine(chat_model: ChatModel) -> bool:
+    """Whether prompts stay on this machine."""
+    return runs_model(chat_model) and (chat_model.is_offline or is_loopback(chat_model.endpoint.base_url))
+
+
 def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
     """Whether `chat_model` charges nothing for a request.
 
-    `usd` is its list price (None: there is none). A program at a local address that is no known server may be a
-    gateway: there the list price counts.
+    `usd` is its list price (None: there is none). At a local program that is no known server, the list price counts.
     """
-    return stays_on_machine(chat_model) or (chat_model.endpoint.local and usd is None)
+    return runs_model(chat_model) or (chat_model.endpoint.local and usd is None)

@@ -29,10 +29,10 @@ class ChatNews(Struct, frozen=True):
 TOOL_MESSAGE: Final = "told"
 """The kind of a tool's message to the user, which is not recorded."""
 Tell = Callable[[ChatNews], None]
-Judge = Callable[["Draft"], Awaitable[str]]
+Judge = Callable[[Draft], Awaitable[str]]
 """Returns the reason to hold a drafted request ("": send it)."""
 
 
 async def no_rule(_: Draft) -> str:
-    """Hold nothing."""
+
     return ""

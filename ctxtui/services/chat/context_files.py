@@ -1,7 +1,7 @@
 """Files of a chat's context: attached to a message, and memory.
 
-Files are attached by ``@path``; with ``--files auto``, the chat's first message also gets files of the project that
-are relevant to it. Memory is sent with every request.
+Files are attached by ``@path``; with ``files = "auto"``, the chat's first message also gets files of the project that
+are relevant to it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ctxtui.agent.memory_place import MemoryPlace
 from ctxtui.agent.tools.memory_tools import MemoryFolder, memory_tools
 from ctxtui.agent.tools.tool import Tool
 from ctxtui.agent.tools.workspace import Workspace
-from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core import block
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, CtxtuiError
@@ -28,9 +27,9 @@ from ctxtui.project.budget import group_files
 from ctxtui.project.named import find_relevant
 from ctxtui.project.selection import Selection, select
 from ctxtui.services.chat.chat_model import ChatModel, charges_nothing
+from ctxtui.services.chat.context_window import usable_tokens_of
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.window_checks import find_size
 from ctxtui.services.counting.books import cache_rules
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import prices_for
@@ -52,7 +51,7 @@ class MessageContent(Struct, frozen=True):
     """Content to send with a message.
 
     `attached` are blocks of files, `memory` is the current memory (None: there is none), `note` tells the user which
-    files are attached.
+    files are attached ("": none).
     """
 
     attached: tuple[Attachment, ...] = ()
@@ -61,17 +60,14 @@ class MessageContent(Struct, frozen=True):
 
 
 class ContextFiles:
-    """The context files of the chat in `cwd`.
-
-    For a worker thread, except for `set_model` and `tools`.
-    """
+    """The context files of the chat in `cwd`. What reads or counts files is for a worker thread."""
 
     def __init__(self, config: Config, cwd: Path) -> None:
         self._config = config
         self._settings = config.settings
         self._cwd = cwd
         self.counter: Counter | None = None
-        """Counts tokens; created on first use."""
+        """Counts tokens; None before its first use."""
         self.progress = ReadingProgress()
         """Progress of reading the project."""
         self._chat_model: ChatModel | None = None
@@ -79,12 +75,10 @@ class ContextFiles:
         self._folder = _configured_folder(config, cwd)
 
     def set_model(self, chat_model: ChatModel) -> None:
-        """Set the model of the following requests."""
         self._chat_model = chat_model
 
     @property
     def card(self) -> ModelCard:
-        """The chat model's card."""
         return model_table().card(self._chat_model.model if self._chat_model is not None else "")
 
     @property
@@ -117,21 +111,15 @@ class ContextFiles:
     @property
     def usable_tokens(self) -> int:
         """Usable tokens of the model's window; 0 if it is unknown."""
-        settings, chat_model, card = self._settings, self._chat_model, self.card
-        window = (chat_model.window if chat_model is not None else 0) or card.window or 0
-        user_tokens = find_size(card.id, settings.usable_contexts)[1]
-        return window_of_running_model(window, settings.usable_share, user_tokens=user_tokens).usable
+        return usable_tokens_of(self._chat_model, self._settings) if self._chat_model is not None else 0
 
     def available_tokens(self, used: int) -> int:
-        """Tokens available for files if `used` are in use; 0 if the window is unknown."""
+        """Tokens available for files if `used` are in use, at least 1; 0 if the window is unknown."""
         usable = self.usable_tokens
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that the message `text` names, with `used` tokens in use.
-
-        Raises `NotAttached`.
-        """
+        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -139,7 +127,7 @@ class ContextFiles:
         return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
-        """List price in USD of `tokens` of input; None if it is unknown or nothing is charged."""
+        """Price in USD of `tokens` of input; None if it is unknown or nothing is charged."""
         chat_model = self._chat_model
         if chat_model is None:
             return None
@@ -152,7 +140,7 @@ class ContextFiles:
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
         """Collect the content to send with the user's message `text` after the context `head`.
 
-        Raises `NotAttached`, and the errors of reading memory.
+        Raises `NotAttached`, and the errors of reading memory and the project.
         """
         memory = self.memory_for(text)
         has_user_text = any(item.place.role == "user" for item in session.tree.items(head))
@@ -171,10 +159,7 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens in use at `head`.
-
-        Input and output of the last reported call on its path, and the blocks after it.
-        """
+        """Tokens in use at `head`: input and output of the last reported call on its path, and the blocks after it."""
         tree, reported_usage = session.tree, {}
         for call in session.calls.values():
             if call.usage is not None:
@@ -185,9 +170,8 @@ class ContextFiles:
         return reported + sum(meter.block(item.block) for item in tree.items(head, end))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select project files for `task`, without those in `exclude`, with `used` tokens in use.
+        """Select project files for `task`, without memory and those in `exclude`, with `used` tokens in use.
 
-        Memory files are left out, too.
         If the window is unknown, as many tokens as the project has are available.
         """
         project = count_project(self._cwd, self.meter, self.progress)
@@ -213,7 +197,7 @@ class ContextFiles:
     def memory_for(self, text: str) -> MemoryPlace | None:
         """The memory as it is now; None if the user has neither a memory folder nor instructions.
 
-        If the settings say so, only files that are relevant for the message `text` are in it.
+        If the settings say so, only those of its files are in it that are relevant for the message `text`.
         """
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
@@ -251,10 +235,7 @@ class ContextFiles:
 
 
 def describe_selection(chosen: Selection) -> str:
-    """Describe a selection in a line.
-
-    For example ``14 files of the project, 23,886 tokens: named 1 whole, related 12 whole``.
-    """
+    """Describe a selection: ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``."""
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
     omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""
     count = len(chosen.chosen)

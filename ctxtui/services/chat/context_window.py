@@ -1,7 +1,4 @@
-"""The context window of a model.
-
-From the user, the running server, the model table, or a refusal.
-"""
+"""The context window of a model: from the user, the running server, the model table, or a refusal."""
 
 from __future__ import annotations
 
@@ -11,10 +8,12 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
+from ctxtui.analysis.context_window import window_of_running_model
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.package_data import model_table
+from ctxtui.services.config.settings import Settings
 from ctxtui.services.config.window_checks import check_size, find_size, window_setting
 
 ASSUMED_WINDOW: Final = 4096
@@ -24,10 +23,10 @@ REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
 """Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
-    r"maximum context length is (\d+)|context window of (\d+)|context size \((\d+)|n_ctx\W{1,3}(\d+)", re.IGNORECASE
+    r"(?:maximum context length is |context window of |context size \(|n_ctx\W{1,3})(\d{1,12})", re.IGNORECASE
 )
 """The window in the texts with which local servers refuse a request that is too long."""
-REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d+)", re.IGNORECASE)
+REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d{1,12})", re.IGNORECASE)
 """The tokens of the refused request in such a text."""
 
 
@@ -35,7 +34,7 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     """Set the window of `chat_model`: the user's, the running server's, or the model table's.
 
     A local server's model without any of these gets `ASSUMED_WINDOW`; others get 0 (unknown). Raises `BadConfig` if the
-    user's window is larger than the model allows, or the user's ``answer_tokens`` leave no room in it.
+    user's window is larger than the model allows, or, without one, the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
@@ -63,6 +62,14 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     return replace(chat_model, window=available, origin=chat_model.origin or ("model table" if available else ""))
 
 
+def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
+    """Usable tokens of the model's window; 0 if it is unknown."""
+    card = model_table().card(chat_model.model)
+    user_tokens = find_size(card.id, settings.usable_contexts)[1]
+    window = chat_model.window or card.window or 0
+    return window_of_running_model(window, settings.usable_share, user_tokens=user_tokens).usable
+
+
 def _setting_source(config: Config, name: str) -> str:
     """The source of a setting: ``file:line``, a variable, a flag."""
     origin = config.origins.get(name)
@@ -70,15 +77,14 @@ def _setting_source(config: Config, name: str) -> str:
 
 
 def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:
-    """Learn the window from a local server's refusal.
+    """Learn the window from a local server's refusal: the model with it, and `error` with a fix.
 
-    Returns the model with it, and `error` with a fix; both unchanged if the refusal has no window, or the server is not
-    local.
+    Both are unchanged if the refusal has no window, or the server is not local.
     """
     match = WINDOW_IN_ERROR.search(error)
     if match is None or not chat_model.endpoint.local or chat_model.is_offline:
         return chat_model, error
-    window = int(next(group for group in match.groups() if group))
+    window = int(match[1])
     requested = REQUESTED_IN_ERROR.search(error)
     fix = fix_for(chat_model.endpoint.kind, int(requested[1]) if requested is not None else window + 1)
     learned, message = replace(chat_model, window=window, origin=REFUSAL_ORIGIN), f"{error.rstrip()} Fix: {fix}"

@@ -1,6 +1,6 @@
 """Continues a recorded session.
 
-A chat of ctxtui continues itself if it is taken up at its end; any other point or session is continued by a branch.
+A chat of ctxtui continues itself at the end of its main thread; any other point or session is continued by a branch.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ctxtui.analysis.growth.forks import ForkOrigin
 from ctxtui.core.block import Item
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, InUse
-from ctxtui.core.session import Session
+from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.identity import stored_id
@@ -68,7 +68,9 @@ def find_continuation(
     opening and of `hold`, and `NotFound` for an unknown call or thread.
     """
     location = locate(name, cwd, settings)
-    continues_itself = bool(location.stored) and not number and is_chat(location.stored, settings)
+    continues_itself = (
+        bool(location.stored) and not number and thread in ("", MAIN) and is_chat(location.stored, settings)
+    )
     if continues_itself:
         hold(location.stored)
     loaded = open_named(location, settings)
@@ -104,7 +106,7 @@ def _stored_id(loaded: Loaded, settings: Settings) -> str:
 def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
     """The process that hosts the chat recorded under `name`; None if it is not hosted.
 
-    A hosted chat cannot be continued elsewhere. Raises the errors of `locate` and of opening the database.
+    Raises the errors of `locate` and of opening the database.
     """
     location = locate(name, cwd, settings)
     if not location.stored:
@@ -114,16 +116,12 @@ def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
-    """Whether the stored session was hosted by ctxtui.
-
-    Raises the errors of opening the database and finding the session.
-    """
+    """Whether the stored session is a chat of ctxtui. Raises the errors of opening the database and finding it."""
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 
 
 def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> int:
-    """The context to continue from: after the chosen call's answer, or everything recorded."""
     if number:
         return call.response_head or call.raw_head
     tip = session.threads[thread].tip if thread in session.threads else 0
@@ -131,10 +129,8 @@ def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> in
 
 
 def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The conversation without thinking.
+    """The conversation without thinking, which is bound to its system text and tools (facts §1)."""
 
-    Thinking is bound to the system text and tools of its conversation (facts §1).
-    """
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 

@@ -1,7 +1,4 @@
-"""A hosted chat: turn runner, provider, recorder, and the session that screens study.
-
-Everything runs in one event loop, except for opening (a worker thread), tools (a child process) and the store's writer.
-"""
+"""A hosted chat: turn runner, provider, recorder, and the session that screens study."""
 
 from __future__ import annotations
 
@@ -30,6 +27,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, TOOLS_CHANGED, Described, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import Tree
 from ctxtui.curation.policies.profile import Profile
+from ctxtui.providers.endpoint import KEYS
 from ctxtui.providers.rate_limits import Headroom
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.agent_tools.agent_tools import AgentTools, ExternalContent, tools_for
@@ -38,7 +36,7 @@ from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews, Judge, Tell, 
 from ctxtui.services.chat.context_files import ContextFiles
 from ctxtui.services.chat.context_window import learn_window, with_window
 from ctxtui.services.chat.continue_from import CHAT, Continuation, claim_session, find_continuation
-from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for
+from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for, providers_of
 from ctxtui.services.chat.offline_provider import start_offline
 from ctxtui.services.chat.opening import SYSTEM, CustomParts, tool_definitions
 from ctxtui.services.chat.recorder import ChatRecorder, make_reader
@@ -86,7 +84,7 @@ class Host:
         self.tools: AgentTools | None = None
         """The agent's tools; None before `begin`."""
         self.on_released: Callable[[], object] = lambda: None
-        """Called when waiting edits were applied."""
+        """Called after waiting edits were applied."""
         self.clock = clock
         self._continuation: Continuation | None = None
         self._process: HostProcess | None = None
@@ -95,7 +93,7 @@ class Host:
         self._queue: tuple[str, ...] = ()
         """Messages that wait for the next request, as recorded."""
         self.line: SdkClient | None = None
-        """The connection to the provider; None before it is open."""
+        """The connection to the provider; None before `connect_to`."""
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
         self._epoch = Epoch()
@@ -111,7 +109,7 @@ class Host:
     def open(self) -> Session:
         """Return the session to show: the one that continues, or a new one.
 
-        Raises the errors of opening a recording, and `InUse` if another process hosts the session.
+        Raises what `load_tools` and `find_continuation` raise, and `InUse` if another process hosts the session.
         """
         choice = self.choice
         self.own.load_tools(self.config.settings)
@@ -132,19 +130,15 @@ class Host:
         return self.session
 
     def _claim(self, id_: str) -> None:
-        """Become the host of the stored session `id_`."""
         self._process = claim_session(database(self.config.settings.data_dir), id_)
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
-        """Choose the model, build the conversation, start recording.
-
-        Raises the errors of `choose_model`.
-        """
+        """Choose the model, build the conversation, start recording. Raises `CtxtuiError`."""
         self.tell, self.price = tell, price
         external = ExternalContent(self._external_content, lambda: self.overlay())
-        memory_tools_ = self.files.tools
+        memory_tools = self.files.tools
         tools = self.tools = tools_for(
-            self.config, self.cwd, external, tool_definitions(memory_tools_), memory_tools_, self.own.tools
+            self.config, self.cwd, external, tool_definitions(memory_tools), memory_tools, self.own.tools
         )
         tools.own.caller = Caller(self.cwd, self.children, self.say)
         chat_model, _ = await asyncio.gather(self._announce_model(), tools.servers.start())
@@ -189,15 +183,14 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the model.
-
-        A chat that continues keeps its own if it is available and no other is chosen.
-        """
-        choice, continuation = self.choice, self._continuation
+        """Choose the model: a chat that continues keeps its own if that is available and no other is chosen."""
+        choice, continuation, settings = self.choice, self._continuation, self.config.settings
+        provider = settings.provider.partition("-")[0]
         if (
             continuation is not None
             and continuation.model not in ("", OFFLINE)
             and not (choice.model or choice.provider or choice.base_url)
+            and (settings.base_url or provider not in KEYS or provider in providers_of(continuation.model))
         ):
             with suppress(NotFound):
                 return await choose_model(replace(choice, model=continuation.model), self.config, os.environ)
@@ -227,7 +220,6 @@ class Host:
         return RequestEditor(self.session.tree, lambda: self.overlay(), card, profile if acts else None, usable)
 
     def _external_content(self) -> dict[str, str]:
-        """The content that edits moved out of the conversation, by name."""
         shape = self.runner.conversation.shape if self.runner is not None else None
         return shape.external_content() if isinstance(shape, RequestEditor) else {}
 
@@ -425,10 +417,7 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn (its partial answer is kept), the connection and the record.
-
-        True if everything was recorded.
-        """
+        """End the turn (its partial answer is kept), the connection and the record. True if everything was recorded."""
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

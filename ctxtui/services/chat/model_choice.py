@@ -1,7 +1,4 @@
-"""Choose a chat's model from flags, settings, keys and running servers.
-
-List the models that it can change to.
-"""
+"""Choose a chat's model from flags, settings, keys and running servers; list those that it can change to."""
 
 from __future__ import annotations
 
@@ -13,6 +10,7 @@ from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig, NotFound, ProviderError
+from ctxtui.core.json_values import as_count
 from ctxtui.pricing.rates import find_rates
 from ctxtui.pricing.table import PriceTable, list_models
 from ctxtui.providers.endpoint import (
@@ -32,7 +30,7 @@ from ctxtui.providers.endpoint import (
 )
 from ctxtui.providers.local_servers import LocalServer, ServedModel, find_servers, identify_server
 from ctxtui.providers.sdk_client import SdkClient
-from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, stays_on_machine
+from ctxtui.services.chat.chat_model import OFFLINE, ChatModel, ModelChoice, runs_model
 from ctxtui.services.chat.context_window import with_window
 from ctxtui.services.config.config import Config
 from ctxtui.services.config.extras import install_command, is_installed
@@ -85,9 +83,10 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
 
 
 def default_model(settings: Settings, env: Mapping[str, str]) -> str:
-    """The model of a new chat by settings and keys; no server is asked."""
-    with_key = (DEFAULT_MODELS[name] for name in KEYS if env.get(KEYS[name]))
-    return settings.model or next(with_key, DEFAULT_MODELS["anthropic"])
+    """The model of a new chat by settings and the keys in `env`; no server is asked."""
+    provider = settings.provider.partition("-")[0]
+    names = [provider] if provider in KEYS else [name for name in KEYS if env.get(KEYS[name])]
+    return settings.model or DEFAULT_MODELS[next(iter(names), "anthropic")]
 
 
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
@@ -111,10 +110,8 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable.
+    """Add the headers from the provider's own variable; like a key, they do not go over plain http."""
 
-    Like a key, they do not go over plain http.
-    """
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
@@ -137,7 +134,7 @@ async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str])
         return chat_model
     if model in chat_model.models:
         return await _choose_running_server(chat_model.endpoint.kind, model, env)
-    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is another provider's, not used")
+    return replace(chat_model, why=f"{chat_model.why}; the project's {model} is not known to be there, not used")
 
 
 def _choose_hosted(provider: str, model: str, env: Mapping[str, str]) -> ChatModel:
@@ -215,6 +212,8 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
 
     Raises `NotFound` if no key and no server has the requested `model`.
     """
+    if model == OFFLINE:
+        return _choose_offline(model)
     for provider in providers_of(model):
         if key_for(provider, env):
             return _choose_hosted(provider, model, env)
@@ -223,14 +222,14 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
     if candidates:
         loaded = next((s for s in candidates if any(served.loaded for served in s.models)), candidates[0])
         return _choose_of_server(loaded, model)
-    if model and model != OFFLINE:
+    if model:
         way_out = "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or remove --model"
         raise NotFound(f"no key and no local server that has {model}", way_out=way_out)
-    return replace(_choose_offline(""), why="no key, and no local server answers")
+    return replace(_choose_offline(""), why="no key, and no local server offers a model")
 
 
 def providers_of(model: str) -> list[str]:
-    """The hosted providers that may have `model`; all if it is ""."""
+    """The hosted providers that `model` is named after; all if it is ""."""
     if not model:
         return list(KEYS)
     by_prefix = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai", "gemini-": "google"}
@@ -243,27 +242,25 @@ def _choose_offline(model: str) -> ChatModel:
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
-    """Add details from the provider's model list.
+    """Add details from the provider's model list: ids, and for Anthropic and Google window and answer limit.
 
-    Ids, and for Anthropic and Google window and answer limit. Unchanged if the provider does not answer. Raises what
-    `with_window` raises.
+    Unchanged if the provider does not answer. Raises what `with_window` raises.
     """
     try:
         response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
     except ProviderError:
         return chat_model
     data = response.get("data", response.get("models")) if isinstance(response, dict) else None
-    entries = [_normalize_entry(entry) for entry in data or () if isinstance(entry, dict)]
-    ids = tuple(str(entry.get("id")) for entry in entries)
+    entries = [_normalize_entry(e) for e in data if isinstance(e, dict)] if isinstance(data, list) else []
+    ids = tuple(id_ for entry in entries if isinstance(id_ := entry.get("id"), str))
     entry_of_model = next((entry for entry in entries if entry.get("id") == chat_model.model), {})
-    window, output = entry_of_model.get("max_input_tokens"), entry_of_model.get("max_tokens")
-    if isinstance(window, int) and window:
+    window, output = (as_count(entry_of_model.get(key)) for key in ("max_input_tokens", "max_tokens"))
+    if window:
         chat_model = with_window(replace(chat_model, window=window, origin=chat_model.endpoint.name), config)
-    return replace(chat_model, models=ids or chat_model.models, most_output=output if isinstance(output, int) else 0)
+    return replace(chat_model, models=ids or chat_model.models, most_output=output)
 
 
 def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
-    """An entry of a model list with Anthropic's names of its members; Google has others."""
     if "inputTokenLimit" not in entry:
         return entry
     limits = {"max_input_tokens": entry["inputTokenLimit"], "max_tokens": entry.get("outputTokenLimit")}
@@ -315,10 +312,7 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first.
-
-    Slow: loads the price library.
-    """
+    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
@@ -328,13 +322,12 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """List prices of `chat_model` in USD per million tokens of input and output.
+    """Prices of `chat_model` in USD per million tokens of input and output.
 
-    None if they are unknown, or prompts stay on this machine.
+    None if they are unknown, or the server runs the model itself.
     """
-    rates_ = (
-        None if stays_on_machine(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
-    )
+    rates_ = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
+
     return (rates_.fresh * 1e6, rates_.output * 1e6) if rates_ is not None else None
 
 

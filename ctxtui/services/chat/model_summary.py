@@ -1,7 +1,4 @@
-"""Have a model write a summary: choice of model, request, answer.
-
-Only `write_summary` sends anything to the model.
-"""
+"""Have a model write a summary: choice of model, request, answer."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.agent.conversation import ConversationStart, begin, resume
-from ctxtui.agent.runner import send_once
+from ctxtui.agent.runner import LIMIT_REASONS, send_once
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.errors import CtxtuiError, ProviderError
@@ -58,7 +55,7 @@ class Summary(Struct, frozen=True):
 def parse_choice(name: str) -> ModelChoice:
     """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``.
 
-    The provider is derived from the model's name if possible, whatever the settings say about chats.
+    Without a provider, the model's name tells it if possible, whatever the settings say about chats.
     """
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
@@ -67,7 +64,7 @@ def parse_choice(name: str) -> ModelChoice:
 
 
 async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model that writes the summary. Raises what `choose_model` raises."""
+    """Choose the model that writes the summary; raises what `choose_model` raises."""
     return await choose_model(choice, config, os.environ)
 
 
@@ -118,8 +115,11 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
             await close_offline()
     texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
     text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
-    if response.stop_reason in ("max_tokens", "length", "max_output_tokens", "MAX_TOKENS"):
+    if response.stop_reason == "model_context_window_exceeded":
+        raise ProviderError(f"{chat_model.model} filled its context window", way_out="summarize fewer blocks")
+    if response.stop_reason in LIMIT_REASONS:
         raise ProviderError(f"{chat_model.model} reached its answer limit", way_out="raise answer_tokens")
+
     if any(is_call(item.block.kind) for item in response.items):
         raise ProviderError(f"{chat_model.model} called a tool instead", way_out="try again, or use another model")
     if not text:

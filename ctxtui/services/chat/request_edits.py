@@ -1,7 +1,4 @@
-"""Applies the user's edits and the policies of a profile to a chat's requests.
-
-Before each request the policies propose edits; an armed profile applies them.
-"""
+"""Applies the user's edits and the policies of a profile to a chat's requests."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ class RequestEditor(Struct, eq=False):
     """Builds the request body for a context of `tree` under the edits that `overlay` returns.
 
     First the policies of `profile` run, with a target of `usable` tokens (0: unknown). `context` is that of the last
-    request.
+    request (None: there was none).
     """
 
     tree: Tree
@@ -48,20 +45,14 @@ class RequestEditor(Struct, eq=False):
     context: Context | None = None
 
     def external_content(self) -> dict[str, str]:
-        """The content that the applied edits moved out of the conversation, by name.
-
-        For a worker thread.
-        """
+        """The content that the applied edits moved out of the conversation, by name."""
         overlay, context = self.overlay(), self.context
         if overlay is None or context is None:
             return {}
         return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
-        """Build the body under the applied edits; None without edits.
-
-        Raises `CtxtuiError` if they are refused.
-        """
+        """Build the body under the applied edits; None without edits. Raises `CtxtuiError` if they are refused."""
         overlay = self.overlay()
         if overlay is None or not (overlay.applied or self.profile):
             return None
@@ -105,7 +96,7 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
     `usable` is the policies' target in tokens (0: unknown). The user's staged edits stay staged. Policy edits that the
     user reverted stay reverted.
     """
-    sizes = {n: estimate_tokens(item.block) for n, item in enumerate(context.items)}
+    sizes = {n: _estimate_block_tokens(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)
     proposals = run_all(
         profile.steps,
@@ -113,7 +104,7 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
             context=context,
             log=tuple(overlay.log),
             tokens=sizes.__getitem__,
-            count=estimate_tokens,
+            count=_estimate_block_tokens,
             usable=usable,
             rules=rules,
         ),
@@ -124,11 +115,7 @@ def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card:
             overlay.apply(edit.id for edit in staged)
 
 
-def estimate_tokens(block: Block) -> int:
-    """Estimate the tokens of a block.
-
-    One for every four bytes of its JSON, `IMAGE_TOKENS` for an image, 0 for a header.
-    """
+def _estimate_block_tokens(block: Block) -> int:
     if block.kind == HEADER:
         return 0
     return IMAGE_TOKENS if block.kind in IMAGES else 1 + len(block.body) // 4

@@ -40,7 +40,8 @@ class RequestForecast(Struct, frozen=True):
 
     - `total`: input tokens; the sum of `read`, `written` and `fresh`.
     - `usd`: price of the input; None: unknown.
-    - `miss`: why it will miss the cache; "": it will hit, or no earlier request is known.
+    - `miss`: why it will read at most half of the thread's previous request from the cache; "": it will read more, or
+      none is known.
     - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 
@@ -86,10 +87,7 @@ class RequestForecaster:
         return round(weigh(self._counter(card)(block), weights))
 
     def forecast(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
-        """Forecast `draft` of `thread`, sent at Unix time `at`.
-
-        None if the provider would refuse it.
-        """
+        """Forecast `draft` of `thread`, sent at Unix time `at`; None if its cache markers would be refused."""
         chat_model = self.chat_model
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
         self._counter.prefetch(self._book.card(chat_model.model), [item.block for item in request.items])
@@ -172,10 +170,7 @@ def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: 
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
-    """The reason to hold the request by the rules of `settings`.
-
-    "" if none, or without a `forecast`.
-    """
+    """The reason to hold the request by the rules of `settings`; "" if none, or without a `forecast`."""
     if forecast is None:
         return ""
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:
@@ -188,5 +183,5 @@ def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
 
 
 def has_hold_rules(settings: Settings) -> bool:
-    """Whether `settings` has a rule for holding requests."""
+
     return bool(settings.hold_over_tokens or settings.hold_over_usd or settings.hold_on_miss)

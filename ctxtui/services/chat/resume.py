@@ -66,10 +66,9 @@ class Recovered(Struct, frozen=True, kw_only=True):
 def recover(
     conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known_ids: frozenset[str], own_id: str
 ) -> Recovered:
-    """Replay `events` into `conversation`, then make its context legal.
+    """Replay `events` into `conversation`, then give each open tool call an error result.
 
-    The conversation is at the end of the recorded calls. `known_ids` are the ids of the session's calls; `own_id` names
-    the partial one if the provider did not.
+    `known_ids` are ids in use; `own_id` names the partial call if the provider did not.
     """
     replay = Replay(conversation, provider, known_ids, own_id)
     for event in events:
@@ -92,10 +91,7 @@ def recover(
 def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """Restore the conversation of the stored `session` in `dialect`.
-
-    `pending` are the events left by earlier hosts.
-    """
+    """Restore the conversation of the stored `session` in `dialect`; earlier hosts left the events `pending`."""
     tip_, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
@@ -214,10 +210,7 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the stored chat `id_` ended during a turn and is not hosted now.
-
-    For a worker thread.
-    """
+    """Whether the stored chat `id_` has parts of a turn that its host left; False if the database cannot be read."""
     try:
         return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
@@ -225,10 +218,7 @@ def is_unfinished(id_: str, settings: Settings) -> bool:
 
 
 def host_place(id_: str, settings: Settings) -> str:
-    """The process that hosts the stored session `id_` now, and since when; "" for none.
-
-    Also "" if the database cannot be read. For a worker thread.
-    """
+    """The process that hosts the stored session `id_` now, and since when; "" if none, or it cannot be read."""
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:
@@ -237,10 +227,8 @@ def host_place(id_: str, settings: Settings) -> str:
 
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:
-    """The id of this folder's newest chat if it ended during a turn, else "".
+    """The id of the newest chat in `cwd` if it ended during a turn, else ""."""
 
-    For a worker thread.
-    """
     path = database(settings.data_dir)
     if not path.exists():
         return ""

@@ -39,8 +39,8 @@ class SendPermit(NamedTuple):
 class Spending:
     """The `usage` and `usd` of a run so far, held against its budget.
 
-    At most `budget` USD may be spent (None: no limit). `partial`: `usd` is a lower bound. The maximum cost of a request
-    is reserved before it is sent: its forecast input, and its answer up to its limit.
+    `budget` is in USD (None: no limit). `partial`: `usd` is a lower bound. Before a request is sent, the price of its
+    input is reserved as forecast, and that of its answer up to its limit; the input may cost more than the forecast.
     """
 
     def __init__(self, budget: float | None) -> None:
@@ -58,17 +58,15 @@ class Spending:
 
     @property
     def summary(self) -> str:
-        """Text about the amount spent."""
         return f"{'≥ ' if self.partial else ''}${self.usd:.4f} spent"
 
     async def reserve(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """Reserve the maximum cost of `draft` of `thread`, by its `forecast`.
+        """Reserve the cost of `draft` of `thread`, by its `forecast`.
 
-        Without a known price it is refused, unless nothing is charged or there is no budget.
-
-        If too little is left while other requests are in progress, wait for them.
+        Without a known price it is refused, unless nothing is charged or there is no budget. If too little is left
+        while other requests are in progress, wait for them.
         """
         self.release(thread)
         if self.budget is None or charges_nothing(chat_model, forecast.usd if forecast is not None else None):
@@ -95,9 +93,9 @@ class Spending:
         assert self.budget is not None
         remaining_usd = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
         affordable = int(remaining_usd / answer_usd) if answer_usd else inf
-        if remaining_usd < 0 or affordable < min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT):
-            limit_reason = f"the rest of ${self.budget:g} pays for {affordable} tokens of the answer"
-            shortage = f"{limit_reason}, fewer than {MIN_ANSWER_LIMIT}"
+        least = min(requested or MIN_ANSWER_LIMIT, MIN_ANSWER_LIMIT)
+        if remaining_usd < 0 or affordable < least:
+            shortage = f"the rest of ${self.budget:g} pays for {affordable} tokens of the answer, fewer than {least}"
             why = shortage if remaining_usd >= 0 else f"over ${self.budget:g}"
             return SendPermit(f"{self.summary}, the next request's input costs about ${input_usd:.4f}: {why}")
         granted = min(requested or inf, affordable)
@@ -105,10 +103,7 @@ class Spending:
         return SendPermit(answer=int(granted) if granted < requested else 0)
 
     def add_call(self, call: Call, chat_model: ChatModel, price: Price) -> float | None:
-        """Add a `call` that ended, or broke off after its answer began.
-
-        Return its cost (None: unknown).
-        """
+        """Add a `call` that ended, or broke off after its answer began; return its cost (None: unknown)."""
         usd, is_complete = charge_of(call, chat_model, price)
         self.usd += usd or 0.0
         self.partial = self.partial or not is_complete
@@ -131,10 +126,7 @@ class Spending:
             self._freed = asyncio.Event()
 
     def retry_refusal(self, thread: str) -> str:
-        """The reason not to send an interrupted request again ("": send it).
-
-        Its reservation remains.
-        """
+        """The reason not to send an interrupted request again ("": send it). Its reservation remains."""
         spent = self.usd + self._unreported + sum(self._reserved.values())
         return (
             ""

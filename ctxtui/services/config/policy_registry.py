@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ctxtui.core.edit import Edit
-from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
+from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound, Unreadable
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings
@@ -75,16 +75,14 @@ def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyConte
 def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> list[Step]:
     """The steps of policies (by name) and profiles (by file), with ``key=value`` settings.
 
-    A setting goes to each policy that has it. Raises `NotFound`, `BadConfig`.
+    A setting goes to each policy that has it. Raises `NotFound`, `Unreadable`, `BadConfig`.
     """
     every = load_policies()
     steps: list[Step] = []
     for name in policies:
-        path = Path(name)
+        path = Path(os.path.expanduser(name))
         if name not in every and (path.suffix == ".toml" or path.is_file()):
-            if not path.is_file():
-                raise NotFound("no such profile", place=name)
-            steps += parse_profile(path.read_text(encoding="utf-8", errors="replace"), every, name).steps
+            steps += read_profile(path, every).steps
         else:
             steps.append(make_step(name, every))
     if settings_texts and not steps:
@@ -104,11 +102,22 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
     return steps
 
 
+def read_profile(path: Path, policies: Mapping[str, Policy]) -> Profile:
+    """The profile in a file. Raises `NotFound`, `Unreadable`, `BadConfig`."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        raise NotFound("no such profile", place=str(path)) from None
+    except OSError as error:
+        raise Unreadable(f"cannot be read: {error.strerror}", place=str(path)) from error
+    return parse_profile(text, policies, str(path))
+
+
 def load_profile(path: str, cwd: Path) -> Profile | None:
-    """The profile of the setting; None if it is empty. Raises `NotFound`, `BadConfig`."""
+    """The profile of the setting; None if it is empty. Raises `NotFound`, `Unreadable`, `BadConfig`."""
     if not path:
         return None
     file = cwd / Path(os.path.expanduser(path))
     if not file.is_file():
         raise NotFound("no such profile", place=str(file), way_out="see the setting profile")
-    return parse_profile(file.read_text(encoding="utf-8", errors="replace"), load_policies(), str(file))
+    return read_profile(file, load_policies())

@@ -42,7 +42,7 @@ MAX_DEAREST_BLOCKS: Final = 10
 class Account(Struct, frozen=True):
     """A counted and priced session.
 
-    - `costs`: the cost of each call by its id; None without a known list price.
+    - `costs`: the cost of each call by its id; None without a known price.
     - `table`: the prices.
     - `usable_share`: share of the context window to fill.
     """
@@ -66,7 +66,7 @@ class Account(Struct, frozen=True):
         """The session's statement.
 
         With `only`, its bill, calls, tools and categories cover those calls. Its expensive blocks, savings, peak and
-        window always cover the whole session.
+        window cover the whole session.
         """
         threads = self.threads()
         session, book = self.session, self.book
@@ -132,10 +132,7 @@ class Account(Struct, frozen=True):
         return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
     def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
-        """Maximum tokens of the request of `call`, whose report is partial.
-
-        None if its report is complete, or if part of the request is not recorded.
-        """
+        """Maximum tokens of the request of `call`; None if its report is complete, or part of it is not recorded."""
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):

@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 def table_for(settings: Settings, estimator: str = "") -> ModelTable:
-    """The model table with the user's context windows.
-
-    With an `estimator`, it counts for every model.
-    """
+    """The model table with the user's context windows; an `estimator` counts for every model."""
     if estimator:
         # Imported here: rarely used.
         from ctxtui.tokens.estimators import estimator_rule

@@ -54,17 +54,11 @@ class CountCache:
             return otherwise
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
-        """The cached features of blocks by digest.
-
-        `way` is the way of counting (`counting.counting_key`).
-        """
+        """The cached features of blocks by digest; `way` is the way of counting (`counting.counting_key`)."""
         return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
-        """The cached numbers of blocks by digest, unconverted.
-
-        `way` is the way of counting (`counting.counting_key`).
-        """
+        """The same, also of labels, as plain numbers."""
         nothing: dict[str, tuple[float, ...]] = {}
         return self._query_store(lambda store: store.load_counts(digests, way), nothing)
 

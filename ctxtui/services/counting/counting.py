@@ -1,7 +1,4 @@
-"""Count the features of blocks by digest.
-
-The tokenizer is loaded for the first block that is not cached.
-"""
+"""Count the features of blocks by digest; the tokenizer is loaded for the first block that is not cached."""
 
 from __future__ import annotations
 
@@ -59,12 +56,10 @@ class LocalCounts:
         self._search = LabelSearch()
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        """Count the features of each block."""
         count = self._make_text_counter(card.encoding)
         return [count_features(block, count, card) for block in blocks]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
-        """Count the tokens of each text."""
         return list(map(self._make_text_counter(card.encoding), texts))
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:

@@ -15,11 +15,8 @@ from ctxtui.tokens.features import Features
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, weigh
 
-_LINE_START: Final = re.compile(r"\n(?=[^\s])")
-"""The end of a line before a line that does not begin with whitespace.
-
-The tokenizer always cuts there.
-"""
+_LINE_START: Final = re.compile(r"\n(?=[^\s/])")
+"""The end of a line before one that begins with neither whitespace nor a slash: the tokenizers cut there."""
 MAX_UNCUT_CHARS: Final = 4000
 """Characters without such a place after which the text is cut at a blank."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
@@ -49,10 +46,7 @@ class _LiveBlock(Struct):
 
 
 class LiveCount(Struct):
-    """Counts the blocks of one answer for the model of `card`.
-
-    `feed` is for the event loop, `advance` for a worker.
-    """
+    """Counts the blocks of one answer for the model of `card`. `feed` is for the event loop, `advance` for a worker."""
 
     bench: WordCounter
     card: ModelCard

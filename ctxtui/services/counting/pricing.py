@@ -21,7 +21,7 @@ Pricer = Callable[[Sequence[Call]], list[Priced]]
 
 
 def prices_for(settings: Settings) -> PriceTable:
-    """The override price table with the user's prices first."""
+    """The packaged price table with the user's prices first."""
     base = price_table()
     user_prices = tuple(_make_override(model, rates) for model, rates in settings.prices.items())
     return replace(base, rows=(*user_prices, *base.rows)) if user_prices else base
@@ -33,13 +33,12 @@ def make_call_pricer(table: PriceTable) -> Callable[[Call], Cost | None]:
 
 
 def total_session(session: Session, settings: Settings) -> SessionTotals:
-    """The totals of a whole session by list price."""
+    """The totals of a whole session, by the user's prices and list prices."""
     table = prices_for(settings)
     return session_totals(session, {id_: price_call(call, table) for id_, call in session.calls.items()})
 
 
 def price_call_twice(call: Call, table: PriceTable) -> Priced:
-    """The prices of one call."""
     cost = price_call(call, table)
     if cost is None or call.usage is None or not call.usage.has_cache:
         return cost, None

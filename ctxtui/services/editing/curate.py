@@ -19,8 +19,6 @@ from ctxtui.analysis.findings.risks import redact_secrets
 from ctxtui.analysis.request_counts import counting_terms, weigh_as_reported
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
-from ctxtui.core.session import Session
-from ctxtui.core.tree import ROOT
 from ctxtui.core.usage import Usage
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
@@ -36,7 +34,7 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext
 from ctxtui.services.editing.edited_request import EditedRequest
 from ctxtui.services.editing.next_request import price_question_under
-from ctxtui.services.editing.session_end import session_end
+from ctxtui.services.editing.session_end import next_head, session_end
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,9 +72,8 @@ def curate_context(
     prices: PriceTable,
     other_forecasts: OtherForecasts = lambda: None,
 ) -> Curation:
-    """Apply `edits`, then the policies of `steps`, to the context of the `chosen` call.
+    """Apply `edits`, then the policies of `steps`, to the context of the `chosen` call, and price the result.
 
-    Price the result.
     - `after`: to the context after the call's answer.
     - `resumed`: to the context that a tool resumes from there.
     - `under`: edits that are applied already and are not part of the price.
@@ -141,22 +138,13 @@ def curate_context(
 
 
 def _hidden_tokens(under: PolicyContext, question: PriceQuestion) -> int:
-    """Tokens of the next request, sent `under` edits, that are not in any block."""
+    """Tokens of the next request that are not in any block."""
     blocks = sum(map(under.tokens, range(len(under.context)))) - (under.freed if under.log else 0)
     return max(0, question.prompt.total - blocks)
 
 
-def next_head(session: Session, chosen: ChosenCall) -> int:
-    """The context after the call's answer: up to the thread's tip if it is the last call."""
-    calls = session.thread_calls(chosen.thread)
-    tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
-    if (not calls or chosen.number == len(calls)) and session.tree.holds(tip, chosen.call.response_head):
-        return tip
-    return chosen.call.response_head or chosen.call.raw_head
-
-
 def charge_of(call: Call, prices: PriceTable) -> Charge:
-    """A function that prices usage at the terms of a call's model."""
+    """A function that prices usage of a call's model and provider."""
 
     def charge(usage: Usage, at: float) -> float | None:
         cost = price(usage, call.model, call.provider, at or None, prices)

@@ -77,10 +77,7 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded.
-
-        In a recording of requests they always count as recorded.
-        """
+        """Whether system prompt or tools are recorded. In a recording of requests they always count as recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -115,7 +112,7 @@ class WrittenContext:
 def write_context(edited: EditedContext, form: str, source: Path | None) -> WrittenContext:
     """Write `edited` in `form` ("": the recorded body form).
 
-    `source` is the recording's file (None: there is none). Raises `Refused` if the edits cannot be applied,
+    `source` is the recording's file (None: there is none). Raises `RequestRefused` if the edits cannot be applied,
     `CtxtuiError` if the recording is another tool's or no file.
     """
     if is_translation(edited, form, source):
@@ -142,10 +139,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` is of another tool than the recording `source`, and can be translated to.
-
-    `source` is None without a file.
-    """
+    """Whether `form` can be translated to, and is not of the tool that made the recording `source` (None: no file)."""
     return form in TRANSLATED and form != resumed_by(edited, source)
 
 
@@ -153,7 +147,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     """Write the context as a new session of another tool, in that tool's dialect.
 
     It ends after an answer: a following user message is left out. Without any answer, it is empty and has a violation.
-    Raises `Refused` if the edits cannot be applied.
+    Raises `RequestRefused` if the edits cannot be applied.
     """
     if edited.applied.refused:
         raise RequestRefused(edited.applied.refused, way_out="revert the edit")
@@ -187,7 +181,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
 
 
 def unfit_reason(edited: EditedContext, form: str, source: Path | None) -> str:
-    """The reason why the context cannot continue in the tool of `form`; "" if it can."""
+    """The reason why the context cannot continue in the tool of `form`; "" if none is known."""
     if not is_translation(edited, form, source):
         return "a subagent's thread" if edited.chosen.thread != MAIN else ""
     violations = translate_context(edited, form).violations
@@ -195,7 +189,7 @@ def unfit_reason(edited: EditedContext, form: str, source: Path | None) -> str:
 
 
 def is_copy(source: Path) -> bool:
-    """Whether the file is a session in ctxtui's own format, from whichever tool."""
+    """Whether the file is a session in ctxtui's own format."""
     try:
         with source.open("rb") as file:
             return sniff(file.read(HEAD_BYTES), source.name) > 0
@@ -204,10 +198,7 @@ def is_copy(source: Path) -> bool:
 
 
 def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
-    """Build the request body in `form` ("": as recorded).
-
-    Raises `Refused` if the edits cannot be applied.
-    """
+    """Build the request body in `form` ("": as recorded). Raises `RequestRefused` if the edits cannot be applied."""
     call = edited.chosen.call
     model = call.model or edited.session.model
     dialect = (form or edited.form).replace("-", "_")

@@ -66,11 +66,11 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
     """Export `session` in ctxtui's own format, or the `chosen` call's context as a body.
 
     With ``curl`` it is a command that sends the body in the call's own dialect. If the recording holds the request
-    itself in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for an unknown form and for
-    those in `RESUMED`.
+    itself in the dialect `form`, the body is byte for byte what was sent. Raises `NotFound` for any other form, also
+    for those in `RESUMED`.
     """
-    if form not in FORMS or form in RESUMED:
-        raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join(FORMS)}")
+    if form not in (OWN, *BODIES, CURL):
+        raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join((OWN, *BODIES, CURL))}")
     if form == OWN:
         return ExportResult(write(session))
     if form == CURL:
@@ -79,7 +79,6 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
         return ExportResult(
             curl_command(own_dialect, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost
         )
-
     call = chosen.call
     items = session.tree.items(call.sent_head)
     data, lost = export_request(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
@@ -89,17 +88,19 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
 
 
 def own_form(chosen: ChosenCall) -> str:
-    """The form of the call's own dialect; without one, of the dialect of its model's provider."""
+    """The form of the call's own dialect; if that is not recorded, by its provider and model."""
     call = chosen.call
     dialect = call.skeleton.dialect.replace("_", "-") if call.skeleton else ""
     if dialect in BODIES:
         return dialect
-    return "anthropic" if call.provider == "anthropic" or "claude" in call.model else "openai-chat"
+    if call.provider == "anthropic" or "claude" in call.model:
+        return "anthropic"
+    if call.provider == "google" or "gemini" in call.model:
+        return "google"
+    return "ollama-chat" if call.provider == "ollama" else "openai-chat"
 
 
 _SESSIONS: Final = "sessions"
-
-
 _CHECKPOINTS: Final = "file-history"
 """Claude Code's folder of files for its rewind, a sibling of ``projects``: a folder for each session."""
 
@@ -114,7 +115,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     Raises `CtxtuiError` if a folder cannot be created, or if `path` is not a folder but the session has several files:
     they have fixed places, and some are above the main one.
     """
-    if written.name and path.is_dir():
+    if written.name and os.path.isdir(path):
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
@@ -136,10 +137,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
 
 
 def write_beside(path: Path, written: WrittenContext) -> None:
-    """Write the further files of the session that was written to `path`; none may exist.
-
-    Raises the errors of `write_private`.
-    """
+    """Write the further files of the session that was written to `path`; none may exist. Raises `CtxtuiError`."""
     for name, data in written.beside.items():
         place = path.parent / name
         create_folder(place.parent)
@@ -147,27 +145,25 @@ def write_beside(path: Path, written: WrittenContext) -> None:
 
 
 def create_folder(folder: Path) -> None:
-    """Create `folder` and those above it, with mode 0700.
-
-    Raises `CtxtuiError`.
-    """
+    """Create `folder` with mode 0700, and those above it. Raises `CtxtuiError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(folder)) from error
 
 
-def write_private(path: Path, data: bytes, *, replace: bool = False) -> None:
+def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> None:
     """Write the file `path` with mode 0600.
 
     With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
-    file cannot be created, or exists and must not be replaced.
+    file cannot be created, or exists and must not be replaced; unless `replace` is None, it then names ``--force``.
     """
-    if not replace and os.path.lexists(path):
-        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
-    if path.exists() and not path.is_file():
+    if not replace and os.path.lexists(path):
+        way_out = "choose another name" + (", or add --force" if replace is not None else "")
+        raise CtxtuiError("the file exists", place=str(path), way_out=way_out)
+    if os.path.exists(path) and not os.path.isfile(path):
         # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
         raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -258,9 +254,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file.
-
-    A name after the recording's, in the working directory, with two exceptions.
+    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
 
     - If the tool resumes only files in the recording's folder: that folder, or the one above it if each session has
       its own.
@@ -340,25 +334,19 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
 
 
 def command_for(form: str, result: WrittenContext, path: Path) -> str:
-    """The command with which its tool resumes what was written at `path`.
-
-    "" if it is no session.
-    """
+    """The command with which its tool resumes what was written at `path`; "" if it is no session to resume."""
     return (
         TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
     )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output` if it is a file, else its required name.
-
-    ``FILE`` if it needs none.
-    """
+    """The path of a session to resume: `output` if it is a file, else its required name, else ``FILE``."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command of a session for its tool to resume; None for any other form."""
+    """Id, file name and command of a session for its tool to resume; None without one."""
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}
@@ -371,9 +359,9 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
 
 
 def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
-    """The joined transcript of the tool of `form`, and the `chosen` call in it.
+    """The tool's own transcript that is joined with the recording, and the `chosen` call in it.
 
-    The transcript is joined with ctxtui's recording. None if there is none, or it does not have the call.
+    None if there is none of the tool of `form`, or it does not have the call.
     """
     if loaded.transcript is None or loaded.path is None:
         return None
@@ -388,10 +376,7 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call as a new session for its tool.
-
-    Raises the errors of `write_context`.
-    """
+    """Write `session` up to the answer of the `chosen` call in `form`. Raises the errors of `write_context`."""
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(

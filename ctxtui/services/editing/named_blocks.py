@@ -20,8 +20,8 @@ MIN_NAME_LENGTH: Final = 4
 class NamedBlock(NamedTuple):
     """A block that edits can target, with its `name`.
 
-    `tokens` is its size without the edits. `pinned`: an edit in force pins it or its call or result; `changed`: one
-    changes or removes it.
+    `tokens` is its size without the edits. `pinned`: an edit in force pins it or its call or result; `changed`: an edit
+    or its repair changes or removes it.
     """
 
     name: str
@@ -56,7 +56,7 @@ def find_block(context: Context, name: str) -> int:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="give more hex digits of the digest")
     exact = next((position for position in positions if context.target(position).occurrence == nth), None)
     if exact is None:
-        raise NotFound(f"the block {digest} occurs here {len(positions)} times only: no {name!r}")
+        raise NotFound(f"no block {name!r}: it occurs {len(positions)} time{'' if len(positions) == 1 else 's'} here")
     return exact
 
 

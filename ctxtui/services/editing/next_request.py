@@ -30,27 +30,23 @@ from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
 from ctxtui.services.editing.edited_request import EditedRequest
 
 RATE_STEP_TOKENS = 1_000
-"""Rates are looked up once per so many input tokens: long prompts have other rates, from round numbers on."""
+"""Rates are looked up once for so many input tokens: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
 """USD per token of each kind; None without a known price."""
 
 
 class Charges:
-    """Prices usage at the terms of `call`.
-
-    It asks `pricer` once per thousand input tokens. `length` is the input tokens of the whole call.
-    """
+    """Prices usage at the terms of `call`; `length` is the input tokens of the whole call."""
 
     def __init__(self, pricer: Pricer, call: Call, length: int) -> None:
         self._pricer = pricer
         self.call = call
         self.length = length
         self._known_rates: dict[int, Rates] = {}
-        """Rates by thousands of input tokens."""
 
     def __call__(self, usage: Usage, at: float) -> float | None:
-        """The price of `usage` in USD; None without known rates.
+        """The price of `usage` in USD, whatever the time `at`; None without known rates.
 
         Its rates are those of a call of its own input; if that is less than half of `length`, it is taken for a part of
         the whole call, whose rates apply.
@@ -85,14 +81,14 @@ class Charges:
 
 
 class LaterCharges:
-    """Prices usage at the terms of any recorded call."""
+    """Prices usage at the terms of recorded calls: for a model and provider, those of the first call asked for."""
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
         self._by: dict[tuple[str, str], Charges] = {}
 
     def __call__(self, usage: Usage, call: Call) -> float | None:
-        """The price of `usage` in USD at the terms of `call`; None without known rates."""
+        """The price of `usage` in USD; None without known rates."""
         key = call.model, call.provider
         if key not in self._by:
             self._by[key] = Charges(self._pricer, call, 0)
@@ -115,10 +111,7 @@ class PricedRequest(Struct, frozen=True, dict=True):
 
     @property
     def parts_at(self) -> int | None:
-        """The raw position from which edits make it differ from the last request.
-
-        That is because they were applied or reverted. None if it only continues that request.
-        """
+        """The raw position from which edits make it differ from the last request; None if it only continues that."""
         return self.question.parts_at
 
 
@@ -170,10 +163,9 @@ def price_question_under(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The request of `following_request`, with the same `at` and `under`, in three forms.
+    """The request of `following_request`: a price question, the request, and the conversion of features to tokens.
 
-    They are a price question, a request, and the conversion of its features to tokens. Everything in `book` must be
-    counted.
+    Everything in `book` must be counted.
     """
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
@@ -228,10 +220,7 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent.
-
-    It differs if edits were reverted. None if it only continues that.
-    """
+    """The raw position from which the unedited request differs from what `call` sent; None if it continues that."""
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 
@@ -239,10 +228,7 @@ def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
 def forecast_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> NextCallForecast | None:
-    """The forecast of a thread's next call under the applied `edits`.
-
-    None if the thread has no calls, or its last one has no report.
-    """
+    """The forecast of a thread's next call under the applied `edits`; None where `next_call_of` is."""
     next_request = next_call_of(session, counter, settings, thread, edits)
     return next_request.forecast if next_request is not None else None
 
@@ -301,10 +287,7 @@ def next_call_in(
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread.
-
-    It uses the call's own markers and other threads' cache contents.
-    """
+    """The forecast of `call`, the first of its thread, by its own markers and other threads' cache contents."""
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)

@@ -1,8 +1,6 @@
-"""The edits of an open session, thread by thread.
+"""The edits of an open session, thread by thread: staged, applied, undone, stored in the database.
 
-Staged, applied, undone, stored in the database. Everything happens in memory at once; `save` writes what is new and may
-run in a worker thread. A session that was only opened is imported by the first save: reading writes nothing, the first
-staged edit does.
+Everything happens in memory at once; `save` writes what is new and may run in a worker thread.
 """
 
 from __future__ import annotations
@@ -39,12 +37,7 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.store.store import Store
 
 _Derived = tuple[int, EditsInForce, dict[str, str], tuple[Edit, ...]]
-"""Derived from a log.
-
-They are its version, the edits in force, what each waiting edit waits for (by id), and all edits in order.
-"""
-
-
+"""A log's version, its edits in force, what each waiting edit waits for (by id), and all edits in force in order."""
 _ByBlock = dict[str, list[tuple[int, Edit]]]
 """Edits in force by digest and id of their target blocks, each with its number."""
 
@@ -52,9 +45,7 @@ _ByBlock = dict[str, list[tuple[int, Edit]]]
 class ThreadEdits:
     """The edits of a thread, as known to this process.
 
-    - `log`: all entries so far.
-    - `branch`: the name of the log in the database; "": the main one.
-    - `now`, `new_id`: give the time in Unix seconds and ids of new entries.
+    `now` and `new_id` give the time in Unix seconds and ids of new entries.
     """
 
     def __init__(
@@ -62,12 +53,10 @@ class ThreadEdits:
         log: Iterable[Edit] = (),
         *,
         thread: str = MAIN,
-        branch: str = "",
         now: Callable[[], float] = time.time,
         new_id: Callable[[], str] = lambda: secrets.token_hex(6),
     ) -> None:
         self.thread = thread
-        self.branch = branch
         self._log = list(log)
         self._saved = len(self._log)
         self._earlier = {entry.id for entry in self._log}
@@ -81,17 +70,15 @@ class ThreadEdits:
 
     @property
     def version(self) -> int:
-        """A number that grows with every change, so that screens know when to repaint."""
+        """A number that grows with every change of the log, so that screens know when to repaint."""
         return self._version
 
     @property
     def log(self) -> Sequence[Edit]:
-        """All entries, in order."""
         return tuple(self._log)
 
     @property
     def edits_in_force(self) -> EditsInForce:
-        """The edits in force: `applied` and `staged`."""
         return self._derived[1]
 
     @property
@@ -140,7 +127,7 @@ class ThreadEdits:
 
     @property
     def staged(self) -> tuple[Edit, ...]:
-        """Edits not applied yet: drafts, kept when ctxtui is closed."""
+        """Edits not applied yet, also waiting ones."""
         return self.edits_in_force.staged
 
     @property
@@ -159,10 +146,7 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the edit would change nothing, because the same one is in force.
-
-        A later edit must not have replaced that. Always false for insertions.
-        """
+        """Whether the last edit in force of this kind and these targets is the same; false for insertions."""
         if edit.spec.adds:
             return False
         candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
@@ -173,8 +157,8 @@ class ThreadEdits:
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
         """Stage several edits as one action, which one undo reverts; redundant ones are skipped.
 
-        Each gets a time, a batch and a new id. A policy's edit keeps its id, which describes its effect, so that a
-        reverted one stays reverted.
+        The user's edits get new ids. A policy's edit keeps its id, which describes its effect, so that a reverted one
+        stays reverted.
         """
         stamp = self._make_stamp()
         entries = []
@@ -187,10 +171,7 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones (or those with the ids `only`).
-
-        Return the new entries.
-        """
+        """Apply the staged edits, also waiting ones (or those with the ids `only`); return the new entries."""
         return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
@@ -232,10 +213,7 @@ class ThreadEdits:
             self._lock.release()
 
     def remove_staged(self, entries: Sequence[Edit]) -> None:
-        """Remove edits just staged, because they are refused.
-
-        No trace of them is left. Edits that are saved, or being saved, are reverted instead.
-        """
+        """Remove edits that were just staged; if they are saved, or being saved, revert them instead."""
         count = len(entries)
         if not count:
             return
@@ -266,7 +244,7 @@ class ThreadEdits:
         return last_undone_action(self._log)
 
     def is_earlier(self, entries: Sequence[Edit]) -> bool:
-        """Whether all of `entries` were made by another process."""
+        """Whether all of `entries` were made by another process; False without any."""
         return bool(entries) and all(entry.id in self._earlier for entry in entries)
 
     def redo(self) -> list[Edit]:
@@ -277,23 +255,14 @@ class ThreadEdits:
         """Store an artifact with the session: the content that an ``externalize`` edit moves out."""
         self._artifacts[name] = data
 
-    def fork(self, branch: str) -> ThreadEdits:
-        """Copy this log under another branch name; the copy is not saved yet."""
-        copy = ThreadEdits((), thread=self.thread, branch=branch, now=self._now, new_id=self._new_id)
-        copy._log, copy._version = list(self._log), len(self._log)
-        return copy
-
     def save(self, store: Store, session: Callable[[Store], str]) -> None:
-        """Write new entries and artifacts to `store`.
-
-        `session` returns the session's id there, importing it if need be.
-        """
+        """Write new entries and artifacts to `store`; `session` returns the session's id there."""
         with self._lock:
             entries, artifacts = self._log[self._saved :], dict(self._artifacts)
             if not entries and not artifacts:
                 return
             id_ = session(store)
-            store.add_edits(id_, entries, thread=self.thread, branch=self.branch)
+            store.add_edits(id_, entries, thread=self.thread)
             for name, data in artifacts.items():
                 store.put_artifact(id_, name, data)
                 if self._artifacts.get(name) is data:
@@ -310,7 +279,6 @@ class ThreadEdits:
 
 
 def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
-    """Add `edits`, numbered from `first`, to the index."""
     for number, edit in enumerate(edits, first):
         for name in {name for target in edit.targets for name in (target.digest, target.id) if name}:
             index.setdefault(name, []).append((number, edit))
@@ -345,10 +313,7 @@ class SessionEdits:
         return any(overlay.unsaved for overlay in self._known.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread.
-
-        Raises `CtxtuiError`; unwritten entries stay unsaved.
-        """
+        """Write new entries, in a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:

@@ -1,7 +1,4 @@
-"""Proposals of every policy for the context shown, in addition to the edits in force.
-
-They are computed one by one.
-"""
+"""Proposals of every policy for the context shown, in addition to the edits in force."""
 
 from __future__ import annotations
 
@@ -19,11 +16,9 @@ from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.policy_context import PolicyContext
@@ -44,10 +39,7 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice in a context under all its edits.
-
-    `prices` are those of further edits; None if unknown.
-    """
+    """A search for advice in a context under all its edits. `prices` are those of further edits; None if unknown."""
 
     policy_context: PolicyContext
     prices: EditPrices | None
@@ -101,7 +93,7 @@ def _subtract_moment(moment: ApplyMoment, already: ApplyMoment) -> ApplyMoment:
 PRICE_TIMEOUT_S: Final = 20.0
 """Seconds to wait for prices; after that, results are shown without them."""
 MAX_SEARCH_SECONDS: Final = 20.0
-"""Maximum processor seconds for a search for advice."""
+"""Processor seconds after which a search for advice begins nothing new."""
 
 
 class Proposals:
@@ -143,7 +135,6 @@ class Proposals:
         self._settings[policy.name] = parse_settings(policy, text)
 
     def rows(self) -> Iterator[Proposed]:
-        """The proposals of all policies, in the same order."""
         for index in range(len(self._policies)):
             yield self.row(index)
 
@@ -151,17 +142,13 @@ class Proposals:
         """The proposal of one policy with its present settings."""
         policy = self._policies[index]
         row = self._without_result(policy)
-        search_and_tag = self.start_search()
         try:
-            return self._with_result(policy, row, *search_and_tag)
+            return self._with_result(policy, row, *self.start_search())
         except CtxtuiError as error:
             return replace(row, why=error.message)
 
     def _wait_for_next_request(self) -> None:
-        """Wait for the next request, which another worker computes.
-
-        It has the cache contents and quotes that prices need.
-        """
+        """Wait for the next request, which another worker computes: prices need it."""
         until = time.monotonic() + PRICE_TIMEOUT_S
         while self._next_request is None and time.monotonic() < until:
             # Read this first, so that a result finished meanwhile is not missed.
@@ -208,7 +195,6 @@ class Proposals:
         return row if new_tag is None else _with_cheapest_price(row, new_tag, tag)
 
     def _count_request(self, applied: Applied) -> RequestCount:
-        """Count the request under `applied`."""
         return count_under(self._counting_terms, applied, partial(self._study.count_now, self._model))
 
     @cached_property
@@ -225,8 +211,7 @@ class Proposals:
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
         """Advice beyond the edits in force, by risk, then by savings over `horizon` calls.
 
-        For a worker, which sets `stopped` to end it early. The search takes at most `MAX_SEARCH_SECONDS` of processor
-        time.
+        For a worker, which sets `stopped` to end it early. After `MAX_SEARCH_SECONDS` the search begins nothing new.
         """
         advice_search, staged = self.start_search()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]
@@ -234,10 +219,7 @@ class Proposals:
         return advice_search.advice(policies, horizon, staged, stopped, lambda: time.thread_time() > until)
 
     def start_search(self) -> tuple[AdviceSearch, PriceTag | None]:
-        """The search, and the price of the staged edits (None: there are none, or it is unknown).
-
-        Computed on first use.
-        """
+        """The search, and the price of the staged edits (None: there are none, or it is unknown)."""
         if self._search is None:
             self._wait_for_next_request()
             next_request, prices = self._next_request, None
@@ -250,10 +232,6 @@ class Proposals:
             tag = advice_search.priced(self._staging.applied) if self._overlay.staged else None
             self._search = advice_search, tag
         return self._search
-
-    def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
-        """The content that `edits` move out, by name."""
-        return externalized_content(self._staging.applied.context, edits)
 
 
 def _format_setting(value: Json) -> str:

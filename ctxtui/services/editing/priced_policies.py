@@ -1,7 +1,4 @@
-"""Apply policies' edits if the price allows it.
-
-Otherwise postpone them until the next cache miss.
-"""
+"""Apply policies' edits if the price allows it; otherwise postpone them until the next cache miss."""
 
 from __future__ import annotations
 
@@ -16,16 +13,15 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.price_tag import PriceTag
 from ctxtui.services.editing.overlay import ThreadEdits
 
-Price = Callable[["Applied"], "PriceTag"]
+Price = Callable[[Applied], PriceTag]
 """Returns the price tag of the next request with the given edits."""
 
 
 def act_at_price(
     steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
-    """Run the policies of `steps` for the next request.
+    """Run the policies of `steps` for the next request, and apply their edits if the price allows it.
 
-    Apply their edits if the price allows it.
     - They are applied if that request and `horizon` later ones cost no more than without them, or, without a known
       price, if they change no cached block.
     - Otherwise, or if the provider would refuse them, they are staged, and postponed until the next cache miss.

@@ -9,11 +9,11 @@ from ctxtui.core.block import ASSISTANT
 from ctxtui.core.call import Call
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
-from ctxtui.core.tree import ROOT
 from ctxtui.curation.context import Context
 from ctxtui.curation.legality.provider_errors import BOUND, TOO_LONG, from_error_text, refusal
 from ctxtui.curation.legality.repair import Repair, repair, strip_thinking
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
+from ctxtui.services.editing.session_end import next_head
 from ctxtui.tokens.models import ModelCard
 
 
@@ -40,7 +40,7 @@ def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str 
     """
     chosen = choose_call(session, thread)
     error = error or refusal(session, chosen.thread)
-    context = next_context(session, chosen)
+    context = Context.of_call(session.tree, chosen.call, next_head(session, chosen))
     rules = rules_for(context.dialect, card)
     fault_ = from_error_text(context, error) if error else None
     extra: list[Edit] = []
@@ -54,26 +54,15 @@ def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str 
     return Diagnosis(chosen, context, rules, repair_, fault_ is not None and fault_.violation.rule == TOO_LONG)
 
 
-def next_context(session: Session, chosen: ChosenCall) -> Context:
-    """The context of a thread's next request: up to the end of its record."""
-    call, tip = chosen.call, session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
-    head = tip if session.tree.holds(tip, call.response_head) else call.response_head or call.raw_head
-    return Context.of_call(session.tree, call, head)
-
-
 def _ends_with_answer(context: Context) -> bool:
-    """Whether the context ends with an answer, so that a user message will follow."""
     return bool(context.messages) and context.messages[-1].role in ASSISTANT
 
 
 def recording_line(session: Session, context: Context, position: int) -> int:
-    """The line of the recording near the block at `position` (from 1; 0: unknown).
-
-    It is the line of the last call before one that has the block.
-    """
+    """The line of the recording (from 1) of the last call before the one with the block at `position`; 0: unknown."""
     node = context.nodes[position]
     before: Call | None = None
-    for call in list(session.calls.values()):
+    for call in session.calls.values():
         if session.tree.holds(call.raw_head, node):
             break
         before = call

@@ -1,7 +1,6 @@
-"""The end of a session for a tool to resume.
+"""The end of a session: of its next request, and of what a tool resumes.
 
-After an answer and its results, never with the next prompt. A tool asks for a prompt when it resumes, and would also
-send one that is already in the file.
+A tool resumes after an answer and its results: it asks for a prompt, and would also send one that is in the file.
 """
 
 from __future__ import annotations
@@ -61,9 +60,9 @@ def _add_results(tree: Tree, answer: int, request: Sequence[int]) -> int:
 
 
 def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
-    """The position after the last answer on the path `nodes` and its results.
+    """The position after the last answer on the path `nodes` and its results; None if no user message follows.
 
-    None if no user message follows them, or there is no answer.
+    None also without an answer.
     """
     last = next(
         (position for position in reversed(range(len(nodes))) if tree[nodes[position]].place.role in ASSISTANT), None
@@ -77,3 +76,12 @@ def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
         if is_result(tree[nodes[position]].block.kind):
             end = position + 1
     return end
+
+
+def next_head(session: Session, chosen: ChosenCall) -> int:
+    """The context after the call's answer: up to the thread's tip if it is the last call."""
+    calls = session.thread_calls(chosen.thread)
+    tip = session.threads[chosen.thread].tip if chosen.thread in session.threads else ROOT
+    if (not calls or chosen.number == len(calls)) and session.tree.holds(tip, chosen.call.response_head):
+        return tip
+    return chosen.call.response_head or chosen.call.raw_head

@@ -17,6 +17,7 @@ from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_
 from ctxtui.core import edit_log
 from ctxtui.core.block import Block
 from ctxtui.core.edit import Edit
+from ctxtui.core.session import MAIN
 from ctxtui.core.tree import ROOT
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
@@ -85,10 +86,7 @@ class RequestCounts:
 
 
 def _is_same(a: Applied, b: Applied) -> bool:
-    """Whether two results are the same request.
-
-    Unedited results of a context are separate objects.
-    """
+    """Whether two results are the same request; unedited results of a context are separate objects."""
     both_unedited = not a.is_changed and not b.is_changed and a.context is b.context and a.length == b.length
     return a is b or (both_unedited and a.withheld == b.withheld)
 
@@ -107,7 +105,7 @@ CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOM
 
 
 class StagingArea:
-    """The staged edits of the session of `study`, and their effect on contexts.
+    """The edits of the session of `study`, and their effect on contexts.
 
     Screens ask it in every frame: contexts and results are cached.
     """
@@ -128,7 +126,7 @@ class StagingArea:
         self._pricing: object = None
         """Key of the edits that a worker is pricing."""
         self._sizes: tuple[PricedRequest | None, dict[str, int]] = None, {}
-        """Tokens of blocks by digest, at the scale of the next request; used by every price."""
+        """Tokens of blocks by digest, at the scale of the next request."""
         self._rest: tuple[object, EditedCalls | None] | None = None
         self._counts = RequestCounts(study)
         self._sent: tuple[Applied, tuple[int, int], SentBlocks] | None = None
@@ -136,9 +134,8 @@ class StagingArea:
     def next_call(self, scene: Scene, later: Later, *, live: bool = False) -> PricedRequest | None:
         """The request after the call shown, under the applied edits.
 
-        None while it is computed, or if the call has no report about the cache.
-
-        `later` computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
+        None while it or the session's figures are computed, or if the call has no report about the cache. `later`
+        computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
         had ended.
         """
         return (
@@ -152,16 +149,16 @@ class StagingArea:
         return self._next.earlier(scene, self.context(scene), self.applied(scene), live=live)
 
     def forecast(self, scene: Scene, later: Later, *, live: bool = False) -> NextCallForecast | None:
-        """Forecast of the next call.
+        """Forecast of the next call, under the staged edits too, unless all of them wait.
 
-        None where `next_call` is, if there is no earlier forecast to show meanwhile. It is under the staged edits too,
-        unless all of them wait. The arguments are those of `next_call`.
+        None where `next_call` is, if there is no earlier forecast to show meanwhile. The arguments are those of
+        `next_call`.
         """
         next_request = self.next_call(scene, later, live=live)
         if next_request is None:
             earlier_request = self.earlier_call(scene, live=live) if self.is_ready(scene, later) else None
             return earlier_request.forecast if earlier_request is not None else None
-        if not self._overlays.of_thread(scene.thread or "main").ready:
+        if not self._edits_of(scene).ready:
             return next_request.forecast
         staging = self.staging(scene)
         tag = self._price(staging, next_request, later) if staging.counted else None
@@ -171,7 +168,6 @@ class StagingArea:
         return adjust_forecast(next_request.forecast, now.plain, now.usage, tag.markers, next_request.question.charge)
 
     def _can_forecast(self, scene: Scene, later: Later) -> bool:
-        """Whether the next call can be asked for."""
         usage, (done, total) = scene.call.usage, self.study.progress
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
@@ -182,9 +178,12 @@ class StagingArea:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         return self._overlays.of_thread(thread)
 
+    def _edits_of(self, scene: Scene) -> ThreadEdits:
+        return self._overlays.of_thread(scene.thread or MAIN)
+
     @property
     def session_edits(self) -> SessionEdits:
-        """The source of edits staged by other processes."""
+        """The edits of all threads."""
         return self._overlays
 
     def has_edits(self, thread: str) -> bool:
@@ -225,8 +224,8 @@ class StagingArea:
         return self._context
 
     def staging(self, scene: Scene, marks: frozenset[int] = frozenset()) -> Staging:
-        """The effect of the edits on the context."""
-        overlay = self._overlays.of_thread(scene.thread or "main")
+        """The effect of the edits in force on the context; the positions `marks` are marked."""
+        overlay = self._edits_of(scene)
         context, model = self.context(scene), scene.call.model
         key = (id(context), context.head, len(context), overlay, overlay.version, model)
         if self._applied is None or self._applied[0] != key:
@@ -254,7 +253,7 @@ class StagingArea:
     def staging_with(self, scene: Scene, edits: Sequence[Edit]) -> Staging:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
-        in_force = self._overlays.of_thread(scene.thread or "main").in_force
+        in_force = self._edits_of(scene).in_force
         return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
@@ -272,7 +271,7 @@ class StagingArea:
         """The blocks of `context` that the call shown has sent."""
         applied, heads = self.applied(scene), (scene.call.raw_head, scene.call.sent_head)
         if self._sent is None or self._sent[0] is not applied or self._sent[1] != heads:
-            log = self._overlays.of_thread(scene.thread or "main").log
+            log = self._edits_of(scene).log
             self._sent = applied, heads, SentBlocks(scene.call, applied, log, self._earlier_states(applied, log, scene))
         return self._sent[2]
 
@@ -300,7 +299,7 @@ class StagingArea:
         next_request = (
             self._next_request(staging.scene, self.before(staging.scene), later, live=live) if can_forecast else None
         )
-        overlay = self._overlays.of_thread(staging.scene.thread or "main")
+        overlay = self._edits_of(staging.scene)
         staged = bool(staging.edits) or staging.unsent
         if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
             count = len(overlay.in_force)
@@ -375,7 +374,7 @@ class StagingArea:
         self, staging: Staging, next_request: PricedRequest | None, *, live: bool
     ) -> tuple[WaitingEdits, ...]:
         """The waiting edits, by what they wait for."""
-        waiting = self._overlays.of_thread(staging.scene.thread or "main").waiting
+        waiting = self._edits_of(staging.scene).waiting
         expiry = None
         if next_request is not None and live:
             # If nothing would be read from the cache, it has already expired.
@@ -393,7 +392,10 @@ class StagingArea:
     def broken_literals(
         self, staging: Staging, later: Later, *, live: bool
     ) -> tuple[Sequence[Quote], Sequence[Lost]] | None:
-        """Literals that later blocks quote, and those that summaries lost; None while computed."""
+        """Literals that later blocks quote, and those that summaries lost.
+
+        None while they are computed, or if the next call cannot be forecast.
+        """
         if not self._can_forecast(staging.scene, later):
             return None
         next_request = self._next_request(staging.scene, self.before(staging.scene), later, live=live)
@@ -407,7 +409,7 @@ class StagingArea:
     def _price(self, staging: Staging, next_request: PricedRequest, later: Later) -> PriceTag | None:
         """The tag of the staged edits; None while a block is being counted or a worker prices them."""
         scene, after = staging.scene, staging.applied
-        key = (id(after), id(next_request), self._overlays.of_thread(scene.thread or "main").version)
+        key = (id(after), id(next_request), self._edits_of(scene).version)
         if self._tag is None or self._tag[0] != key:
             before = self.before(scene)
             count_before, count_after = self.counted(scene, before), self.counted(scene, after)
@@ -463,7 +465,7 @@ class StagingArea:
 
         If nothing is staged and the applied edits are not sent yet, it is the one without edits.
         """
-        if self._overlays.of_thread(scene.thread or "main").staged or not is_unsent(scene):
+        if self._edits_of(scene).staged or not is_unsent(scene):
             return self.applied(scene)
         context = self.context(scene)
         key = (id(context), context.head, len(context))
@@ -480,13 +482,13 @@ class StagingArea:
 
     @property
     def literals(self) -> Literals | None:
-        """Literals of the context whose next call was forecast; None before."""
+        """Literals of the context whose next call was forecast last; None before."""
         return self._next.literals
 
     def applied(self, scene: Scene) -> Applied:
         """The context under the applied edits."""
         context, model = self.context(scene), scene.call.model
-        applied = self._overlays.of_thread(scene.thread or "main").applied
+        applied = self._edits_of(scene).applied
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
         if self._base is None or self._base[0] != key:
             self._base = key, self._apply(context, applied, model)
@@ -525,12 +527,10 @@ class StagingArea:
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
-        """A function that stores an artifact with the edits of `thread`."""
         return self._overlays.of_thread(thread).keep_artifact
 
     @property
     def unsaved(self) -> bool:
-        """Whether `save` has anything to write."""
         return self._overlays.unsaved
 
     def save(self) -> None:

@@ -13,8 +13,8 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.transplant import CopiedBlocks, copy_blocks, put_in
-from ctxtui.services.editing.curate import next_head
 from ctxtui.services.editing.named_blocks import find_block
+from ctxtui.services.editing.session_end import next_head
 
 RANGE: Final = ".."
 """Between the first and the last block of a range."""

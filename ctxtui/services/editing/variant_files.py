@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import tempfile
@@ -14,15 +15,12 @@ from ctxtui.services.editing.exporting import write_private
 
 MAX_VARIANT_FILES: Final = 20
 """Maximum number of variant files; the oldest is deleted when another is opened."""
-_UNSAFE: Final = re.compile(r"[^\w.+-]+")
+_UNSAFE: Final = re.compile(r"[^\w.+-]+", re.ASCII)
 """Characters that are replaced in file names."""
 
 
 class VariantFile(NamedTuple):
-    """A variant's file.
-
-    `elsewhere` is the reason why it is not in the folder of variants ("": it is).
-    """
+    """A variant's file. `elsewhere` is the reason why it is not in the folder of variants ("": it is)."""
 
     path: Path
     elsewhere: str = ""
@@ -38,7 +36,8 @@ def write_variant(folder: Path, session: str, variant: str, data: bytes) -> Vari
 
     If `folder` cannot be written, a temporary file is. Raises `CtxtuiError` if that fails too.
     """
-    name = f"{_safe_name(session)[:40]}-{_safe_name(variant)[:80]}.jsonl"
+    digest = hashlib.sha256(f"{session}\n{variant}".encode(errors="replace")).hexdigest()[:8]
+    name = f"{_safe_name(session)[:40]}-{_safe_name(variant)[:80]}-{digest}.jsonl"
     path = folder / name
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,10 +65,7 @@ def _safe_name(text: str) -> str:
 
 
 def _delete_oldest(folder: Path, exclude: Path) -> None:
-    """Delete the oldest files, down to `MAX_VARIANT_FILES`.
-
-    Another process may do so at the same time.
-    """
+    """Delete the oldest files, down to `MAX_VARIANT_FILES`; another process may do so at the same time."""
     by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):
         try:

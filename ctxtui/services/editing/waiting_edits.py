@@ -1,7 +1,6 @@
 """Decides whether edits that wait for the cache's expiry or for a miss are applied now.
 
-A chat and the relay check before each request, with the same simulated cache as the price tag. Waiting ends when little
-cached input is left to lose.
+A chat and the relay check before each request. Waiting ends when little cached input is left to lose.
 """
 
 from __future__ import annotations
@@ -19,13 +18,11 @@ def conditions_met(
     at: float,
     is_other_model: bool,
 ) -> frozenset[str]:
-    """The `conditions` that are met if the next request is sent `at` (Unix seconds).
+    """The `conditions` that are met if the next request is sent `at` (Unix seconds); all if nothing is known of it.
 
     - `conditions`: `edit_log.EXPIRY`, `edit_log.MISS`.
     - `price_request`: prices that request under the applied edits, sent at a time (None: when the last call ended).
     - `is_other_model`: it goes to another model.
-
-    For a worker thread.
     """
     waits = frozenset(conditions)
     if not waits:

@@ -26,14 +26,14 @@ from ctxtui.curation.policies.profile import make_step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
-from ctxtui.services.config.policy_registry import build_steps, load_policies
+from ctxtui.services.config.policy_registry import build_steps, load_policies, read_profile
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import write_context
 from ctxtui.services.headless.run import HeadlessRun, Observe, Say, ignore_event
-from ctxtui.services.headless.run_options import RunOptions, RunResult, named_steps
+from ctxtui.services.headless.run_options import RunOptions, RunResult
 from ctxtui.services.recordings.open import load_stream
 
 
@@ -117,8 +117,8 @@ def _make_steps(policy: str | tuple[str, Mapping[str, Any]], policies: Mapping[s
     if not isinstance(policy, str):
         return (make_step(policy[0], policies, dict(policy[1])),)
     file = Path(os.path.expanduser(policy))
-    text = file.read_text(encoding="utf-8", errors="replace") if policy not in policies and file.is_file() else None
-    return named_steps(policy, text, dict(policies))
+    is_profile = policy not in policies and file.is_file()
+    return read_profile(file, policies).steps if is_profile else (make_step(policy, policies),)
 
 
 def _format_value(value: Any) -> str:

@@ -11,8 +11,8 @@ from msgspec import Struct, field
 from ctxtui.core.usage import Usage
 from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.builtin.truncate_results import NAME as TRUNCATING
-from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import Profile, make_step, parse_profile
+from ctxtui.curation.policies.policy import Step
+from ctxtui.curation.policies.profile import Profile, make_step
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 from ctxtui.services.members import members
@@ -78,14 +78,6 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """
         steps = self.steps(window)
         return Profile("run", steps, armed=True) if steps else None
-
-
-def named_steps(name: str, text: str | None, policies: dict[str, Policy]) -> tuple[Step, ...]:
-    """The policies of ``--policy name``.
-
-    They are those of the profile `text`; if that is None, the policy with this name. Raises `NotFound`, `BadConfig`.
-    """
-    return parse_profile(text, policies, name).steps if text is not None else (make_step(name, policies, {}),)
 
 
 class Outcome(StrEnum):

@@ -32,7 +32,7 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
 def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
     """Price `trials` by running the recording with each set of markers in one simulated cache.
 
-    The cost of the optimum keeps its ratio to that of the best strategy. Unchanged without known prices.
+    The cost of the optimum keeps its ratio to the lowest cost tried. Unchanged without known prices.
     """
     names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.tried)
     if not names:

@@ -1,7 +1,4 @@
-"""Finds the best policy settings, cache markers and lifetimes over sessions.
-
-It also computes the value of keeping a cache warm.
-"""
+"""Finds the best policy settings, cache markers and lifetimes over sessions, and when keeping a cache warm pays."""
 
 from __future__ import annotations
 
@@ -46,10 +43,7 @@ class SolvedSession(NamedTuple):
 
 
 class BestCandidates(NamedTuple):
-    """The best for all sessions.
-
-    A `policy` with settings, and a `cache` strategy (None: unknown).
-    """
+    """The best for all sessions: a `policy` with settings, and a `cache` strategy (None: unknown)."""
 
     sessions: tuple[SolvedSession, ...]
     policy: FittedVariant | None

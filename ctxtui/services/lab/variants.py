@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -11,10 +12,10 @@ from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
 from ctxtui.analysis.lab.variant import AS_RECORDED, RECORDED, Variant
 from ctxtui.core.errors import NotFound
 from ctxtui.curation.policies.policy import Policy, Step
-from ctxtui.curation.policies.profile import make_step, parse_profile
+from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import load_policies
+from ctxtui.services.config.policy_registry import load_policies, read_profile
 from ctxtui.services.config.settings import Settings
 
 DEFAULT_POLICIES: Final = (
@@ -28,9 +29,6 @@ DEFAULT_POLICIES: Final = (
     "clear_tool_results",
     "dedupe_reads",
 )
-"""The default policies."""
-
-
 CANDIDATE_POLICIES: Final = (
     "truncate_results limit=1000",
     "truncate_results",
@@ -90,17 +88,15 @@ def candidate_variants() -> list[Variant]:
 
 
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name and steps.
+    """A policy's or profile's name and steps; a policy's settings may follow a colon or blank.
 
-    A policy's settings may follow a colon or blank: ``budget:target=80000``.
+    For example ``budget:target=80000``. Raises `NotFound`, `BadConfig`.
     """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
     path = Path(text)
-    if text not in policies and (path.suffix == ".toml" or path.is_file()):
-        if not path.is_file():
-            raise NotFound("no such profile", place=text)
-        profile = parse_profile(path.read_text(encoding="utf-8", errors="replace"), policies, text)
+    if text not in policies and (path.suffix == ".toml" or os.path.isfile(path)):
+        profile = read_profile(path, policies)
         return profile.name or path.stem, profile.steps
     name, _, settings_text = text.replace(" ", ":", 1).partition(":")
     step = make_step(name, policies)

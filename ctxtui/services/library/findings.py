@@ -1,7 +1,4 @@
-"""Findings of a session.
-
-Problems in a thread, their fixes, and the savings by the price tag.
-"""
+"""Findings of a session: problems in a thread, their fixes, and the savings by the price tag."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ def price_findings(
 
 
 def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
-    """The recording under every marker strategy.
-
-    Empty if the provider of `calls` takes no markers.
-    """
+    """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NO_MARKER_RUNS
@@ -135,7 +129,11 @@ def _price_finding(
     after = policy_context.under(finding.edits).applied
     tag = base.prices.tag(after)
     if finding.warning:
-        return _priced_warning(finding, policy_context, after, tag, horizon)
+        # Unlike other findings it is shown even if its redaction saves nothing.
+        if not tag.refused:
+            return _with_price(finding, policy_context, after, tag, horizon)
+        why = f"the provider would refuse the redaction: {tag.refused}"
+        return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)
     if tag.refused:
         return NoFinding(finding.kind, f"the provider would refuse it: {tag.refused}")
     if tag.freed <= 0:
@@ -145,35 +143,15 @@ def _price_finding(
             finding.kind,
             "most of the conversation would go" + ("; the list of policies has it" if finding.policy else ""),
         )
-    staged = staged_blocks(policy_context, after, finding.edits)
     so_far = thread.calls_under(policy_context, after, tag, until=number)
     if so_far is not None and so_far.usd is not None:
         # A fix that would have cost more than it saved is no loss so far.
         finding = replace(finding, so_far=-so_far.usd if so_far.usd < 0 else None, calls=so_far.calls)
-    return PricedFinding(
-        finding=finding,
-        horizon=horizon,
-        tag=tag,
-        risk=risk_of(policy_context.context, finding.edits),
-        loses_text=loses_text(policy_context.context, finding.edits),
-        rest=thread.calls_under(policy_context, after, tag, since=number),
-        proved=so_far,
-        blocks=staged.blocks,
-        longer=staged.longer,
-        along=staged.along,
-    )
+    priced = _with_price(finding, policy_context, after, tag, horizon)
+    return replace(priced, rest=thread.calls_under(policy_context, after, tag, since=number), proved=so_far)
 
 
-def _priced_warning(
-    finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int
-) -> PricedFinding:
-    """A warning with the price of its redaction.
-
-    Unlike other findings it is shown even if that saves nothing.
-    """
-    if tag.refused:
-        why = f"the provider would refuse the redaction: {tag.refused}"
-        return PricedFinding(finding=replace(finding, edits=(), by_hand=why), horizon=horizon)
+def _with_price(finding: Finding, here: PolicyContext, after: Applied, tag: PriceTag, horizon: int) -> PricedFinding:
     staged = staged_blocks(here, after, finding.edits)
     return PricedFinding(
         finding=finding,

@@ -31,10 +31,7 @@ HEADS: Final = (1 << 16, 1 << 20)
 
 
 def read_head(path: Path, source: str) -> Glance:
-    """Read the head of the recording `path` in the format called `source`.
-
-    Empty if it cannot be read.
-    """
+    """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
@@ -71,10 +68,7 @@ def _find_title(session: Session) -> str:
 
 
 class Glances:
-    """Data from heads of files.
-
-    `add_stored` adds cached ones, `read_heads` reads heads, `store` stores new ones.
-    """
+    """Data from heads of files, and better data from sessions that were read whole."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -82,7 +76,6 @@ class Glances:
         self._new: dict[str, Glance] = {}
 
     def add_stored(self, stored: dict[str | bytes, Glance]) -> None:
-        """Add glances from the database."""
         self._known |= stored
 
     def complete(self, summary: SessionSummary) -> SessionSummary:
@@ -95,10 +88,7 @@ class Glances:
         return replace(summary, title=title, cwd=summary.cwd or from_head.cwd, client_version=version)
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` by reading heads for at most `seconds`.
-
-        Also return how many are still unread.
-        """
+        """Complete `summaries` by reading heads, none begun after `seconds`; also return how many are unread."""
         until = time.monotonic() + seconds
         completed, unread = [], 0
         for summary in summaries:
@@ -121,10 +111,7 @@ class Glances:
         return self._valid_glance(summary) is None
 
     def _valid_glance(self, summary: SessionSummary) -> Glance | None:
-        """The glance of the file; None if there is none for its present state.
-
-        Appended lines keep it valid, other changes do not.
-        """
+        """The glance of the file; None if there is none for its present size. Appended lines keep it valid."""
         from_head = self._known.get(sql_text(summary.path))
         if from_head is not None and (
             from_head.size == summary.size or (from_head.size < summary.size and summary.path.endswith(".jsonl"))
@@ -133,7 +120,7 @@ class Glances:
         return None
 
     def learn(self, summary: SessionSummary) -> None:
-        """Take the data of a session that was read whole, which is better than its head's."""
+        """Take the data of a session that was read whole."""
         if summary.path and summary.known and not summary.error:
             title = summary.title if summary.title not in (summary.own_title, summary.id) else ""
             self._new[summary.path] = Glance(summary.size, title, summary.cwd, summary.client_version)
@@ -153,7 +140,7 @@ class Glances:
 
 
 def first_user_text(session: Session, head: int) -> str:
-    """The text that opened the first turn, the default title of a session."""
+    """The beginning of the text that opened the first turn with text; "" if there is none."""
     tree = session.tree
     for node in tree.path(head):
         if tree[node].opens_turn and (text := read(tree[node].block).text):

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.child_process import ChildProcess
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related_directories
@@ -35,13 +35,15 @@ if TYPE_CHECKING:
     from ctxtui.store.rows import SessionRow
 
 
+_READER: Final = "ctxtui.services.workers.summary_worker:make"
+_MAX_BESIDE_SCREEN: Final = 3
+"""Maximum reading processes beside a screen, which keeps one processor."""
+
+
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times.
-
-    `owned` are the paths owned by running clients.
-    """
+    """A session's summary from its file name and times; `owned` are the files owned by running clients."""
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
@@ -75,17 +77,14 @@ class SessionLibrary:
         """Recordings by ctxtui -> the program's own transcript of the same session; both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self.trouble: CtxtuiError | None = None
-        """The error of reading the database, if any."""
+        """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first.
-
-        It takes milliseconds for thousands.
-        """
+        """List every recording from its file name and times, newest first: milliseconds for thousands."""
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
-        """List as `list_fast` does, with directories of Codex sessions from their first lines."""
+        """List as `list_fast` does, with the directories that only the recordings themselves tell."""
         around = related_directories(self._cwd, os.environ)
         return self._summaries_of(read_directories(self._find_recordings(), around))
 
@@ -96,7 +95,7 @@ class SessionLibrary:
         return recordings
 
     def folders_changed(self) -> bool:
-        """Whether a folder of recordings has gained or lost an entry since the last call."""
+        """Whether a folder or database of recordings has changed since the last call."""
         before = self._folders
         self._folders = {folder: _file_mtime(folder) for folder in before}
         return self._folders != before
@@ -194,9 +193,9 @@ class SessionLibrary:
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files, reading for at most `seconds`.
+        """Complete `summaries` from heads of files, beginning none after `seconds`; also return how many are unread.
 
-        Also returns how many are unread. New data is stored.
+        New data is stored.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)
@@ -223,7 +222,7 @@ class SessionLibrary:
         return [*completed, *(_summary_from_row(row, row.id in self._hosted, around) for row in unlisted)]
 
     def _read_rows(self) -> list[SessionRow]:
-        path = database(self._settings.data_dir)
+        path, self.trouble = database(self._settings.data_dir), None
         if not path.exists():
             return []
         # Imported here: SQLite is not needed for the first frame.
@@ -254,25 +253,31 @@ class SessionLibrary:
     ) -> Iterator[SessionSummary]:
         """Yield each of `summaries` that has no figures yet, with them, as they are computed.
 
-        - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database.
+        - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database. Its
+          workers read the same paths as this machine.
         - `workers`: otherwise the number of processes (0: what may run beside a screen).
         - `stop`: ends it early when set.
 
         `summaries` is consumed one by one as processes become free, so its order may change meanwhile.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, compute_figures
+        from ctxtui.services.process_pool import iter_answers, processor_count
+
+        def read(unread: Iterable[SessionSummary], address: str = "") -> Iterator[SessionSummary]:
+            requests = ((summary, self._settings) for summary in unread)
+            return iter_answers(
+                _READER, requests, _failed_summary, many, cluster=address, stop=stop, children=self._children
+            )
 
         to_read: Iterable[SessionSummary] = (summary for summary in summaries if not summary.known)
-        heads, many = self._heads(), workers or BESIDE_A_SCREEN
+        heads, many = self._heads(), workers or max(1, min(_MAX_BESIDE_SCREEN, processor_count() - 1))
         remote: Iterator[SessionSummary] = iter(())
         if cluster:
             listed = list(to_read)
-            files = (summary for summary in listed if summary.path)
-            remote = compute_figures(files, self._settings, stop, self._children, many, cluster)
+            remote = read((summary for summary in listed if summary.path), cluster)
             to_read = [summary for summary in listed if not summary.path]
         try:
-            for summary in chain(remote, compute_figures(iter(to_read), self._settings, stop, self._children, many)):
+            for summary in chain(remote, read(to_read)):
                 heads.learn(summary)
                 yield self._with_stored_data(summary)
         finally:
@@ -300,10 +305,13 @@ class SessionLibrary:
             yield self._with_stored_data(summary)
 
     def close(self) -> None:
-        """End the reading processes."""
         children, self._children = self._children, []
         for child in children:
             child.close()
+
+
+def _failed_summary(request: tuple[SessionSummary, Settings], error: ChildGone) -> SessionSummary:
+    return replace(request[0], known=True, error="its reader process ended")
 
 
 def _file_mtime(path: str) -> float:

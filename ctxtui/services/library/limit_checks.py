@@ -43,16 +43,11 @@ from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
 """Factors of the suffixes of a count."""
-
-
 NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording compared with limits.
-
-    `verdicts` are those of the limits, `window` that of its largest context.
-    """
+    """A recording compared with limits, and maybe a baseline; `window` is that of its largest context."""
 
     name: str
     figures: Figures
@@ -61,7 +56,7 @@ class CheckedRecording(NamedTuple):
 
     @property
     def passed(self) -> bool | None:
-        """Whether every limit holds; None if none is broken and one is unknown."""
+        """Whether all `verdicts` are passed; None if none failed and one is unknown."""
         return all_passed(verdict.passed for verdict in self.verdicts)
 
 
@@ -89,10 +84,7 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session.
-
-    Repeats, secrets and lost facts only if `limits` has a limit for them.
-    """
+    """Compute the figures of a whole session. Repeats, secrets and lost facts only if `limits` has a limit for them."""
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     figures_ = session_figures(
@@ -122,7 +114,6 @@ def _last_contexts(session: Session) -> Iterator[Context]:
 
 
 def _blocks_with_secrets(session: Session) -> set[str]:
-    """The digests of blocks that hold a secret."""
     guard = Guard(guard_rules())
     blocks = (item.block for context in _last_contexts(session) for item in context.items)
     return {block.digest for block in blocks if any(risk.kind == SECRET for risk in guard.risks(block))}
@@ -155,10 +146,7 @@ def check_file(
 
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
-    """The call with the largest context and its size, reported or else counted.
-
-    Includes one not sent yet.
-    """
+    """The call with the largest context, also one not sent yet, and its size, reported or else counted."""
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]
@@ -176,12 +164,12 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
         data = json.loads(path.read_bytes())
     except OSError as error:
         raise read_error(path, error) from error
-    except ValueError as error:
-        raise Malformed(
-            f"{path} is not JSON", place=str(error), way_out="ctxtui check PATH --json writes one"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise Malformed(f"not JSON: {error}", place=str(path), way_out="ctxtui check PATH --json writes one") from error
     files = data.get("files") if isinstance(data, dict) else None
-    if not isinstance(files, list) or not all(isinstance(entry, dict) and "figures" in entry for entry in files):
+    if not isinstance(files, list) or not all(
+        isinstance(entry, dict) and isinstance(entry.get("figures"), dict) for entry in files
+    ):
         raise Malformed(f"{path} contains no figures", place="$.files", way_out="ctxtui check PATH --json writes one")
     return {Path(str(entry.get("file", ""))).name: entry["figures"] for entry in files}
 
@@ -189,7 +177,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
     """The baseline of recording `name`, by its file name; None if there is none.
 
-    If `name` is the only recording (`is_only`) and there is one baseline, it is that, whatever its name.
+    If `name` is the only recording (`is_only`) and there is one baseline, that is returned, whatever its name.
     """
     match = by_file.get(Path(name).name)
     return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match
@@ -197,7 +185,7 @@ def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool
 
 def parse_count(text: str, option: str) -> int:
     """Parse a count: ``100k``, ``1.5M``, ``10_000``. Raises `BadConfig`."""
-    match = re.fullmatch(r"([\d_,]*\.?\d+)\s*([kKmM]?)", text.strip())
+    match = re.fullmatch(r"([\d_,]{0,20}\.?\d{1,20})\s*([kKmM]?)", text.strip())
     if match is None:
         raise BadConfig(f"{option}: {text!r} is not an amount", way_out="write 100000 or 100k")
     return round(float(match[1].replace("_", "").replace(",", "")) * _UNITS[match[2].lower()])

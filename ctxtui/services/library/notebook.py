@@ -32,7 +32,6 @@ class Notebook:
         self.session = notes_key(loaded.session, self._path)
 
     def read(self) -> list[Note]:
-        """Read the stored notes."""
         if not database(self._settings.data_dir).exists():
             return []
         with _open_store(self._settings) as store:
@@ -44,11 +43,9 @@ class Notebook:
             store.notes.put(note)
 
     def on_block(self, target: Target, about: str) -> Note:
-        """Make an empty note on a block."""
         return Note(self.session, target=target, at=time.time(), about=about[:MAX_QUOTE_CHARS], path=self._path)
 
     def on_call(self, call: str, about: str) -> Note:
-        """Make an empty note on a call."""
         return Note(self.session, call=call, at=time.time(), about=about[:MAX_QUOTE_CHARS], path=self._path)
 
 

@@ -1,7 +1,4 @@
-"""Outlook before a long run: context growth, cost, and what a compaction would remove.
-
-Also the smallest set of edits that makes room for the run, and the session under other cache markers.
-"""
+"""Outlook before a long run: context growth, cost, what a compaction would remove, and edits that make room."""
 
 from __future__ import annotations
 
@@ -51,7 +48,7 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` turns of the thread of `chosen`.
+    """The outlook for the next `turns` turns or rounds (see `Outlook`) of the thread of `chosen`.
 
     Everything in `book` must be counted.
     """
@@ -99,10 +96,7 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
-    """Try other markers on every thread of `session` that supports them.
-
-    The lab prices them, at known list prices.
-    """
+    """Try other markers on every thread of `session` that supports them; the lab prices them, at known list prices."""
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
@@ -112,7 +106,7 @@ def try_all_markers(session: Session, counter: Counter, settings: Settings) -> l
 
 
 MIN_REMAINING_SHARE = 0.25
-"""Minimum share of the usable window that edits must leave to continue from."""
+"""Minimum share of the usable window that edits aim to leave to continue from."""
 
 
 def smallest_edits(
@@ -124,10 +118,10 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """The smallest set of edits that makes room for the turns of `outlook_` in `usable` tokens.
+    """Edits of the policy ``budget`` that make room for the turns of `outlook_` in `usable` tokens.
 
-    They remove no more than `MIN_REMAINING_SHARE` allows, even if the turns need more room, and are in addition to the
-    applied `edits`. None if none is needed, the growth is unknown, or the context is already as small as
+    Their target is at least `MIN_REMAINING_SHARE` of these, even if the turns need more room. They are in addition to
+    the applied `edits`. None if none is needed, the growth is unknown, or the context is already as small as
     `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:

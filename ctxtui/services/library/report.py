@@ -1,7 +1,4 @@
-"""Data of reports on sessions.
-
-Growth, findings, bill and heaviest blocks, with secrets masked.
-"""
+"""Data of reports on sessions: growth, findings, bill and heaviest blocks, with secrets masked."""
 
 from __future__ import annotations
 
@@ -75,9 +72,9 @@ class ReportDraft(NamedTuple):
 def make_report(
     loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
 ) -> ReportedSession:
-    """Report on the session, or on call `number` of its `thread` (0: the whole).
+    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last).
 
-    Raises `NotFound`.
+    Raises what `draft_report` raises.
     """
     return mask_report(draft_report(loaded, counter, settings, thread, number), masker)
 
@@ -85,7 +82,10 @@ def make_report(
 def draft_report(
     loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0
 ) -> ReportDraft:
-    """The same before masking: the slow part, which another process can do. Raises `NotFound`."""
+    """The same before masking: the slow part, which another process can do.
+
+    Raises `NotFound`, `BadPattern`, and the errors of reading notes and edits.
+    """
     session = loaded.session
     chosen = choose_call(session, thread, number)
     account = make_account(session, counter, settings)
@@ -128,7 +128,6 @@ def draft_report(
 
 
 def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
-    """Mask everything that `masker` finds in the draft."""
     report = draft.session
     masker.learn(draft.pieces)
     findings_ = replace(

@@ -1,7 +1,4 @@
-"""Make a masked copy of a session.
-
-Blocks that change get new digests, all others are shared.
-"""
+"""Make a masked copy of a session."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Home's actions on sessions: import, title, tags, archive, delete, export, subscription.
-
-A recording is only ever read.
-"""
+"""Home's actions on sessions: import, title, tags, archive, delete, export, subscription. Recordings are only read."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class SessionActions:
-    """The user's changes to the database, each on its own connection; for a worker thread.
+    """The user's changes to the database; for a worker thread.
 
     Actions raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
     before its title, tags or state are changed.
@@ -41,7 +38,7 @@ class SessionActions:
             yield store
 
     def _import(self, store: Store, summary: SessionSummary) -> str:
-        """Import the session and return its id."""
+        """Import the session, or update its copy, and return its id; nothing is done for one without a file."""
         if not summary.path:
             return summary.stored
         from ctxtui.services.counting.pricing import make_call_pricer, prices_for
@@ -63,13 +60,12 @@ class SessionActions:
         return f"imported as {id_}"
 
     def rename(self, summary: SessionSummary, title: str) -> str:
-        """Set the session's title."""
         with self._open_store() as store:
             store.rename(self._stored_id(store, summary), title)
         return f"renamed to {title}"
 
     def tag(self, summary: SessionSummary, tags: Sequence[str]) -> str:
-        """Set the session's tags to exactly `tags`."""
+        """Add `tags` to the session, and remove the other tags of `summary`."""
         with self._open_store() as store:
             id_ = self._stored_id(store, summary)
             removed = set(summary.tags) - set(tags)
@@ -92,10 +88,10 @@ class SessionActions:
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
     def delete(self, summary: SessionSummary) -> str:
-        """Delete the database's copy."""
+        """Delete the session from the database."""
         with self._open_store() as store:
             store.delete(summary.stored)
-        return "ctxtui's copy is deleted" + ("; the recording is untouched" if summary.path else "")
+        return "ctxtui's copy is deleted; the recording is untouched" if summary.path else "the session is deleted"
 
     def export(self, summary: SessionSummary, form: str, path: str) -> str:
         """Write the session to a new file.
@@ -115,7 +111,6 @@ class SessionActions:
         return f"{len(result.data):,} bytes written to {file}{lost}"
 
     def export_name(self, summary: SessionSummary, form: str) -> str:
-        """A default file name."""
         stem = Path(summary.path).name.partition(".")[0] if summary.path else summary.stored
         return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
 
@@ -145,10 +140,9 @@ def mark_welcomed(settings: Settings) -> None:
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Mark that a session was opened on a screen.
+    """Mark that a session was opened on a screen; True if none was before, so that the tips are shown.
 
-    True if none was before, so that the tips are shown. False if they are switched off, or the mark cannot be written:
-    they would be shown every time.
+    False if they are switched off, or the mark cannot be written: they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
@@ -167,10 +161,7 @@ def _create_mark(settings: Settings, name: str) -> bool:
 
 
 def is_subscription(named: Named, settings: Settings) -> bool:
-    """Whether the session named by `named` is marked as paid by a subscription.
-
-    False without a readable database.
-    """
+    """Whether the session `named` is marked as paid by a subscription; False without a readable database."""
     path = database(settings.data_dir)
     if not path.exists() or (named.path is None and not named.stored):
         return False

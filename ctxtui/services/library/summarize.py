@@ -93,10 +93,7 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls.
-
-    The recording may be read for that alone (`open.load_usage`).
-    """
+    """Complete `summary` with the usage of its calls, for which alone the recording may be read (`open.load_usage`)."""
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -120,7 +117,6 @@ def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSumm
 
 
 def _without_copied_misses(misses: Misses, session: Session) -> Misses:
-    """The misses of calls that are not copies."""
     not_copied = [miss for miss in misses.misses if not session.thread_calls(miss.thread)[miss.number - 1].is_copy]
     return replace(misses, misses=tuple(not_copied))
 
@@ -165,10 +161,7 @@ def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list
 def _with_growth(
     summary: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `summary` with the thread's growth, events and peak.
-
-    `misses` are the session's misses.
-    """
+    """Complete `summary` with the thread's growth, events and peak; `misses` are the session's."""
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
@@ -247,10 +240,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """The parts of totals from each call, with its model, time and thread.
-
-    The model is its index in ``summary.models`` (-1: unknown).
-    """
+    """The parts of totals from each call; its model is the index in ``summary.models`` (-1: unknown)."""
     index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)

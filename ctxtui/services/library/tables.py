@@ -1,7 +1,4 @@
-"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files.
-
-The files are written in batches.
-"""
+"""Sessions, calls, tools and quotas as tables for other engines, and as Parquet files."""
 
 from __future__ import annotations
 
@@ -49,9 +46,7 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table.
-
-    A session that could not be read has none.
+    """Yield the rows of each session with figures, by table; a session that could not be read has none.
 
     - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
       its session.
@@ -69,10 +64,8 @@ def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterat
             if (call.started or summary.mtime) >= since
         ]
         if not summary.error and (calls or not since):
-            tools, quotas = (
-                [_tool_row(summary, tool) for tool in summary.tools],
-                [_quota_row(summary, report) for report in summary.quotas],
-            )
+            tools = [_tool_row(summary, tool) for tool in summary.tools]
+            quotas = [_quota_row(summary, report) for report in summary.quotas]
             yield {"sessions": [_session_row(summary)], "calls": calls, "tools": tools, "quotas": quotas}
 
 
@@ -89,7 +82,7 @@ def _session_row(summary: SessionSummary) -> Row:
 
 
 def _call_row(summary: SessionSummary, number: int, call: CallSpent, is_first: bool) -> Row:
-    # Unreported sizes are null, not zero.
+    # Sizes without any reported token are null, not zero.
     sizes = call.input, call.read, call.tokens - call.input
     return {
         "session": summary.key,

@@ -25,9 +25,9 @@ class ToolsLedger(NamedTuple):
 
 
 def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> ToolsLedger:
-    """Make the ledger of sessions with figures.
+    """Make the ledger of the calls of sessions with figures, from `since` (Unix seconds) on.
 
-    It counts their calls from `since` (Unix seconds) on; a call without a time has that of its session.
+    A call without a time has that of its session.
     """
     tools: list[SessionTool] = []
     count = unrecorded = 0
@@ -40,7 +40,7 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
 
 
 def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
-    """The tools of a session in its calls `ids`; costs are scaled by the share of these calls."""
+    """The tools of a session in its calls `ids`; `share` is the share of these calls in the session's cost."""
     if not ids:
         return
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)

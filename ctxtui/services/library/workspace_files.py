@@ -1,7 +1,4 @@
-"""Find text in a session that its files still hold.
-
-Reads files inside the session's directory only.
-"""
+"""Find text in a session that its files still hold. Files inside the session's directory only are read."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Folders of request and response bodies that Claude Code writes.
+"""Folders of request and response bodies that Claude Code writes, and the session of each file (facts §13.1).
 
-It does so if the variable is set: `OTEL_LOG_RAW_API_BODIES=file:DIR`. This module finds the folders and the session of
-each file (facts §13.1). Files are only read.
+It writes them if ``OTEL_LOG_RAW_API_BODIES=file:DIR`` is set. Files are only read.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from ctxtui.core.errors import NotFound, Unreadable
+from ctxtui.core.errors import NotFound, Several, Unreadable
 from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.config import PREFIX
 from ctxtui.services.config.config import load as load_settings
@@ -57,10 +56,7 @@ def is_body_folder(path: Path) -> bool:
 
 
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None.
-
-    Raises `BadConfig`.
-    """
+    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
     name = _read_setting(
         tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
@@ -109,10 +105,7 @@ class BodyFolder:
         return not self._is_settled or self._seen != self._read_stamps()
 
     def list_sessions(self) -> list[str]:
-        """The ids of the sessions with bodies here, in order of their first body.
-
-        "" is for bodies without an id.
-        """
+        """The ids of the sessions with requests here, in order of their first one; "" is for requests without an id."""
         self._update()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._find_session(name) for name in requests))
@@ -170,13 +163,11 @@ class BodyFolder:
 
 
 def _dated_bodies(folder: Path) -> Iterator[tuple[int, str]]:
-    """Yield the modification time and name of each body in `folder`."""
     names = [entry.name for entry in list_entries(folder) if is_body(entry.name)]
     return ((time, name) for name in names if (time := folder_time(f"{folder}/{name}")))
 
 
 def _read_session_id(path: Path) -> str:
-    """The session named in the request at `path`; "" if it names none or cannot be read."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -205,7 +196,8 @@ class BodySession(NamedTuple):
 def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodySession | None:
     """The session that `path` names; None if it is no folder of bodies.
 
-    `path` is a folder of bodies or its index (the newest session is taken), or ``FOLDER#SESSION``. Raises `NotFound`.
+    `path` is a folder of bodies or its index (the session that began last is taken), or ``FOLDER#SESSION``. Raises
+    `NotFound`, `Several`.
     """
     folder, id_ = split_address(path)
     if folder.name == INDEX:
@@ -215,23 +207,22 @@ def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodyS
     sessions = BodyFolder(folder).list_sessions()
     if id_ and id_ not in sessions:
         matches = [session for session in sessions if session.startswith(id_)]
-        if len(matches) != 1:
-            raise NotFound(f"no session {id_} in {folder}: it has bodies of {', '.join(sessions)}")
+        if not matches:
+            raise NotFound(f"no session {id_} in {folder}: it has bodies of {', '.join(filter(None, sessions))}")
+        if len(matches) > 1:
+            raise Several(f"{id_} fits {len(matches)} sessions in {folder}: {', '.join(matches)}")
         id_ = matches[0]
     chosen = id_ or (sessions[-1] if sessions else "")
     return BodySession(folder, chosen, find_transcript(chosen, folder, env))
 
 
 def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
-    """Find Claude Code's transcript of `session`, or None.
-
-    Searched are the folder of bodies, its parent, and the client's own folders.
-    """
+    """Find the transcript of `session` in the folder of bodies, its parent, or clients' own folders; None if absent."""
     if not session:
         return None
     name = f"{session}.jsonl"
     for place in (folder, folder.absolute().parent):
-        if (place / name).is_file():
+        if os.path.isfile(place / name):
             return place / name
     for client in CLIENTS:
         for folder_place in client.places(os.environ if env is None else env):
@@ -244,14 +235,15 @@ def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = 
 
 
 def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
-    """List the sessions in a folder of bodies, newest first.
+    """List the sessions in a folder of bodies, the one that began last first.
 
-    Sessions whose transcript is in the folder or its parent are left out, unless `near` is False: they are listed by
-    their transcript.
+    With `near`, sessions whose transcript is in the folder or its parent are left out.
     """
     sessions = BodyFolder(folder).list_sessions()
     places = (folder, folder.absolute().parent) if near else ()
-    without_transcript = [id_ for id_ in sessions if not any((place / f"{id_}.jsonl").is_file() for place in places)]
+    without_transcript = [
+        id_ for id_ in sessions if not any(os.path.isfile(place / f"{id_}.jsonl") for place in places)
+    ]
     return [
         folder if len(sessions) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(without_transcript)
     ]

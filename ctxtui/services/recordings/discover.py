@@ -1,7 +1,7 @@
-"""Finds recorded sessions by file names and times only: thousands take milliseconds.
+"""Finds recorded sessions by file names and times: thousands take milliseconds.
 
-No recording is opened, except databases, whose list of sessions is read; clients' small files that name their projects
-are read, too. If only a recording's content tells where a session ran, `read_directories` reads that later.
+Opened are databases, for their list of sessions, and clients' small files that name their projects. If only a
+recording's content tells where a session ran, `read_directories` reads that later.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class FoundRecording(NamedTuple):
     """A recording, described by its file's name and status, or by its database.
 
     - `file`: its path (``DATABASE#ID`` in a database).
-    - `id`: accepted by `ctxtui show`: the session's uuid if the name has one, else the file's stem.
+    - `id`: `id_of` its file's name (or that of its folder, if all files are called alike), or that in its database.
     - `group`: ``here`` (this directory, its repository, its worktrees), ``elsewhere`` or ``samples``.
     - `mtime`: in Unix seconds.
-    - `size`: in bytes (in a database: the number of messages).
+    - `size`: in bytes (in a database: the number of messages or turns).
     """
 
     file: str
@@ -68,9 +68,9 @@ class FoundRecording(NamedTuple):
         return Path(self.file)
 
     def is_live(self, now: float, seconds: float) -> bool:
-        """True if the session was written to within the last `seconds`.
+        """Whether the session was written to within the last `seconds`; a sample is never live.
 
-        False for one that waits for its user; `live_clients.find_owned` tells whether its client runs.
+        Its client may run longer, waiting for its user: see `live_clients.find_owned`.
         """
         return self.group != SAMPLES and now - self.mtime <= seconds
 
@@ -139,10 +139,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for.
+    """The directory that a project's `folder` (at `path`) is for, by `directory_file` or by the folder's name.
 
-    It is the one that the client's `directory_file` names, else the one of `around` that the folder is named for; "" if
-    there is none.
+    "" if it is named for none of `around`.
     """
     if not folder:
         return ""
@@ -169,7 +168,7 @@ def _match_entries(
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
     """Yield the entries below `root` that match the path `segments`.
 
-    With each comes the name and path of the folder at the first wildcard.
+    With them come name and path of the folder at the first wildcard.
     """
     segment, *later_segments = segments
     if segment == "**":
@@ -227,10 +226,7 @@ def list_database(database: str, source: str, around: Iterable[Path] = ()) -> It
 
 
 def _database_stamps(database: str) -> tuple[float, ...]:
-    """Values that change with a database or its write-ahead log.
-
-    Raises `OSError` if there is no database.
-    """
+    """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
     status = os.stat(database)
     try:
         log = os.stat(database + "-wal")
@@ -308,7 +304,7 @@ def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
 
 
 def id_of(name: str) -> str:
-    """The id in a recording's file name: its last uuid, else the name without suffixes."""
+    """The id in a recording's file name: its last uuid, else the name without known suffixes."""
     usual = name[-42:]
     if _USUAL_SUFFIX.fullmatch(usual):
         return usual[:36]
@@ -344,7 +340,7 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The directories listed in clients' project files, and those in `ran`, where sessions ran."""
+    """The directories listed in clients' project files, and those in `ran`, where sessions ran; absolute ones only."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -417,8 +413,8 @@ def _cwd_in(head: bytes) -> str:
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
     """Yield recordings in the same order, with directories read from their files.
 
-    Parts of other recordings are left out. Recordings in or below one of `around` get the group ``here``. Each file's
-    head is read when it is reached, so take no more than needed.
+    Parts of other recordings are left out. Recordings that ran in or below one of `around` get the group ``here``. Each
+    file's head is read when it is reached, so take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

@@ -19,10 +19,7 @@ SLICE_BYTES: Final = 1 << 18
 _PROBE: Final = 64
 """Bytes of a place that are read again to detect a rewrite."""
 _TICK_NS: Final = 50_000_000
-"""Nanoseconds within which two writes may get the same file time.
-
-File times have a resolution of up to some milliseconds.
-"""
+"""Nanoseconds within which two writes may get the same file time, whose resolution is up to some milliseconds."""
 
 
 class FileChange(Enum):
@@ -38,7 +35,7 @@ class FileTail:
     """Reads a file from its beginning, then only appended bytes.
 
     `offset` is the number of bytes read so far. To detect a rewrite it reads some bytes again: 64 at the start, before
-    the offset, and at each power of two in between.
+    the offset, and at each power of two from 1,024 on in between.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,7 +124,6 @@ def _read_slice(fd: int, path: Path) -> bytes:
 
 
 def read_error(path: Path, error: OSError) -> NotFound | Unreadable:
-    """Convert `error` to one that tells the user what to do."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return NotFound(f"no such file: {path}", way_out="`ctxtui sessions` lists what can be opened")
     if isinstance(error, PermissionError):

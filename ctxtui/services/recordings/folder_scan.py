@@ -30,7 +30,9 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """Find the recordings in `folder` or below by content, newest first.
+    """Find the recordings in `folder` or up to six levels below, by the content of its 400 likeliest files.
+
+    They come newest first.
 
     - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
     - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
@@ -64,7 +66,9 @@ def expand_names(names: Iterable[str], clients: Mapping[str, bool] | None = None
     expanded: list[str] = []
     for name in names:
         path = Path(os.path.expanduser(name))
-        expanded += sorted(map(str, find_in_folder(path, clients))) if path.is_dir() or is_database(path) else [name]
+        expanded += (
+            sorted(map(str, find_in_folder(path, clients))) if os.path.isdir(path) or is_database(path) else [name]
+        )
     return expanded
 
 
@@ -92,10 +96,7 @@ def _files_to_open(folder: Path) -> list[Path]:
 
 
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below.
-
-    A folder that is one recording is yielded instead of its files.
-    """
+    """Yield the files in `folder` and below; a folder that is one recording is yielded instead of its files."""
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:
@@ -121,10 +122,7 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats.
-
-    Itself, or the sessions of a database or folder of bodies (None).
-    """
+    """The recordings in `path` with their formats; None for the sessions of a database or folder of bodies."""
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]

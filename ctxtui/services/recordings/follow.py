@@ -1,8 +1,4 @@
-"""Follow growing recordings by polling file statuses many times a second.
-
-Polling works the same on every system and file system, and is cheap: one ``stat`` per file and folder, a few
-microseconds each. `Follower` is independent of Textual; `run` drives it in a thread.
-"""
+"""Follow growing recordings by polling file statuses many times a second: a few microseconds for each ``stat``."""
 
 from __future__ import annotations
 
@@ -17,7 +13,7 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 
 BUSY_SECONDS: Final = 0.025
-"""Seconds between checks of a recording that grows many times a second: up to thirty frames a second."""
+"""Seconds between checks of a recording that grows many times a second."""
 ACTIVE_SECONDS: Final = 0.05
 """Seconds between checks of a recording that has just grown."""
 IDLE_SECONDS: Final = 0.125
@@ -39,10 +35,7 @@ class FollowedNews(Struct, frozen=True):
 
 
 class _WatchedRecording(Struct):
-    """A followed recording.
-
-    When its next check is due, and when it last grew (monotonic seconds).
-    """
+    """A followed recording: when its next check is due, and when it last grew (monotonic seconds)."""
 
     loaded: Loaded
     due: float
@@ -63,10 +56,7 @@ class _WatchedRecording(Struct):
 
 
 class Follower:
-    """Checks each open recording when its next check is due.
-
-    `clock` returns monotonic seconds.
-    """
+    """Checks each open recording when its next check is due; `clock` returns monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -81,7 +71,7 @@ class Follower:
                 self._watched[id(loaded)] = _WatchedRecording(loaded, now, now)
 
     def poll(self) -> list[FollowedNews]:
-        """Check every due recording; returns what is new, not taken yet."""
+        """Check every due recording; return what is new, for `Loaded.add_news`."""
         now = self._clock()
         with self._lock:
             due = [watch for watch in self._watched.values() if watch.due <= now + _BATCH_SECONDS]
@@ -110,10 +100,7 @@ def _fetch_news(loaded: Loaded) -> FollowedNews | None:
 
 
 def run_follower(follower: Follower, tell: Callable[[FollowedNews], None], stop: threading.Event) -> None:
-    """Follow until `stop` is set; for a worker thread.
-
-    `tell` is called there and must post a message.
-    """
+    """Follow until `stop` is set; for a worker thread, in which `tell` is called."""
     while not stop.wait(follower.pause()):
         for news in follower.poll():
             tell(news)

@@ -35,14 +35,14 @@ class JoinedPaths(Struct, frozen=True):
 
 
 def find_joined_paths(path: Path) -> JoinedPaths | None:
-    """The two recordings, if `path` is one of them; None if ctxtui did not record that program."""
+    """The two recordings of a program, if `path` is one of them; None if ctxtui did not record it."""
     folder, file = attached_dir(), os.path.abspath(path)
     if os.path.dirname(file) == str(folder):
         return JoinedPaths(path, _transcript_of(file))
     # A file with a fixed name is named for its session by a folder above it, as Kimi Code's is.
     names = (path.name, *(parent.name for parent in list(Path(file).parents)[:_MAX_LEVELS_UP]))
     ids = [split_address(path)[1]] if split_address(path)[1] else [id_of(name) for name in names if name]
-    wire = next((wire for id_ in ids if (wire := folder / f"{id_}.jsonl").is_file()), None)
+    wire = next((wire for id_ in ids if os.path.isfile(wire := folder / f"{id_}.jsonl")), None)
     if wire is None or _transcript_of(str(wire)) != Path(file):
         return None
     return JoinedPaths(wire, path)
@@ -79,12 +79,10 @@ class JoinedRecording(Loaded):
 
     @property
     def source(self) -> str:
-        """The format of ctxtui's recording."""
         return self._wire.source
 
     @property
     def bytes_read(self) -> int:
-        """Bytes read of both."""
         return self._wire.bytes_read + (self._own.bytes_read if self._own is not None else 0)
 
     @property
@@ -94,24 +92,20 @@ class JoinedRecording(Loaded):
 
     @property
     def skipped(self) -> list[Skipped]:
-        """The unreadable and incomplete records of both."""
         sides = [self._wire, *([self._own] if self._own is not None else [])]
         later_records = [record for side in sides for record in side.skipped[len(side.session.skipped) :]]
         return [*self._session.skipped, *later_records, *([self._own_error] if self._own_error is not None else [])]
 
     @property
     def lines(self) -> int:
-        """Lines of ctxtui's recording."""
         return self._wire.lines
 
     @property
     def follows(self) -> bool:
-        """Always True: it may grow at any time."""
         return True
 
     @property
     def holds_context(self) -> bool:
-        """True if either holds model context."""
         return self._wire.holds_context or (self._own is not None and self._own.holds_context)
 
     @property
@@ -120,7 +114,6 @@ class JoinedRecording(Loaded):
         return self._own.path if self._own is not None else None
 
     def check(self) -> None:
-        """Raise `NoContext` if neither holds model context."""
         if not self.holds_context:
             self._wire.check()
 
@@ -140,7 +133,6 @@ class JoinedRecording(Loaded):
         yield RecordingNews([*news_of_both.events, *growing_answers.values()], news_of_both.session)
 
     def fetch(self) -> RecordingNews:
-        """Read what is new in either."""
         news = self._wire.fetch()
         growing_answers = [event for event in news.events if isinstance(event, AnswerGrew)]
         anew = news.session is not None
@@ -187,7 +179,6 @@ class JoinedRecording(Loaded):
         return True
 
     def _take_events(self, *, anew: bool = False) -> RecordingNews:
-        """The events since the last call."""
         if self._own is not None:
             self._join.own = self._own.session
         before, self._reported = self._reported, self._join.join()

@@ -31,8 +31,8 @@ _BY_PACKAGE: Final = [(package, client) for client in CLIENTS for package in cli
 class RunningClient(Struct, frozen=True):
     """A running client.
 
-    `cwd` is its directory, `since` its start in Unix seconds, `files` those it holds open, `client` its kind (None:
-    any).
+    `cwd` is its directory, `since` its start in Unix seconds, `files` those with a recording's suffix that it holds
+    open, `client` its kind (None: any).
     """
 
     cwd: str
@@ -42,7 +42,7 @@ class RunningClient(Struct, frozen=True):
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
-    """List the running clients; empty where ``/proc`` cannot be read."""
+    """List the clients that ran within the last five seconds; empty where ``/proc`` cannot be read."""
     return _cached_clients(proc, int(time.monotonic() // _CACHE_SECONDS))
 
 
@@ -75,10 +75,7 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
 
 
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package is named in the first words of a command line.
-
-    None if none is.
-    """
+    """The client whose program or package is named in the first words of a command line; None if none is."""
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]

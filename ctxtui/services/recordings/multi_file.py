@@ -56,7 +56,7 @@ def is_job(names: Collection[str]) -> bool:
 def read_multi_file(path: Path) -> Iterator[bytes] | None:
     """Read a recording of many files as one stream; None if `path` is none.
 
-    `path` is its folder or its first file. Reading raises `Unreadable`.
+    `path` is its folder, or the session's file in OpenCode's storage. Reading raises `Unreadable`.
     """
     read = _find_reader(path.absolute().name, [entry.name for entry in list_entries(path) if is_file(entry)])
     if read is None and path.parent.parent.name == "session" and (path.parents[2] / "message").is_dir():
@@ -72,13 +72,11 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _sort_by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The files of `folder`, sorted by the number in their names."""
     numbered = [(match[1], path) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
     return [path for _, path in sorted(numbered, key=lambda part: (float(part[0]), part[1].name))]
 
 
 def _read_events(folder: Path) -> Iterator[bytes]:
-    """Yield one event per line."""
     for path in _sort_by_number(folder, _EVENT):
         yield _read_bytes(path) + b"\n"
 

@@ -27,9 +27,8 @@ _ARCHIVE: Final = b"PK\x03\x04"
 def open_recording(
     path: Path, *, usage: bool = False, own: str | None = None
 ) -> tuple[Loaded, Iterator[RecordingNews]]:
-    """Open a recording without reading it, and return it with its first reading.
+    """Open a recording, and return it with its first reading, which is still to be taken.
 
-    A screen shows the first blocks of a large file while the rest is read.
     - What ctxtui recorded of a program is joined with the program's own transcript, whichever of the two `path` is.
       `own` is the transcript's path if known ("": do not join; None: look for it).
     - Of a database with several sessions the newest is read, or the one that `path` names (``DATABASE#ID``); likewise
@@ -53,10 +52,9 @@ def open_recording(
 
 
 class _Source(NamedTuple):
-    """A recording that is not a plain file.
+    """A recording that is not a plain file: it is read again as a whole when one of `files` changed.
 
-    It is read again as a whole when one of `files` changed. `path` is None for a pipe. `name` is used to detect the
-    format; `pieces` reads the bytes.
+    `path` is None for a pipe. `name` is used to detect the format; `pieces` reads the bytes.
     """
 
     path: Path | None
@@ -123,10 +121,7 @@ def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str 
 
 
 def load_usage(path: Path, *, own: str | None = None) -> Loaded:
-    """Read the usage of the calls in the file `path`; contexts may be left out.
-
-    Raises what `load` raises.
-    """
+    """Read the usage of the calls in the file `path`; contexts may be left out. Raises what `load` raises."""
     try:
         return read_to_end(*open_recording(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
@@ -134,10 +129,7 @@ def load_usage(path: Path, *, own: str | None = None) -> Loaded:
 
 
 def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callable[[int], None] | None = None) -> Loaded:
-    """Take the whole first reading and return `loaded`.
-
-    Raises `NoContext` if there is no context.
-    """
+    """Take the whole first reading and return `loaded`. Raises `NoContext`, and the errors of reading."""
     for batch in news:
         loaded.add_news(batch)
         if progress is not None:
@@ -149,7 +141,7 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 def read_content(path: Path) -> bytes:
     """The bytes of the recording `path` as its reader gets them.
 
-    They are the rows of one session for a database, and one stream for several files. Raises `Unreadable`.
+    They are the rows of one session for a database, and one stream for several files. Raises `NotFound`, `Unreadable`.
     """
     source = _find_source(path)
     if source is not None:
@@ -162,7 +154,7 @@ def read_content(path: Path) -> bytes:
 
 
 def holds_context(path: Path) -> bool:
-    """True if the file `path` holds model context; reads only as much as needed."""
+    """Whether the file `path` holds model context; False if it cannot be read. Reads as much as needed."""
     try:
         loaded, news = open_recording(path)
         for some in news:
@@ -175,10 +167,9 @@ def holds_context(path: Path) -> bool:
 
 
 def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> FoundRecording | None:
-    """The newest recording that ran in a directory of `around` and holds a context.
+    """The first of `recordings` that ran in a directory of `around` and holds a context.
 
-    None if none ran there. If none holds a context, it is the first that ran there: opening it reports what it is
-    instead. Recordings come newest first.
+    If none holds a context, the first that ran there: opening it reports what it is. None if none ran there.
     """
     without_context: FoundRecording | None = None
     for recording in read_directories(recordings, around):

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import unquote
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ctxtui.core.errors import CtxtuiError, NoContext, NotFound, Several
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
+from ctxtui.services.recordings.databases.address import MARK, address_of, is_database, split_address
 from ctxtui.services.recordings.databases.sessions import find_session, list_roots
 from ctxtui.services.recordings.discover import FoundRecording, find_recordings, is_inside, match_transcripts
 from ctxtui.services.recordings.folder_scan import find_in_folder
@@ -44,11 +44,11 @@ class Named(Struct, frozen=True):
 
     path: Path | None = None
     stored: str = ""
-    others: tuple[Path, ...] = field(default=())
+    others: tuple[Path, ...] = ()
 
 
 class Newest(Struct, frozen=True):
-    """The newest session of a directory: its id, its client's name, and its location."""
+    """The newest session of a directory: its id, its format, and its location."""
 
     id: str
     source: str
@@ -65,7 +65,8 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
     - ``-``: standard input.
     - A file, or a folder.
-    - ``DATABASE#ID``: a session in a database, also by the start of its id or its title.
+    - ``DATABASE#ID``: a session in a database, also by the start of its id or its title; ``FOLDER#ID``: in a folder of
+      bodies.
     - ``last``: the newest session of the directory `cwd`.
     - An id or its first characters.
 
@@ -82,7 +83,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     database, mark, session = str(path).rpartition(MARK)
     if mark and is_database(Path(database)):
         return Named(address_of(Path(database), find_session(Path(database), unquote(session)).id))
-    if os.sep in name:
+    if os.sep in name or split_address(path)[1]:
         return Named(path)
     if name == LAST:
         return find_last(cwd, settings).named
@@ -91,10 +92,9 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd` or its repository.
+    """The newest session that ran in the directory `cwd` or its repository: a recording, or one that is only stored.
 
-    It is a recording, or a session stored only in the database, such as a chat. Raises `NotFound`; if there is no
-    recording, also errors of the database.
+    Raises `NotFound`; if there is no recording, also errors of the database.
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
@@ -113,17 +113,13 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around`; None if there is none.
-
-    Sessions of the given files are left out.
-    """
+    """The newest stored session that ran in a directory of `around` and is not of `files`; None if there is none."""
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)
 
 
 def _name_in_database(path: Path) -> Named:
-    """The file `path`, or the sessions of a database, newest first."""
     first, *others = [address_of(path, session.id) for session in list_roots(path)] or [path]
     return Named(first, others=tuple(others))
 
@@ -161,21 +157,15 @@ def _query_store(settings: Settings, question: Callable[[Path], list[T]]) -> lis
         return question(path)
     except CtxtuiError:
         # The database may be of an older version: opening it migrates it, or raises the error.
-        from ctxtui.store.store import Store
-
         with Store.open(path):
             return question(path)
 
 
 def open_named(named: Named, settings: Settings, progress: Callable[[int], None] | None = None) -> Loaded:
-    """Read the located session to its end.
-
-    Of a folder the newest recording that holds a context is read. Raises what `load` raises.
-    """
+    """Read the located session to its end. Raises the errors of `load` and of ctxtui's own database."""
     if named.stored:
         with Store.open(database(settings.data_dir)) as store:
             return Loaded(store.load(named.stored), named.stored)
-
     if named.path is None:
         return load_stream()
     return _first_with_context((named.path, *named.others), lambda path: load(path, progress))
@@ -193,12 +183,11 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
         return StoredSession(database(settings.data_dir), named.stored), ()
     if named.path is None:
         return open_named(named, settings), ()
-
     return _first_with_context((named.path, *named.others), open_recording)
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The first of `paths` that holds a context. Raises the first error if none does."""
+    """The result for the first of `paths` that holds a context. Raises the first error if none does."""
     first: CtxtuiError | None = None
     for path in paths:
         try:

@@ -22,10 +22,7 @@ _CHECK_ALL_SECONDS: Final = 1.0
 
 @dataclass(slots=True)
 class RereadSource:
-    """A source that is read again as a whole when one of `files` changed.
-
-    When a client changes a database, a reader cannot tell where to go on.
-    """
+    """A source, such as a database, that is read again as a whole when one of `files` changed."""
 
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
@@ -37,7 +34,6 @@ class RereadSource:
         self.last_stamps = self.stamps()
 
     def stamps(self) -> list[FileStamp]:
-        """Values that change with the files."""
         return [file_stamp(path) for path in self.files]
 
 
@@ -88,12 +84,11 @@ class Loaded:
 
     @property
     def session(self) -> Session:
-        """The session read so far."""
         return self._session
 
     @property
     def source(self) -> str:
-        """The name of the format, as in `Described.source`."""
+        """The format, as in `Described.source`, or the reader's name while that is unknown."""
         return self._session.about.source or (self._reading.form.name if self._reading else "ctxtui")
 
     @property
@@ -145,7 +140,8 @@ class Loaded:
     def fetch(self) -> RecordingNews:
         """Read what was appended since the last call; everything after a rewrite.
 
-        If the file is gone, or cannot be read as a recording now, there is no news until it changes again.
+        If the file is gone, or no recording after a rewrite, there is no news until it changes again. Raises
+        `NotFound`, `Unreadable`.
         """
         reading = self._reading
         if reading is not None and self._anew is not None:
@@ -168,6 +164,8 @@ class Loaded:
         return self._read_on(reading, change == FileChange.GREW, grown)
 
     def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
+        if main and reading.reader.rereads:
+            return self._restart(reading)
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES

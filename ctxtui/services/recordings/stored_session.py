@@ -44,7 +44,6 @@ class StoredSession(Loaded):
 
     @property
     def follows(self) -> bool:
-        """Always True: it may grow at any time."""
         return True
 
     @property

@@ -1,4 +1,4 @@
-"""Read the end of a long recording first: the first screen must not wait for 50 MB."""
+"""Read the end of a long recording first: the first screen must not wait for the whole."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ END_BYTES: Final = 262_144
 
 
 def is_long(size: int) -> bool:
-    """True if a recording of `size` bytes takes long to read."""
     return size >= LONG_BYTES
 
 
 def read_end(path: Path) -> Session | None:
     """Read the last `END_BYTES` of a recording made of lines as if it began there.
 
-    Numbers counted from the beginning are wrong. None if the file is short, has no line end in its first `HEAD_BYTES`,
-    of no known format or not readable, or if its end holds no context.
+    Numbers counted from the beginning are wrong. None if the file is short, not made of lines, of no known format or
+    not readable, or if its end holds no context.
     """
     try:
         with path.open("rb") as file:

@@ -1,7 +1,4 @@
-"""Searches every session.
-
-Sessions that the index rules out are not opened; unindexed ones are read.
-"""
+"""Searches every session; those that the index rules out are not opened."""
 
 from __future__ import annotations
 
@@ -39,10 +36,7 @@ _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 class BlockFilter(Struct, frozen=True):
-    """Restricts hits to blocks of `categories` and of tools whose name contains `tool`.
-
-    Empty means any.
-    """
+    """Restricts hits to blocks of `categories`, and to blocks of tools whose label contains `tool`; empty means any."""
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
@@ -67,7 +61,7 @@ class Tally(Struct):
     """Counts of how sessions were searched.
 
     - `indexed`: decided by the index.
-    - `direct`: not indexed, so that they were read.
+    - `direct`: not decided by the index, so that they are read.
     - `failed`: could not be read, by name.
     """
 
@@ -146,15 +140,11 @@ class Searcher:
         path = Path(summary.path)
         if not _may_hold_hit(path, self.pattern.may_match):
             return None
-
         return load(path, own=summary.own).session
 
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """True if a recording may hold a hit, judged by the bytes of its files.
-
-    Files of most formats cannot be judged so: they may hold one.
-    """
+    """True if a recording may hold a hit, judged by the bytes of its files; files of most formats cannot be judged."""
     if split_address(path)[1]:
         return True
     try:

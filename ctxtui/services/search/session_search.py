@@ -1,7 +1,4 @@
-"""Search an open session in a background thread, block by block.
-
-A new pattern replaces the running search.
-"""
+"""Search an open session in a background thread, block by block; a new pattern replaces the running search."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class SessionHits(Struct):
 
     - `spans`: positions in each block, by digest.
     - `done`: all blocks are searched.
-    - `capped`: there are more hits than are kept.
+    - `capped`: there may be more hits than are kept.
     - `error`: ended the search.
     """
 
@@ -106,10 +103,7 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """The `blocks` to search, and hits to start from.
-
-        A longer pattern matches only in blocks of the shorter one.
-        """
+        """The `blocks` to search, and hits to start from: a longer text is only in blocks with the shorter one."""
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
@@ -126,9 +120,6 @@ class SessionSearcher:
 
 
 def _is_narrower(before: Pattern, now: Pattern) -> bool:
-    """Whether every hit of `now` is within a hit of `before`.
-
-    Its text is longer and its case rule not looser.
-    """
+    """Whether every hit of `now` contains a hit of `before`: its text is longer and its case rule not looser."""
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

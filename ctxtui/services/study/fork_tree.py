@@ -32,9 +32,9 @@ class _StoredForks(Struct, frozen=True):
 
 
 def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
-    """List the fork tree of the session in `loaded`, with the branches of its `thread`. Blocks.
+    """List the fork tree of the session in `loaded`, with the branches of its `thread`.
 
-    Raises `CtxtuiError` if the database cannot be read.
+    Blocks. Raises `CtxtuiError` if the database cannot be read.
     """
     session = loaded.session
     stored = _load_stored(loaded, settings)

@@ -1,7 +1,6 @@
 """Computes an open session's figures in the background, slice by slice.
 
 The screen asks for scenes and gets the figures known so far; a worker thread calls `Study.work` until it returns False.
-Lists only grow and dictionaries only gain keys, so that both threads may run at once.
 """
 
 from __future__ import annotations
@@ -200,10 +199,7 @@ class Study:
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features(self, model: str, block: Block) -> Features | None:
-        """The features of a block outside of any context, as `model` counts it.
-
-        None while it is being counted.
-        """
+        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
         features = self._own.get((model, block.digest))
         if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
@@ -231,7 +227,6 @@ class Study:
         return features
 
     def running(self, model: str) -> RunningTotals:
-        """The running totals as `model` counts."""
         totals = self._running.get(model)
         if totals is None:
             # The screen and the worker may ask at once, and must get the same object.
@@ -239,7 +234,6 @@ class Study:
         return totals
 
     def thread(self, id_: str) -> ThreadStudy:
-        """The figures of a thread."""
         study = self._threads.get(id_)
         if study is None:
             study = self._threads.setdefault(id_, ThreadStudy(self.session, id_))
@@ -310,9 +304,9 @@ class Study:
             prefetch_new(self.book, self._counter)
 
     def count_new(self) -> bool:
-        """Count new blocks in the screen's thread if there are few.
+        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
 
-        True if everything is counted and learned then. False at once if another thread is counting.
+        False at once if another thread is counting.
         """
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
@@ -327,7 +321,6 @@ class Study:
 
     @property
     def _is_counted(self) -> bool:
-        """True if everything is counted, and the reports are learned from."""
         counted, all_nodes = self.progress
         return counted >= all_nodes and not self._has_unlearned
 
@@ -359,10 +352,7 @@ class Study:
         )
 
     def work_idle(self) -> bool:
-        """Do one slice of low-priority work (lifetimes, repeats, loops).
-
-        A millisecond or two, loops up to 50. True if anything was done.
-        """
+        """Do one slice of low-priority work (lifetimes, repeats, loops); True if anything was done."""
         threads = list(self._threads.values())
         return (
             any(thread.track_lifetimes(SLICE_LEDGER) for thread in threads)

@@ -103,10 +103,7 @@ class ThreadStudy:
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`.
-
-        True if there was anything to do.
-        """
+        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
@@ -116,10 +113,7 @@ class ThreadStudy:
         return True
 
     def find_loops(self) -> bool:
-        """Find the loops of the current calls and add them to the events.
-
-        True if there was anything to do.
-        """
+        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
         calls = self.calls
         if calls is self._searched_calls or not calls:
             return False
@@ -139,10 +133,7 @@ class ThreadStudy:
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls.
-
-        True if there was anything to do.
-        """
+        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
         with self.lock:
             before = self.lifetimes.done
             return self.lifetimes.advance(self.calls, limit) > before
@@ -170,7 +161,7 @@ class ThreadStudy:
 
     @property
     def has_reports(self) -> bool:
-        """True if a recent call has a report; otherwise sizes are counted."""
+        """True if one of the last 20 calls has a report."""
         return any(call.usage is not None for call in self.calls[-20:])
 
     @property
@@ -186,7 +177,7 @@ class ThreadStudy:
                 self._add_spending(costs)
 
     def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up the list prices of the priced calls.
+        """Add up the prices of the priced calls.
 
         - A recording's own figure replaces an unknown price.
         - Calls without a report or without a price add nothing.

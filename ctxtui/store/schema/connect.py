@@ -66,7 +66,7 @@ def _check_current(version: int, path: Path) -> None:
         raise NotFound("the database is empty", place=str(path), way_out="`ctxtui import` fills it")
     if version < SCHEMA_VERSION:
         raise CtxtuiError(
-            f"the database has schema {version}, wanted is {SCHEMA_VERSION}",
+            f"the database has schema {version}, this ctxtui needs {SCHEMA_VERSION}",
             place=str(path),
             way_out="`ctxtui db info` brings it up to date, after a backup",
         )
@@ -81,10 +81,7 @@ def _set_pragmas(conn: sqlite3.Connection) -> None:
 
 
 def _use_write_ahead_log(conn: sqlite3.Connection) -> None:
-    """Change the journal to WAL, retrying for `BUSY_SECONDS`.
-
-    SQLite itself does not wait while another process writes a new file.
-    """
+    """Change the journal to WAL, retrying for `BUSY_SECONDS`: SQLite itself does not wait here."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:
         try:

@@ -18,16 +18,12 @@ _TYPES: Final = {
     "TEXT": ("text", "blob"),
     "BLOB": ("blob", "text"),
 }
-"""The types of values that a column may have, by its declared type.
+"""The types (as ``typeof`` names them) that values of a column may have, by its declared type.
 
-They are named as by ``typeof``. A text with a lone surrogate is a BLOB (`schema.tables`); an uncompressed body is TEXT
-in a BLOB column.
+A text with a lone surrogate is a BLOB (`schema.tables`); an uncompressed body is TEXT in a BLOB column.
 """
 _MAX_REAL: Final = 2.5e11
-"""Limit of a plausible number.
-
-It is beyond any time (Unix seconds, until the year 9892) and any sum (USD).
-"""
+"""Limit of a plausible number, beyond any time (Unix seconds, until the year 9892) and any sum (USD)."""
 
 
 class Damaged(Exception):

@@ -24,17 +24,18 @@ BUSY_SECONDS: Final = 10.0
 
 
 def open_to_write(path: Path) -> sqlite3.Connection:
-    """Connect to the file `path`, created if needed.
-
-    Raises `Unreadable` if it is a folder or cannot be written.
-    """
-    if path.is_dir():
-        raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
+    """Connect to the file `path`, created if needed. Raises `Unreadable` if it is a folder or cannot be written."""
+    _check_no_folder(path)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     make_private(path)
     if not os.access(path, os.W_OK) or not os.access(path.parent, os.W_OK):
         raise Unreadable("the database cannot be written", place=str(path), way_out=f"make it writable, or {ELSEWHERE}")
     return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+
+
+def _check_no_folder(path: Path) -> None:
+    if path.is_dir():
+        raise Unreadable("the database's name is a folder's", place=str(path), way_out=ELSEWHERE)
 
 
 def make_private(path: Path) -> None:
@@ -55,7 +56,8 @@ def make_private(path: Path) -> None:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Connect without changing anything. Raises `NotFound` if there is no file `path`."""
+    """Connect without changing the database. Raises `NotFound` without the file `path`, `Unreadable` for a folder."""
+    _check_no_folder(path)
     if not path.is_file():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` makes one")
     uri = f"{path.absolute().as_uri()}?mode=ro"

@@ -1,6 +1,5 @@
-"""The tables as the migrations make them.
+"""The tables as the migrations make them, never changed: a later schema is a later migration.
 
-They are never changed: a later schema is a later migration.
 SQLite keeps the comments, so `.schema` explains itself. Times are Unix seconds (REAL), tokens whole numbers, money USD.
 A digest is 16 bytes (`lower(hex(digest))` is its form on screen): as text it would cost 16 bytes more in the table and
 again in its index, 3 % of a session's record. A text that holds a lone surrogate, which UTF-8 cannot, is stored as a

@@ -29,10 +29,9 @@ _UPSERT = (
 
 
 class ListPosition(NamedTuple):
-    """Position of a call in the lists.
+    """Position of a call: its session's row and its index there (from 0), its thread's row and number there (from 1).
 
-    Its session's row, its index there (from 0), its thread's row, its number there (from 1), and the thread that the
-    call itself names, if different.
+    `own_thread` is the thread that the call itself names, if different.
     """
 
     session: int

@@ -15,14 +15,10 @@ from ctxtui.store.sessions.content_rows import delete_unreferenced
 from ctxtui.store.sessions.listing import find
 
 _DAY = 86_400
-"""Seconds."""
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
-    """Set the user's `title` of a session; "" restores the recording's.
-
-    Returns the session's id.
-    """
+    """Set the user's `title` of a session; "" restores the recording's. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         name = sql_text(title.strip()) if title.strip() else None
@@ -62,9 +58,8 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session, its edits, and the blocks that no other session holds.
+    """Delete a session, its edits, and the blocks that no other session holds; returns its id.
 
-    Returns the session's id.
     Notes on it stay, without their quotes; cached summaries of its files are deleted too. Raises `InUse` while it is
     hosted.
     """
@@ -97,9 +92,9 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 
 
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions without activity since the Unix time `before`, oldest first.
+    """Key and id of the sessions, not hosted, whose last call ended before the Unix time `before`, oldest first.
 
-    Hosted ones are left out. Activity is the last call; the import for sessions without calls.
+    For sessions without a time of calls, the first import counts.
     """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     hosted = {id_ for id_, _ in all_living_hosts(conn)}
@@ -114,10 +109,7 @@ def unprunable_sessions(conn: sqlite3.Connection, before: float) -> list[InUse]:
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:
-    """Delete the `older_sessions`, and counts and summaries cached before.
-
-    Returns the sessions' ids.
-    """
+    """Delete the `older_sessions`, and counts and summaries cached before; returns the sessions' ids."""
     with writing(conn):
         sessions = older_sessions(conn, before)
         _delete(conn, [key for key, _ in sessions])

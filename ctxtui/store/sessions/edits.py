@@ -47,14 +47,14 @@ class ArtifactRow(NamedTuple):
 
 
 @decodes
-def read_edits(conn: sqlite3.Connection, id_: str, thread: str, branch: str) -> list[Edit]:
-    """The log of a thread's branch, in order."""
+def read_edits(conn: sqlite3.Connection, id_: str, thread: str) -> list[Edit]:
+    """The log of a thread, in order."""
     key = find_exact(conn, id_)
     check_rows(conn, "edits", "session = ?", key)
     rows = conn.execute(
         "SELECT id, kind, targets, author, at, payload, batch, reverts FROM edits"
-        " WHERE session = ? AND thread = ? AND branch = ? ORDER BY key",
-        (key, sql_text(thread), sql_text(branch)),
+        " WHERE session = ? AND thread = ? AND branch = '' ORDER BY key",
+        (key, sql_text(thread)),
     )
     return [_make_edit(row) for row in rows]
 
@@ -80,17 +80,15 @@ def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
     )
 
 
-def add_edits(
-    conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, branch: str, now: float
-) -> int:
+def add_edits(conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, now: float) -> int:
     """Append those `edits` whose ids are not in the log yet; returns their number."""
     with writing(conn):
         key = find_exact(conn, id_)
-        where = (key, sql_text(thread), sql_text(branch))
+        where = key, sql_text(thread)
         before = conn.total_changes
         conn.executemany(
             "INSERT OR IGNORE INTO edits (session, thread, branch, id, kind, targets, author, at, payload, batch,"
-            " reverts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            " reverts) VALUES (?, ?, '', ?, ?, ?, ?, ?, ?, ?, ?)",
             [(*where, *_make_row(edit)) for edit in edits],
         )
         added = conn.total_changes - before
@@ -101,24 +99,10 @@ def add_edits(
 
 def _make_row(edit: Edit) -> tuple[str | bytes | float, ...]:
     targets = json.dumps(
-        [list(t) if t[2] else list(t[:2]) for t in map(_target_values, edit.targets)], separators=(",", ":")
+        [[t.digest, t.occurrence, *([t.id] if t.id else [])] for t in edit.targets], separators=(",", ":")
     )
     words = [sql_text(word) for word in (edit.payload, edit.batch, edit.reverts)]
     return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *words)
-
-
-def _target_values(target: Target) -> tuple[str, int, str]:
-    return target.digest, target.occurrence, target.id
-
-
-def branches(conn: sqlite3.Connection, id_: str, thread: str) -> list[str]:
-    """The names of the branches of a thread's log that have edits, oldest first.
-
-    "" names the first branch.
-    """
-    key = find_exact(conn, id_)
-    query = "SELECT branch FROM edits WHERE session = ? AND thread = ? GROUP BY branch ORDER BY min(key)"
-    return [py_text(branch) for (branch,) in conn.execute(query, (key, sql_text(thread)))]
 
 
 def put_artifact(

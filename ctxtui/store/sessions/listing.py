@@ -43,7 +43,6 @@ def happenings_of(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
 
 @decodes
 def session_row(conn: sqlite3.Connection, key: int) -> SessionRow:
-    """One session's row."""
     tags = conn.execute("SELECT tag FROM tags WHERE session = ? ORDER BY tag", (key,))
     row = _make_cursor(conn).execute(f"SELECT {_COLUMNS} FROM sessions s WHERE s.key = ?", (key,)).fetchone()
     if row is None:
@@ -93,10 +92,7 @@ def find(conn: sqlite3.Connection, prefix: str) -> tuple[int, str]:
 
 @decodes
 def find_exact(conn: sqlite3.Connection, id_: str) -> int:
-    """The key of the session with this id. Raises `NotFound`.
-
-    No prefix: a recording's own id may be a prefix of another's.
-    """
+    """The key of the session with exactly this id. Raises `NotFound`."""
     row = conn.execute("SELECT key FROM sessions WHERE id = ?", (sql_text(id_),)).fetchone()
     if row is None:
         raise NotFound(f"no stored session {id_!r}", way_out="`ctxtui sessions` lists what there is")
@@ -104,10 +100,7 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls, each id once.
-
-    Of a call that several sessions hold, the report with the largest output counts.
-    """
+    """Sums over all calls, each id once: of several with one id, the one with the largest output."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"

@@ -101,10 +101,7 @@ class RunLayout:
 
 
 def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
-    """Encode the ``items`` of a run from (place key, block key) pairs.
-
-    The form is ``[[place,block,block],[place,block]]``.
-    """
+    """Encode (place key, block key) pairs as the ``items`` of a run: ``[[place,block,block],[place,block]]``."""
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:

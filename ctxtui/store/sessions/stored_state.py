@@ -1,4 +1,4 @@
-"""Change detection for stored sessions, to avoid needless reads."""
+"""Reads stored sessions that changed, and lists ids and locations, on connections of their own."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class StoredLocation(NamedTuple):
 def read_if_changed(
     path: Path, session_id: str, tree: Tree | None = None, last_state: State = ()
 ) -> StoredSnapshot | None:
-    """The session in the database `path`, its contexts in `tree`.
+    """The session in the database `path`, its contexts in `tree`; None if it is still in the state `last_state`.
 
-    None if it is still in the state `last_state`. Raises `CtxtuiError`.
+    Raises `CtxtuiError`.
     """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key = find(conn, session_id)[0]
@@ -64,9 +64,9 @@ def read_if_changed(
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`.
+    """The ids in the database `path` that begin with `prefix`: newest activity first, archived ones last.
 
-    Newest activity first, archived ones last. Raises `CtxtuiError`, also for a file of an older version.
+    Raises `CtxtuiError`, also for a file of an older version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
@@ -74,9 +74,9 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 
 
 def stored_locations(path: Path) -> list[StoredLocation]:
-    """Locations of the sessions in the database `path` that are not archived.
+    """Locations of the sessions in the database `path` that are not archived: newest activity first, then empty ones.
 
-    Newest activity first, then empty ones. Raises `CtxtuiError`, also for a file of an older version.
+    Raises `CtxtuiError`, also for a file of an older version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

@@ -95,10 +95,7 @@ def write_session(
 
 
 def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
-    """Insert or update the session's own row, its sources and its lists; user data stays.
-
-    Returns the row's key.
-    """
+    """Insert or update the session's own row, its sources and its lists; user data stays. Returns the row's key."""
     about = session.about
     texts = (about.id, about.title, about.source, about.cwd, about.client, about.version)
     columns = {
@@ -212,7 +209,7 @@ class Appender:
         number = conn.execute("SELECT coalesce(max(number), 0) + 1 FROM calls WHERE thread = ?", (thread,)).fetchone()
         self.put_call(ListPosition(self.key, nth, thread, number[0]), call, cost)
         if left is None:
-            self.delete_pending(call.thread)
+            self._delete_pending(call.thread)
         else:
             delete = "DELETE FROM events WHERE session = ? AND host = ? AND thread = ?"
             conn.execute(delete, (self.key, left, sql_text(call.thread)))
@@ -232,8 +229,7 @@ class Appender:
             id_ = f"{call.id}.{n}"
         return id_
 
-    def delete_pending(self, thread: str = MAIN) -> None:
-        """Delete this host's pending events of `thread`, which are recorded now; `SLOTS` stay."""
+    def _delete_pending(self, thread: str) -> None:
         marks = ", ".join("?" * len(SLOTS))
         delete = f"DELETE FROM events WHERE session = ? AND host = ? AND thread = ? AND kind NOT IN ({marks})"
         self._conn.execute(delete, (self.key, self.host, sql_text(thread), *SLOTS))
@@ -252,7 +248,6 @@ class Appender:
             self._conn.execute(f"UPDATE sessions SET {sets} WHERE key = ?", (*columns.values(), self.key))
 
     def put_thread(self, event: ThreadSeen) -> None:
-        """Add or update a thread."""
         conn = self._conn
         nth = conn.execute("SELECT count(*) FROM threads WHERE session = ?", (self.key,)).fetchone()[0]
         conn.execute(
@@ -262,7 +257,6 @@ class Appender:
         )
 
     def add_happening(self, happening: Happened) -> None:
-        """Add a happening."""
         conn = self._conn
         nth = conn.execute("SELECT coalesce(max(nth), -1) + 1 FROM happenings WHERE session = ?", (self.key,))
         words = (

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import chain
@@ -17,7 +15,7 @@ from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
-from ctxtui.tokens.image import image_size
+from ctxtui.tokens.image import media_size
 from ctxtui.views.blocks import code_text, json_text, markdown
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.blocks.markdown import Highlight
@@ -56,7 +54,7 @@ class Content(Struct, frozen=True):
 
 
 def raw(block: Block) -> Content:
-    """The block's recorded JSON, unchanged."""
+    """The block's JSON, not indented."""
     text = block.body.decode("utf-8", "replace")
     texts = partial(safe_text.lines, text)
     return Content((safe_text.spans(line, "dim") for line in texts()), 1, texts=texts)
@@ -200,7 +198,7 @@ def _tool_definition(value: Json) -> Content:
 def excerpt(text: str, at: int) -> Content:
     """The lines of `text` from character `at` on, after a line with the number of lines above."""
     above = text.count("\n", 0, at)
-    heading: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
+    heading: list[Spans] = [[Span(f"⋯ {numbers.many(above, 'line')} above", "dim")]] if above else []
     below = text.count("\n", at) + (at < len(text) and not text.endswith("\n"))
     return Content(
         chain(heading, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(heading) + below
@@ -253,10 +251,6 @@ def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put
     return Content(iter(lines), len(lines))
 
 
-IMAGE_HEAD_CHARS = 512 * 1024
-"""Base64 characters that are decoded to find the size in pixels."""
-
-
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
     """One line for each image and file of the block, which has at least one.
 
@@ -273,12 +267,5 @@ def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: Co
 
 
 def _media_fact(media: Media) -> str:
-    size = image_size(_decode_base64(media.data[:IMAGE_HEAD_CHARS])) if media.data else None
+    size = media_size(media)
     return media_line(media) + (f", {size[1]} × {size[2]} pixels" if size else "")
-
-
-def _decode_base64(data: str) -> bytes:
-    try:
-        return base64.b64decode(data[: len(data) - len(data) % 4])
-    except (binascii.Error, ValueError):
-        return b""

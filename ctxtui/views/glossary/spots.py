@@ -140,7 +140,6 @@ def _find_in_pane(
 
 
 def _cells_of_line(text: str, x: int, width: int) -> str:
-    """The text in `width` cells of a line, from cell `x` on."""
     return cells.cut(
         text[len(cells.cut(text, x)) :] if cells.width(text) == len(text) else _text_from_cell(text, x), width
     )

@@ -72,15 +72,11 @@ def stacked(
     height: int = 240,
     limits: Sequence[LimitLine] = (),
     marks: Sequence[Mark] = (),
-    figure: Figure = tokens,
-    axis: Figure = short,
-    column: str = "call",
 ) -> str:
-    """Draw stacked columns of `parts`; "" without values.
+    """Draw stacked columns of `parts`, the tokens of each call; "" without values.
 
-    `description` is the text for readers who do not see the chart. `figure` formats single values, `axis` the axis
-    labels; `column` names a column in its tooltip. A limit is drawn only if the highest column exceeds a third of it,
-    as the columns would be too low otherwise. Of several marks of one column only the first is drawn.
+    `description` is the text for readers who do not see the chart. A limit is drawn only if the highest column exceeds
+    a third of it, as the columns would be too low otherwise. Of several marks of one column the first is drawn.
     """
     count = max((len(part.values) for part in parts), default=0)
     if not count:
@@ -91,7 +87,7 @@ def stacked(
     most = max(sums)
     visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
     area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), len(groups))
-    out = [area.begin(description), *area.grid(axis)]
+    out = [area.begin(description), *area.grid(short)]
     floor = [0.0] * len(chosen)
     for part in parts:
         path = []
@@ -102,10 +98,10 @@ def stacked(
                 floor[at] += value
         if path:
             out.append(f'<path class="{part.fill}" d="{"".join(path)}"/>')
-    out += [area.limit_line(limit, figure) for limit in visible_limits]
+    out += [area.limit_line(limit, tokens) for limit in visible_limits]
     for at, (group, n) in enumerate(zip(groups, chosen, strict=True)):
-        terms = [f"{part.name} {figure(part.values[n])}" for part in parts if part.values[n] > 0]
-        title = f"{column} {_format_range(group)}: {figure(sums[n])} = {' + '.join(terms)}"
+        terms = [f"{part.name} {tokens(part.values[n])}" for part in parts if part.values[n] > 0]
+        title = f"call {_format_range(group)}: {tokens(sums[n])} = {' + '.join(terms)}"
         out.append(f'<rect class="hit" {area.box(at)}><title>{escape(title)}</title></rect>')
     by_column: dict[int, Mark] = {}
     for mark in marks:

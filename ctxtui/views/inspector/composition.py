@@ -59,7 +59,6 @@ def column_widths(room: int) -> tuple[int, int, int]:
 
 
 def heads(room: int) -> list[Span]:
-    """The column heads."""
     bar, _, _ = column_widths(room)
     text = f"{'tokens':>23} {'':{bar}}{'Δ call':>8}{'this call':>11}{'so far':>10}"
     text += f"{'share':>{room - 1 - len(text)}}"

@@ -39,7 +39,6 @@ class GrowthChart(Struct, frozen=True):
 
 
 def notes(chart: GrowthChart) -> list[Span]:
-    """Text for the rule: growth rate and limit."""
     pace = [Span(numbers.signed(chart.per_call), "ink bold"), Span(" per call", "dim")] if len(chart.tokens) > 1 else []
     limit = bars.limit_words(chart.window)
     return [*pace, Span(" · " if pace and limit else "", "faint"), *limit]

@@ -49,10 +49,10 @@ class StackedChart(Struct, frozen=True):
         return [name for name in PARTS if any(part.get(name, 0) > 0 for part in self.parts)]
 
 
-def from_growth(growth: Growth, window: ContextWindow | None = None, here: int = -1) -> StackedChart:
-    """The chart of a thread's growth; `here` is the index of the call shown."""
+def from_growth(growth: Growth, window: ContextWindow | None) -> StackedChart:
+    """The chart of a thread's growth."""
     cuts = [call.number - 1 for call in growth.calls if call.broken]
-    return StackedChart([call.parts for call in growth.contexts], window or ContextWindow(), here, cuts)
+    return StackedChart([call.parts for call in growth.contexts], window or ContextWindow(), cuts=cuts)
 
 
 def explain_scale(chart: StackedChart) -> str:
@@ -62,7 +62,6 @@ def explain_scale(chart: StackedChart) -> str:
 
 
 def sign_of(name: str) -> Sign:
-    """The sign of a part."""
     return _RESIDUAL if name == RESIDUAL else signs.category(name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.analysis.cache.miss import TTL
 from ctxtui.analysis.session_events import describe_miss
@@ -75,34 +76,25 @@ def this_call(scene: Scene) -> ThisCall:
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
     cost = scene.costs.get(call.id)
-    miss_text = describe_miss(missed) if missed else ""
-    by_pause = missed is not None and missed.cause == TTL
-    if usage is None:
-        return ThisCall(
-            reported=False,
-            lines=(),
-            total=None,
-            priced=call.id in scene.costs,
-            uncached=None,
-            facts=(*describe_sent_edits(scene), *_facts(before, call)),
-            missed=miss_text,
-            by_pause=by_pause,
-            error=call.error,
-            sent=bool(call.id),
-            unreported=is_unreported(scene),
-        )
-    total = cost.usd if cost else usage.cost or None
-    return ThisCall(
-        reported=True,
-        lines=_lines(call, usage, cost),
-        total=total,
-        partial=cost is not None and (call.is_partial or bool(cost.lacks)),
+    without_usage = ThisCall(
+        reported=usage is not None,
+        lines=(),
+        total=None,
         priced=call.id in scene.costs,
-        uncached=scene.uncached.get(call.id) if usage.has_cache else None,
+        uncached=None,
         facts=(*describe_sent_edits(scene), *_facts(before, call)),
-        missed=miss_text,
-        by_pause=by_pause,
+        missed=describe_miss(missed) if missed else "",
+        by_pause=missed is not None and missed.cause == TTL,
         error=call.error,
+    )
+    if usage is None:
+        return replace(without_usage, sent=bool(call.id), unreported=is_unreported(scene))
+    return replace(
+        without_usage,
+        lines=_lines(call, usage, cost),
+        total=cost.usd if cost else usage.cost or None,
+        partial=cost is not None and (call.is_partial or bool(cost.lacks)),
+        uncached=scene.uncached.get(call.id) if usage.has_cache else None,
     )
 
 

@@ -179,7 +179,7 @@ def table(current: str) -> Table[ThreadNode]:
 
 def _calls(row: ThreadNode) -> str:
     begins = f", started after call {row.since:,} of its parent thread" if row.since else ""
-    return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this thread{begins}."
+    return f"{numbers.many(row.calls, 'call')} of this thread{begins}."
 
 
 def _context(row: ThreadNode) -> str:
@@ -205,7 +205,6 @@ def _spent(row: ThreadNode) -> str:
 
 
 def explain_total(rows: Sequence[ThreadNode]) -> str:
-    """Explain the cost of all threads as a sum."""
     amounts = [row.least for row in rows if row.least]
     return sums.money_addition(sum(amounts), amounts, "threads") if amounts else ""
 

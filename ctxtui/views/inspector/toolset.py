@@ -115,11 +115,10 @@ def _bar(tokens: int | None, most: int, room: int) -> Span:
 
 
 def _calls(row: ListRow, room: int) -> Span:
-    return Span(f"{row.calls:,} call{'s' if row.calls != 1 else ''}", "warn" if row.calls == 0 else "dim")
+    return Span(numbers.many(row.calls, "call"), "warn" if row.calls == 0 else "dim")
 
 
 def explain_tokens(row: ListRow) -> str:
-    """Explain the definition tokens."""
     if row.tokens is None:
         return "Its definition is not recorded."
     if isinstance(row, ToolServer):
@@ -128,7 +127,6 @@ def explain_tokens(row: ListRow) -> str:
 
 
 def explain_calls(row: ListRow) -> str:
-    """Explain the number of tool calls."""
     if isinstance(row, ToolServer):
         return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
     return f"{row.calls:,} times up to this call."
@@ -148,7 +146,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
 
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):
-            tool_count = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+            tool_count = numbers.many(len(row.tools), "tool")
             tool_count += f", {row.unused_count:,} never called" if row.unused_count else ""
             return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {tool_count}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"

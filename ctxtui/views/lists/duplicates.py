@@ -56,7 +56,6 @@ def total(rows: Sequence[Repeated]) -> list[Span]:
 
 
 def explain_total(rows: Sequence[Repeated]) -> str:
-    """Explain the total as a sum."""
     return sums.addition(sum(row.tokens for row in rows), "tokens", [row.tokens for row in rows], "blocks")
 
 

@@ -93,11 +93,10 @@ def none_found(misses: Misses) -> str:
 
 def heading(misses: Misses) -> list[Span]:
     """The total of all misses, for the rule."""
-    count = len(misses.misses)
     lost = numbers.least(misses.lost, misses.partly_lost) if misses.misses else "$0.000"
     of = f" lost of {numbers.least(misses.usd, misses.at_least)}" if misses.usd is not None else " lost"
     return [
-        Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
+        Span(f"{numbers.many(len(misses.misses), 'miss', 'misses')}  ", "dim"),
         Span(numbers.tokens(misses.tokens), "ink bold"),
         Span(" written again  ", "dim"),
         Span(lost, "crit bold" if misses.misses else "dim"),
@@ -119,12 +118,10 @@ def forecast_note(misses: Misses) -> list[Span]:
 
 
 def explain_tokens(miss: CacheMiss) -> str:
-    """Explain rewritten tokens as the difference of cached and read tokens."""
     return sums.difference(miss.tokens, miss.read + miss.tokens, miss.read, ("written again", "in the cache", "read"))
 
 
 def explain_money(miss: CacheMiss) -> str:
-    """Explain the loss as the price paid minus that of a read."""
     return sums.loss(miss.usd, miss.paid)
 
 

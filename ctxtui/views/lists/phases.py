@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from ctxtui.analysis.growth.growth import GrownPart
 from ctxtui.analysis.growth.phases import Phase, typical_growth
@@ -98,7 +100,6 @@ class GrownPhase(NamedTuple):
 
 
 def combine(rows: Sequence[Phase], parts: Sequence[Sequence[GrownPart]]) -> list[GrownPhase]:
-    """Combine the phases with the parts that grew in each."""
     return [GrownPhase(row, part) for row, part in zip(rows, parts, strict=True)]
 
 
@@ -106,16 +107,7 @@ def grown_table(rows: Sequence[GrownPhase], number: int) -> Table[GrownPhase]:
     """The table of phases, with the part that grew most if there is room."""
     plain = table([row.phase for row in rows], number)
     columns = [
-        Column(
-            column.name,
-            column.width,
-            _of_phase(column),
-            column.align,
-            gap=column.gap,
-            from_width=column.from_width,
-            least=column.least,
-            sum=_sum_of_phase(column),
-        )
+        replace(cast(Column[GrownPhase], column), cell=_of_phase(column), sum=_sum_of_phase(column))
         for column in plain.columns
     ]
     return Table(
@@ -151,7 +143,6 @@ def _largest_part(row: GrownPhase, room: int) -> list[Span]:
 
 
 def explain_summary(rows: Sequence[Phase]) -> str:
-    """Explain the figures of the rule."""
     sent = sums.addition(sum(row.sent for row in rows), "sent", [row.sent for row in rows], "phases")
     return (
         sent

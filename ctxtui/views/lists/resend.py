@@ -35,7 +35,6 @@ def _arguments(text: str) -> str:
 
 
 def side_by_side(trial: Trial, room: int) -> list[Spans]:
-    """Both answers, side by side."""
     column_width = max(10, (room - 2 - len(_GAP)) // 2)
     left, right = list(step_lines(trial.recorded, column_width)), list(_new_answer(trial, column_width))
     out: list[Spans] = [
@@ -66,7 +65,6 @@ def describe_agreement(trial: Trial) -> Span:
 
 
 def describe_charge(trial: Trial) -> str:
-    """Tokens and cost of the new answer."""
     if trial.usage is None:
         return ""
     usd = f", {numbers.money(trial.usd)}" if trial.usd is not None else ""

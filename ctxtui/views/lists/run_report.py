@@ -65,7 +65,7 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     if project is None or files is None:
         return
     for kind, number, tokens in project.kinds():
-        yield _row(kind, tokens, "", f"{number:,} file{'' if number == 1 else 's'}")
+        yield _row(kind, tokens, "", numbers.many(number, "file"))
     near = numbers.interval(project.tokens, project.tokens - project.half, project.tokens + project.half)
     yield _row("in all", project.tokens, near, "tokens of text", "bold")
     yield []
@@ -83,13 +83,11 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
 
 
 def warning_lines(warnings: Sequence[BudgetWarning]) -> Iterator[list[Span]]:
-    """Warnings before the run."""
     for warning in warnings:
         yield [Span("▲ ", "warn"), Span(safe_text.one_line(warning.text, 300))]
 
 
 def plain_lines(report: RunFigures) -> Iterator[str]:
-    """The whole report as text, for a log."""
     yield f"context budget: {safe_text.one_line(report.budget.model, 120)}"
     for line in budget_lines(report):
         yield _plain(line)

@@ -92,14 +92,13 @@ def rows(sessions: Sequence[FoundSession]) -> list[Row]:
 
 def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
     """A session's line in `room` cells: title, and number of blocks with hits."""
-    count = f"{len(session.blocks):,} block{'' if len(session.blocks) == 1 else 's'}"
+    count = numbers.many(len(session.blocks), "block")
     mark = Span("▸ " if here else "  ", "accent")
     title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(count)))
     return [mark, Span(title, "ink bold"), Span(f"  {count}", "dim")]
 
 
 def explain_count(row: Row) -> str:
-    """Explain the count in a row."""
     if isinstance(row, BlockHits):
         times = "once" if row.hits == 1 else f"{row.hits:,} times"
         return f"The text occurs {times} in this block" + (
@@ -116,7 +115,6 @@ def explain_count(row: Row) -> str:
 
 
 def explain_total(found_sessions: Sequence[FoundSession]) -> str:
-    """Explain the total count."""
     return sums.addition(
         sum(len(session.blocks) for session in found_sessions),
         "blocks",
@@ -126,7 +124,6 @@ def explain_total(found_sessions: Sequence[FoundSession]) -> str:
 
 
 def folded_line(folded: Folded, *, here: bool) -> list[Span]:
-    """The line of the folded blocks."""
     hidden = len(folded.session.blocks) - MAX_FOLDED_BLOCKS
     return [Span("▸ " if here else "  ", "accent"), Span(f"⋮ {hidden:,} more  ", "dim"), Span("⏎ shows them", "faint")]
 

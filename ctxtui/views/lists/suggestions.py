@@ -72,7 +72,6 @@ def _risk(suggestion: Suggestion, room: int) -> Span:
 
 
 def explain(suggestion: Suggestion) -> str:
-    """Explain the figures of a row."""
     return (
         advice.explain(suggestion.what, suggestion.staged)
         if isinstance(suggestion.what, Advice)
@@ -181,7 +180,6 @@ def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
 
 
 def explain_block(row: ChangedBlock) -> str:
-    """Explain the change of a block's size."""
     if row.after is None:
         return ""
     freed = row.tokens - row.after

@@ -79,7 +79,6 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> str:
-        """Its cost as text."""
         has_price = self.usd is not None and not (self.partial and self.usd == 0)
         return numbers.least(self.usd, self.partial) if has_price else "unknown"
 

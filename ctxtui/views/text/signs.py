@@ -127,13 +127,17 @@ def failed(reason: object) -> list[Span]:
 
 
 def warned(warning: object) -> list[Span]:
-    """The line of a warning."""
     return [Span("▲ ", "warn"), Span(safe_text.one_line(str(warning), 300), "warn")]
 
 
 def done(message: object) -> list[Span]:
     """The line that confirms an action."""
     return [Span("✓ ", "ok"), Span(safe_text.one_line(str(message), 300))]
+
+
+def key_hint(key: str, does: str) -> list[Span]:
+    """A key and what it does."""
+    return [Span(key, "accent bold"), Span(f" {does}", "dim")]
 
 
 def of_note(note: Note) -> Span:

@@ -56,7 +56,6 @@ def _clock(seconds: float) -> str:
 
 
 def describe_warning(warning: StatusWarning) -> str:
-    """A warning as text."""
     tokens = numbers.tokens(warning.amount)
     if warning.kind == OVER:
         return f"{tokens} over usable"

@@ -56,7 +56,6 @@ class Column(Struct, Generic[Row], frozen=True):
         return fitted(spans, room)
 
     def align_span(self, span: Span, room: int) -> Span:
-        """Align `span` in the column."""
         fit = cells.right if self.align == "right" else cells.left
         return Span(fit(span.text, room), span.style)
 
@@ -153,7 +152,6 @@ class Table(Struct, Generic[Row], frozen=True):
 
     @property
     def sortable_names(self) -> list[str]:
-        """The names of the sortable columns."""
         return [column.name for column in self.columns if column.sort is not None]
 
     def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:

@@ -45,7 +45,6 @@ class LiveBlock(Struct):
 
     @property
     def category(self) -> int:
-        """Its category index."""
         return category_of(self.kind)
 
 
@@ -112,20 +111,16 @@ class LiveRows(ContextRows):
         return range(self.recorded, self.count) if self.live else range(0)
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open or fold a recorded row."""
         if index < self.recorded:
             super().toggle(index, raw=raw)
 
     def is_user_row(self, index: int) -> bool:
-        """Whether row `index` is a user's text."""
         return index < self.recorded and super().is_user_row(index)
 
     def turn_row(self, index: int) -> int | None:
-        """The first row of the turn of row `index`."""
         return super().turn_row(min(index, self.recorded - 1)) if self.recorded else None
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
         live = self.live
         if index < self.recorded:
             return super().height(index, grid)
@@ -146,7 +141,6 @@ class LiveRows(ContextRows):
         return base_row
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index`."""
         if index < self.recorded:
             return super().line(index, line, grid, cursor)
         live = self.live

@@ -138,7 +138,6 @@ class Reading:
     # Lines of a row
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING:
             return 0
@@ -179,7 +178,6 @@ class Reading:
         return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index`."""
         kind = self.kind(index)
         if kind == NOTHING or line >= self._own_height(index, kind, grid):
             return []
@@ -296,7 +294,7 @@ class Reading:
             diff_lines: list[Spans] = [[edge, *(body.line(n) or ())] for n in range(shown)]
             more = body.count_hidden(shown)
             if more != 0:
-                left = "more lines" if more is None else f"{more:,} more line{'s' if more != 1 else ''}"
+                left = "more lines" if more is None else numbers.many(more, "more line")
                 diff_lines.append([edge, Span(f"⋯ {left}  ", "dim"), Span("⏎", "accent bold"), Span(" opens", "faint")])
             change_lines = self._changes.put(key, diff_lines)
         return change_lines

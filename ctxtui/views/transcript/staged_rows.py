@@ -76,7 +76,6 @@ class StagedRows:
 
     @property
     def inserts(self) -> list[tuple[int, InsertedBlock]]:
-        """The rows of inserts."""
         return [(self._entries.index(entry), new) for entry, new in self._inserts_by_entry.items()]
 
     def folded_nodes(self, entry: int) -> Sequence[int]:

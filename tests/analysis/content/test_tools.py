@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.analysis.content.tool_definitions import is_mcp, read_called_tool
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, count_definitions, count_tool_calls
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
@@ -132,3 +133,9 @@ def test_calls_of_the_whole_thread_outlive_a_compaction() -> None:
         ("Bash", 3),
         ("Read", 1),
     ]
+
+
+def test_a_server_of_any_name_is_looked_up() -> None:
+    block = blocks.from_part({"type": "tool_use", "id": "t", "name": "mcp__\ud800__x", "input": {}})
+    server, name = read_called_tool(block)
+    assert (server, name) == ("\ud800", "x") and is_mcp(block, server) and not is_mcp(block, "other")

@@ -26,6 +26,8 @@ def test_tools_of_a_file_are_counted_and_held_against_a_limit(ctxtui: Run) -> No
     assert ctxtui("mcp", "size", "tools.json", "--max", "10000").code == 0
     Path("odd.json").write_text('{"tools": [{"title": "x"}]}')
     assert "odd.json: tool 1" in ctxtui("mcp", "size", "odd.json").err
+    Path("deep.json").write_text("[" * 100_000)
+    assert ctxtui("mcp", "size", "deep.json").code == 4
     assert ctxtui("mcp", "size", "nobody").code == 5
 
 
@@ -36,6 +38,8 @@ def test_what_a_project_names_is_shown_and_not_started(ctxtui: Run) -> None:
     assert "is not allowed yet: touch ran" in ctxtui("mcp", "size", "theirs").err and not Path("ran").exists()
     assert ctxtui("mcp", "allow", "theirs").code == 0
     assert ctxtui("mcp", "list", "--json").json["servers"][0]["allowed"]
+    Path(".mcp.json").write_text("[" * 100_000)
+    assert ctxtui("mcp", "list").code == 2
 
 
 def offered(name: str) -> dict[str, object]:

@@ -250,3 +250,12 @@ def test_all_that_a_report_names_is_masked(level: Level) -> None:
     )
     made = mask_report(draft, Masker(mask_rules(), level))
     assert KEY not in repr([made.title, made.facts, made.growth, [one.finding.names for one in made.findings.priced]])
+
+
+def test_commands_name_the_recording_also_beside_one_that_cannot_be_read(
+    ctxtui: Run, recording: Path, tmp_path: Path
+) -> None:
+    ran = ctxtui("report", recording, tmp_path / "gone.jsonl", "--json", "--mask", "secrets")
+    assert ran.code == 5
+    commands = [finding["command"] for finding in ran.json["sessions"][0]["findings"]["findings"]]
+    assert any(commands) and all(str(recording) in command for command in commands if command)

@@ -88,3 +88,10 @@ def test_what_the_user_took_back_stays_so_and_what_its_author_took_back_does_not
     edits.save()
     ran = ctxtui(*drop)
     assert ran.code == 8 and "reverted by the user" in ran.err and not overlay(recording).of_thread("main").in_force
+
+
+def test_one_block_under_two_edits(ctxtui: Run, recording: Path) -> None:
+    result = names(ctxtui, recording)["tool_result Read"]
+    ran = ctxtui("edits", "stage", recording, "--truncate", result, "--pin", result, "--json")
+    assert ran.code == 0 and ran.json["left"] == [] and "2 edits staged" in ran.err
+    assert sorted(edit["kind"] for edit in ran.json["edits"]) == ["pin", "truncate"]

@@ -75,3 +75,16 @@ def test_phases_by_rule_by_setting_and_by_a_note(ctxtui: Run, recording: Path) -
     assert ctxtui("--set", "phases=epoch", "show", recording, "--phases", "--json").json["phases"]["rule"] == "epoch"
     assert "typical" not in ctxtui("show", recording, "--phases").out
     assert ctxtui("show", recording, "--phase-rule", "(").code == 2
+
+
+def test_lists_of_a_context_that_is_not_sent_yet(ctxtui: Run, recording: Path) -> None:
+    ended = recording.read_bytes().splitlines(keepends=True)
+    while b'"type":"user"' not in ended[-1].replace(b" ", b""):
+        ended.pop()
+    recording.write_bytes(b"".join(ended))
+    lists = ("--heaviest", "--tools", "--json")
+    last, after = ctxtui("show", recording, *lists).json, ctxtui("show", recording, "--after", *lists).json
+    assert after["call"] == 0 and last["call"] > 1
+    carried = {row["at"]: row["carry"] for row in after["heaviest"]}
+    assert all(carried[row["at"]] >= row["carry"] > 0 for row in last["heaviest"])
+    assert [server["calls"] for server in after["tools"]] == [server["calls"] for server in last["tools"]]

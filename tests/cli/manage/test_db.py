@@ -75,6 +75,8 @@ def test_backup_goes_beside_the_database_or_where_it_is_told(
     assert stat.S_IMODE((tmp_path / "copy.db").stat().st_mode) == 0o600
     with Store.open(tmp_path / "copy.db") as store:
         assert len(store.sessions()) == 2
+    missing = answer(capsys, "db", "backup", "missing/copy.db", code=7)["error"]
+    assert "No such file" in missing["message"] and missing["place"] == "missing/copy.db"
     refused = answer(capsys, "db", "backup", "copy.db", code=7)
     assert "already" in refused["error"]["message"]
 
@@ -110,9 +112,23 @@ def test_an_age_needs_a_unit(age: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "such as 30d" in capsys.readouterr().err
 
 
+def run_doctor(capsys: pytest.CaptureFixture[str]) -> str:
+    """What `doctor` finds wrong with the database."""
+    checks = {check["name"]: check for check in answer(capsys, "doctor", code=8)["checks"]}
+    assert checks["database"]["state"] == "failed"
+    return str(checks["database"]["text"])
+
+
+def test_a_folder_with_the_name_of_the_database(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "ctxtui.db").mkdir(parents=True)
+    assert "is a folder's" in run_doctor(capsys)
+    assert answer(capsys, "db", "info", code=4)["error"]["place"] == str(home / "ctxtui.db")
+
+
 def test_a_damaged_database_ends_with_4_and_a_way_out(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     home.mkdir()
     (home / "ctxtui.db").write_bytes(b"no database" * 999)
+    assert "no SQLite file" in run_doctor(capsys)
     error = answer(capsys, "db", "info", code=4)["error"]
     assert "restore a backup" in error["way_out"]
     assert error["place"] == str(home / "ctxtui.db")

@@ -54,4 +54,6 @@ def test_what_cannot_be_read_is_said_and_the_rest_counted(ctxtui: Run, tmp_path:
     (tmp_path / "a.txt").write_text(WORDS)
     ran = ctxtui("count", tmp_path / "nope", tmp_path / "a.txt", "--model", "homemade-7")
     assert ran.code == 5 and "no such file" in ran.err and "a.txt" in ran.out and "unknown" in ran.out
+    ran = ctxtui("count", tmp_path / "nope", "--json")
+    assert ran.code == 5 and ran.json["error"]["place"] == str(tmp_path / "nope")
     assert ctxtui("count", tmp_path).code == 2, "a folder is for `budget`"

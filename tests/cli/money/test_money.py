@@ -146,6 +146,9 @@ def test_check_against_a_baseline(ctxtui: Run, recording: Path, tmp_path: Path) 
     assert ctxtui("check", longer, "--baseline", base, "--tolerance", "0%").code == 8
     base.write_text("[]")
     assert ctxtui("check", recording, "--baseline", base).code == 4
+    base.write_text("[" * 100_000)
+    ran = ctxtui("check", recording, "--baseline", base)
+    assert ran.code == 4 and f"@ {base}" in ran.err
     assert ctxtui("check", recording, "--baseline", tmp_path / "none.json").code == 5
     assert ctxtui("check", recording, "--max-context", "many").code == 2
     assert ctxtui("check", recording, "--min-cache-read", "130%").code == 2

@@ -123,6 +123,14 @@ def test_responses(body: Any, paths: list[str]) -> None:
     assert [v.path for v in check("openai_responses", body)] == paths
 
 
+@pytest.mark.parametrize(("dialect", "key"), [("openai_chat", "messages"), ("openai_responses", "input")])
+def test_a_breakpoint_of_the_assistant_is_named_by_its_place(dialect: str, key: str) -> None:
+    kind = "output_text" if key == "input" else "text"
+    answer = [{"type": kind, "text": "a", "prompt_cache_breakpoint": {}}]
+    body = {"model": "m", key: [{"role": "user", "content": "hi"}, {"role": "assistant", "content": answer}]}
+    assert f"$.{key}[1].content[0]" in [violation.path for violation in check(dialect, body)]
+
+
 @pytest.mark.parametrize("role", [["user"], {"a": 1}, 3, True, "nobody"])
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_an_odd_role_is_named(dialect: str, role: Any) -> None:

@@ -157,6 +157,8 @@ def test_profiles_are_read_and_errors_name_their_place() -> None:
         ("", r"no \[\[policy\]\] table @ f"),
         ("a = 1\n[[policy]]\nuse='hybrid'", "unknown key 'a'"),
         ("[[policy]]\nn = 1", "must say `use = NAME` @ f: policy 1"),
+        ("name = 3\n[[policy]]\nuse = 'hybrid'", "name must be a text, not 3 @ f"),
+        ("armed = 'yes'\n[[policy]]\nuse = 'hybrid'", "armed must be true or false, not 'yes' @ f"),
         ("[[policy]]\nuse = 'hybrid'\nx = 1", "hybrid has no setting 'x' @ f: policy 1; settings: n, keep_first"),
         ("[[policy]]\nuse = 'hybrid'\nn = 'x'", "hybrid: n must be int, not 'x' @ f: policy 1"),
     ]:

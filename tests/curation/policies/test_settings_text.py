@@ -25,6 +25,7 @@ from ctxtui.curation.policies.settings_text import parse_settings
             },
         ),
         ("clear_tool_results", """'exclude=["a b"]'""", {"exclude": ["a b"]}),
+        ("clear_tool_results", "exclude=" + "[" * 100_000, {"exclude": ["[" * 100_000]}),
     ],
 )
 def test_words_become_settings(name: str, text: str, given: dict[str, object]) -> None:

@@ -25,6 +25,7 @@ CASES: list[tuple[str, Edit, str, str]] = [
     ("two data", at("contents.1.parts.1.text", "x"), "two data", "already set"),
     ("no name", without("contents.1.parts.1.functionCall.name"), "missing", "name is required"),
     ("base64", at("contents.0.parts.1", {"inlineData": {"mimeType": "image/png", "data": "%"}}), "base64", "Base64"),
+    ("odd signature", at("contents.1.parts.1.thoughtSignature", "é"), "signature", "Corrupted thought signature"),
     ("no base64 signature", at("contents.1.parts.1.thoughtSignature", "%"), "signature", "Corrupted thought signature"),
     ("no signature", without("contents.1.parts.1.thoughtSignature"), "no signature", "missing a thought_signature"),
     ("call first", without("contents.0"), "call first", "function call turn comes immediately after a user turn"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 from urllib import request
+from urllib.error import HTTPError
 
 import openai
 import pytest
@@ -149,3 +150,11 @@ def test_what_vllm_counts() -> None:
     with offline(server(VLLM)) as running:
         counted = call(running, "/tokenize", {"model": "offline", "prompt": "hello there"})
         assert (counted["count"], counted["max_model_len"]) == (2, 1000)
+
+
+def test_odd_bodies_of_listings() -> None:
+    with offline(server(LLAMA_CPP)) as running:
+        shown = call(running, "/apply-template", {"messages": [{"role": "user", "content": 5}]})["prompt"]
+        assert shown == "<|user|>\n5<|end|>\n<|assistant|>\n"
+        with pytest.raises(HTTPError, match="400"):
+            request.urlopen(request.Request(running.url + "/tokenize", b"[" * 100_000), timeout=5)

@@ -400,3 +400,9 @@ def test_what_the_server_keeps() -> None:
     assert (unknown.status, "Items are not persisted" in unknown.message) == (404, True)
     bare = {"model": "gpt-5.4", "input": [{"type": "reasoning", "id": "rs_9", "summary": []}, call, answer["input"][0]]}
     assert validate_responses.refusals(bare, stored={})[0].message == "Item with id 'rs_9' not found."
+
+
+def test_unknown_parameters_are_refused_in_the_order_of_the_request() -> None:
+    names = [f"member{n}" for n in range(20)]
+    body = {"model": "gpt-5.6", "input": "hi", **dict.fromkeys(names, 1)}
+    assert [refusal.param for refusal in validate_responses.refusals(body)] == names

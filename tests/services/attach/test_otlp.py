@@ -81,6 +81,7 @@ def test_with_content_it_says_what_was_said_and_masks_secrets(ctxtui: Run, to: C
     }
     Path("request.json").write_text(json.dumps(body))
     assert ctxtui("export", "request.json", "--otlp", to.url, "--otlp-content").code == 0
+    assert ctxtui("export", "request.json", "--otlp-content").code == 2
     assert SECRET.encode() not in to.bodies[0] and b"cerulean" in to.bodies[0]
     (call,) = to.session(tmp_path).calls.values()
     assert call.model == "claude-sonnet-4-5"

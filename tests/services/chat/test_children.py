@@ -19,6 +19,7 @@ from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.curation.legality.legality import check
 from ctxtui.services.chat.chat_model import ModelChoice
+from ctxtui.services.chat.continue_from import find_continuation
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.paths import database
 from ctxtui.store.sessions.in_flight import pending_events
@@ -107,6 +108,8 @@ async def test_an_agent_starts_agents_side_by_side_and_all_is_on_record(tmp_path
     assert call.skeleton is not None
     body = encode(Request(tuple(kept.tree.items(call.sent_head)), call.skeleton))
     assert body in server.bodies, "what a sub-agent was sent is on record byte for byte"
+    past = find_continuation(id_, "agent-1", 0, made.host.config.settings, tmp_path)
+    assert not past.stored and past.origin is not None and past.origin.thread == "agent-1"
 
 
 def own(run: Any, name: str = "spawn") -> OwnTool:

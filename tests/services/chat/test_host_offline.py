@@ -20,6 +20,7 @@ from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local import LocalModel, LocalServer
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
+from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.editing.overlay import ThreadEdits
 from ctxtui.wire import registry
 from ctxtui.wire.request import Request
@@ -158,3 +159,18 @@ async def test_what_is_applied_while_a_request_is_held_leaves_with_it(tmp_path: 
         sent = bodies(running)[-1]
         assert b"(gone)" in sent
         assert await host.close()
+
+
+async def test_a_chat_does_not_ask_the_provider_of_the_settings_for_another_ones_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "o")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a")
+    for provider, name, model in (
+        ("openai", "openai", "gpt-6.1-terra"),
+        ("", "anthropic", "claude-sonnet-4-5-20250929"),
+    ):
+        host = Host(ModelChoice(name=str(sample_paths()[0])), config(tmp_path, provider=provider), tmp_path)
+        await asyncio.to_thread(host.open)
+        chosen = await host._choose_model()
+        assert (chosen.endpoint.name, chosen.model) == (name, model)

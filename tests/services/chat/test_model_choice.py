@@ -11,9 +11,9 @@ from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.providers.endpoint import Endpoint, is_loopback
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat import model_choice as partners
-from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
+from ctxtui.services.chat.chat_model import ChatModel, ModelChoice, charges_nothing, stays_on_machine
 from ctxtui.services.chat.context_window import learn_window, with_window
-from ctxtui.services.chat.model_choice import add_listed_details, choose_model, params_for
+from ctxtui.services.chat.model_choice import add_listed_details, choose_model, default_model, params_for
 from ctxtui.services.config.config import Config, load
 from ctxtui.services.config.settings import Settings
 from tests.providers.served import served
@@ -234,3 +234,27 @@ async def test_the_models_list_tells_window_and_longest_answer(tmp_path: Path) -
         await line.close()
     assert (found.window, found.origin, found.models) == (300_000, "anthropic", ("claude-x", "claude-y"))
     assert params_for(found, Settings())["max_tokens"] == 2000
+
+
+@pytest.mark.parametrize("listed", [{"data": 5}, {"data": [{"id": 7}, {"id": "m", "max_input_tokens": True}, 1]}, [1]])
+async def test_a_models_list_of_wrong_types_names_no_model(tmp_path: Path, listed: Any) -> None:
+    async with served({"/v1/models": listed}) as server:
+        line = SdkClient(Endpoint("anthropic", "anthropic", server.root, "k"))
+        found = await add_listed_details(ChatModel(line.endpoint, "m", window=9), line, config(tmp_path))
+        await line.close()
+    assert found.window == 9 and found.models in ((), ("m",))
+
+
+async def test_the_offline_provider_by_name_is_a_choice_whatever_keys_there_are(tmp_path: Path) -> None:
+    assert (await choose_model(ModelChoice(model="offline"), config(tmp_path), KEYS)).why == "your choice"
+
+
+def test_the_default_model_is_that_of_the_provider_in_the_settings() -> None:
+    assert default_model(Settings(), KEYS) == "claude-sonnet-5-5"
+    assert default_model(Settings(provider="openai-chat"), KEYS) == "gpt-6.1-terra"
+
+
+def test_a_known_server_on_another_machine_charges_nothing_but_prompts_leave_this_one() -> None:
+    for address, stays in (("http://127.0.0.1:11434/api", True), ("http://192.168.0.9:11434/api", False)):
+        model = ChatModel(Endpoint("ollama", "ollama_chat", address, kind="ollama", local=True), "qwen3")
+        assert charges_nothing(model, 0.5) and stays_on_machine(model) is stays

@@ -65,3 +65,8 @@ def test_where_a_text_may_be_cut() -> None:
     assert settled_end("one\n  two") == 0, "an indent belongs to the line's end"
     assert settled_end("x" * 5000) == 0
     assert 0 < settled_end("word " * 1000) < 5000
+
+
+def test_a_line_that_begins_with_a_slash_is_not_cut_off() -> None:
+    for text in ("x;\n//c", "(\n/usr/bin"):
+        assert settled_end(text) == 0, "the tokenizer takes the slash with the line's end"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ctxtui.analysis.call_choice import choose_call
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.analysis.call_choice import ChosenCall, choose_call
+from ctxtui.core.call import Call
+from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.editing.edited_context import BODIES
 from ctxtui.services.editing.exporting import CURL, copy_session, export_session, own_form
 from ctxtui.wire.registry import DIALECTS
@@ -42,3 +43,21 @@ def test_a_session_whose_id_is_no_file_name_has_no_files_beside_it(tmp_path: Pat
     assert session.about.id == id_
     with pytest.raises(CtxtuiError, match="details are missing"):
         copy_session(session, choose_call(session), "cline", source)
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "form"),
+    [
+        ("google", "gemini-2.5-pro", "google"), ("", "gemini-2.5-pro", "google"), ("google", "claude-x", "anthropic"),
+        ("ollama", "qwen3", "ollama-chat"), ("", "gpt-5", "openai-chat"),
+    ],
+)  # fmt: skip
+def test_a_call_without_a_recorded_body_has_the_form_of_its_provider(provider: str, model: str, form: str) -> None:
+    assert own_form(ChosenCall("main", 1, Call("a", "main", provider=provider, model=model))) == form
+
+
+def test_an_unknown_form_is_answered_with_the_known_ones_alone() -> None:
+    session, _ = session_in("anthropic")
+    with pytest.raises(NotFound) as caught:
+        export_session(session, "codex", choose_call(session))
+    assert "codex" not in caught.value.way_out and "anthropic" in caught.value.way_out

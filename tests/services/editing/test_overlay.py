@@ -17,7 +17,7 @@ def test_entries_of_another_program_come_in_before_what_is_not_saved_yet() -> No
     stored: list[object] = []
 
     class Store:
-        def add_edits(self, session: str, edits: list[object], *, thread: str, branch: str) -> int:
+        def add_edits(self, session: str, edits: list[object], *, thread: str) -> int:
             stored.extend(edits)
             return len(edits)
 

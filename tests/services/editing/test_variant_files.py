@@ -35,3 +35,9 @@ def test_where_the_folder_cannot_be_written_it_is_a_temporary_file_and_says_so()
     finally:
         made.path.unlink()
         made.path.parent.rmdir()
+
+
+def test_long_names_and_names_in_any_script_are_files_of_their_own(tmp_path: Path) -> None:
+    names = ["x" * 90 + "1", "x" * 90 + "2", "変" * 90, "換" * 90]
+    made = {write_variant(tmp_path, "会" * 60, name, b"{}\n") for name in names}
+    assert len(made) == len(names) and not any(one.elsewhere for one in made)

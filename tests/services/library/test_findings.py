@@ -32,7 +32,7 @@ from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.curate import next_head
+from ctxtui.services.editing.session_end import next_head
 from ctxtui.services.library.findings import price_findings
 from ctxtui.views.lists.findings import fix, lines, price_lines, sentence
 from ctxtui.views.text.span import plain

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +14,12 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.usage_stats import UsageSums
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import QuotaReport
+from ctxtui.services.config.settings import Settings
+from ctxtui.services.library.totals.client_quotas import read_reports, store_reports
 from ctxtui.services.library.totals.spending import TOOL, total_sessions
 from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, parse_change
 from ctxtui.services.library.totals.stats import WAYS, make_stats
+from ctxtui.transcripts.kit.quota import read_quota_headers, read_rate_limits
 from ctxtui.views.lists.costs import stats as view
 from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpent, SessionSummary
 from tests.views.glossary.arithmetic_law import broken
@@ -237,3 +242,26 @@ def test_a_quota_is_told_while_its_window_is_open() -> None:
 )
 def test_windows_have_names(minutes: int, words: str) -> None:
     assert view.window_words(minutes) == words
+
+
+@pytest.mark.parametrize("text", ["0001-01-01", "client-version=" + "9" * 5000, "tag=", "", "2026-13-01"])
+def test_an_odd_change_is_parsed_or_refused(text: str) -> None:
+    try:
+        assert parse_change(text).words == text
+    except CtxtuiError as error:
+        assert "is not a change" in error.message
+
+
+@pytest.mark.parametrize("resets", [10**17, 1e15, "soon", -1, True])
+def test_a_reset_beyond_the_calendar_is_unknown(resets: object, tmp_path: Path) -> None:
+    window: Any = {"used_percent": 5, "window_minutes": 300, "resets_at": resets}
+    (report,) = read_rate_limits({"primary": window}, 1e9)
+    assert report.resets == 0
+    (header,) = read_quota_headers(
+        [("anthropic-ratelimit-unified-5h-utilization", "0.5"), ("anthropic-ratelimit-unified-5h-reset", str(resets))],
+        1e9,
+    )
+    assert header.resets == 0
+    settings = Settings(data_dir=str(tmp_path))
+    store_reports({"rate_limits": {"five_hour": {"used_percentage": 5, "resets_at": resets}}}, settings, 1e9)
+    assert [stored.resets for stored in read_reports(settings)] == [0]

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from ctxtui.core.errors import NotFound, Several
 from ctxtui.services.recordings.body_folder import (
     BodyFolder,
     body_folders_for,
     configured_folder,
+    find_body_session,
     holds_bodies,
     is_body_folder,
 )
@@ -107,3 +109,13 @@ def test_a_session_is_found_wherever_the_request_names_it(tmp_path: Path, paddin
     body = {"metadata": {"user_id": f"user_x_account__session_id: {ONE}"}, "model": "m", "messages": ["x" * padding]}
     write(tmp_path, "a.request.json", json.dumps(body), 1)
     assert BodyFolder(tmp_path).list_sessions() == [ONE]
+
+
+def test_the_beginning_of_an_id_names_one_session_or_says_which_it_may_be(tmp_path: Path) -> None:
+    request(tmp_path, "a", ONE, 10)
+    request(tmp_path, "b", ONE[:-1] + "2", 11)
+    for name, error, words in ((ONE[:8], Several, "fits 2 sessions"), ("nothing", NotFound, "no session nothing")):
+        with pytest.raises(error, match=words):
+            find_body_session(tmp_path / f"../{tmp_path.name}#{name}", {})
+    session = find_body_session(tmp_path.parent / f"{tmp_path.name}#{ONE}", {})
+    assert session is not None and session.id == ONE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -229,3 +230,10 @@ def test_a_database_with_the_tables_of_both_versions_has_the_sessions_of_both(tm
     assert {one.id for one in list_sessions(path)} == {"ses_9", "ses_1", "ses_2", "ses_p"}
     assert len(calls(load(address_of(path, "ses_p")).session)) == 3
     assert len(calls(load(address_of(path, "ses_1")).session)) == 4
+
+
+def test_a_database_whose_name_is_no_text_is_listed_and_read(tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff?#%.db"))
+    database(odd, two_unrelated())
+    assert list_sessions(odd)[0].id == "ses_9"
+    assert load(odd).session.about.id == "ses_9"

@@ -10,7 +10,9 @@ import pytest
 
 from ctxtui.services.recordings import recording
 from ctxtui.services.recordings.open import load
+from tests.cases.agents import mini_swe_agent
 from tests.transcripts.formats.inspect_ai.test_inspect import sample
+from tests.transcripts.reading import as_bytes
 
 
 def test_samples_appear_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,3 +33,15 @@ def test_samples_appear_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     path.write_bytes(path.read_bytes()[:100])
     assert not loaded.fetch(), "half written, it says nothing"
     assert "sample second epoch 1" in loaded.session.threads
+
+
+def test_what_a_half_written_file_seemed_to_hold_does_not_stay(tmp_path: Path) -> None:
+    """A file that is one JSON: its last answer, cut, looked like another call."""
+    data, path = as_bytes(mini_swe_agent()), tmp_path / "a.traj.json"
+    for cut in range(len(data) // 2, len(data), 40):
+        path.write_bytes(data[:cut])
+        loaded = load(path)
+        with path.open("ab") as file:
+            file.write(data[cut:])
+        loaded.more()
+        assert loaded.session.calls == load(path).session.calls

@@ -99,6 +99,8 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     for command, why in (("ls | wc", "no shell that understands |"), ("", "is empty"), ("echo 'a", "No closing")):
         refused = await made.plan(call(command))
         assert isinstance(refused, ToolResult) and why in refused.text
+    for command in ("find . -exec grep a {} \\;", "sort -t ';' a", 'awk -F "|" a'):
+        assert isinstance(await made.plan(call(command)), PlannedCall), "quoted, it is an argument"
     done = await made.run(call("echo a"))
     assert done.text.startswith("exit code 0, 0.") and done.text.endswith(" s\na") and not done.is_error
     assert (await made.run(call("no-such-program"))).text == "there is no program no-such-program"

@@ -35,14 +35,13 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.host import Host
 
 
-MaySpend = Callable[[str, "ChatModel", "RequestForecast | None", Draft], Awaitable[SendPermit]]
+MaySpend = Callable[[str, ChatModel, RequestForecast | None, Draft], Awaitable[SendPermit]]
 MayRetry = Callable[[str], str]
 _LABEL = 60
 """Characters of the prompt used as the default label."""
 
 
 async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft) -> SendPermit:
-    """Permit every request."""
     return SendPermit()
 
 
@@ -63,7 +62,6 @@ class ChildRun:
         self._chat_model = chat_model
         self.began = asyncio.Event()
         self.forecaster: RequestForecaster | None = None
-        """Forecasts its requests."""
         self.may_spend: MaySpend = permit_all
         self.may_retry: MayRetry = lambda thread: ""
         self._spending = Spending(task.budget_usd)
@@ -95,7 +93,6 @@ class ChildRun:
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 
     def begin(self) -> None:
-        """Announce and record the thread."""
         label = self._task.label or " ".join(self._task.prompt.split())[:_LABEL]
         thread_event = ThreadSeen(self._thread, label, MAIN)
         assert self._host.writer is not None
@@ -103,7 +100,6 @@ class ChildRun:
         self._host.tell(ChatNews(None, (thread_event, TipMoved(self._thread, self._talk.head)), thread=self._thread))
 
     async def run_to_end(self) -> ChildResult:
-        """Run the task and return its result."""
         try:
             self._runner.feed(events.UserSaid(self._task.prompt))
             await self._finished.wait()
@@ -121,7 +117,7 @@ class ChildRun:
         )
 
     def _add_costs(self) -> None:
-        """Add the cost of its calls; for a worker thread, as the first price is slow."""
+        """Add the cost of its calls; the first price is slow."""
         while self._unpaid:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
@@ -148,7 +144,6 @@ class ChildRun:
         return ""
 
     def _retry_refusal(self) -> str:
-        """The reason not to send an interrupted request again; "": send it."""
         if self._task.budget_usd is not None:
             self._add_costs()
         return self._spending.retry_refusal(self._thread) or self.may_retry(self._thread)
@@ -185,6 +180,6 @@ class ChildRun:
 
 
 def answer_text(tree: Tree, call: Call) -> str:
-    """The text of the answer of `call`."""
+
     parts = [to_part(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
     return "\n\n".join(part.reading.text for part in parts if part.category == TEXT and part.reading.text)

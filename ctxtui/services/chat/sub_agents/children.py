@@ -1,7 +1,4 @@
-"""The sub-agents of a chat.
-
-Each a thread of its session with its own context, turn and limits.
-"""
+"""The sub-agents of a chat: each a thread of its session with its own context, turn and limits."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from msgspec.structs import replace
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.context_window import with_window
+from ctxtui.services.chat.context_window import usable_tokens_of, with_window
 from ctxtui.services.chat.request_edits import RequestEditor
 from ctxtui.services.chat.request_forecast import RequestForecaster, make_forecaster
 from ctxtui.services.chat.sub_agents.child_run import ChildRun, MayRetry, MaySpend, permit_all
@@ -78,11 +75,11 @@ class Children:
         return [run.result() for run in tasks_]
 
     def request_editor(self, thread: str, chat_model: ChatModel) -> RequestEditor:
-        """Make the request editor of `thread`: its own edits, and the policies for all threads."""
+        """Make the request editor of `thread`: its own edits, and the policies of `Host.profile`."""
         host, overlay_of = self._host, self.overlay_of
         profile = host.profile(chat_model.window) if host.profile is not None else None
-        card = model_table().card(chat_model.model)
-        return RequestEditor(host.session.tree, lambda: overlay_of(thread), card, profile, host.files.usable_tokens)
+        card, usable = model_table().card(chat_model.model), usable_tokens_of(chat_model, host.config.settings)
+        return RequestEditor(host.session.tree, lambda: overlay_of(thread), card, profile, usable)
 
     async def _run(self, run: ChildRun) -> ChildResult:
         async with self._slots:
@@ -112,8 +109,8 @@ class Children:
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
         """The parent's tools that match the task and may run without asking the user.
 
-        They need no permission, or were allowed for the session. The tool for sub-agents is left out.
-        Raises `NotFound` for a name that is no tool of the parent.
+        The tool for sub-agents is left out. Raises `NotFound` for a name that is no tool of the parent.
+
         """
         host = self._host
         assert host.tools is not None and host.runner is not None

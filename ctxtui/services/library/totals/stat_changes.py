@@ -1,7 +1,4 @@
-"""Compare stats before and after a change: client version, policy, compressor, tag, or day.
-
-List the changes.
-"""
+"""Compare stats before and after a change: client version, policy, compressor, tag, or time; list the changes."""
 
 from __future__ import annotations
 
@@ -46,8 +43,8 @@ class Change(NamedTuple):
 def parse_change(text: str) -> Change:
     """Parse a change as the user typed it.
 
-    It is a date, ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME`` or ``tag=NAME``. A version may follow
-    its client's name (``client-version=claude code 2.1.300``). Raises `CtxtuiError`.
+    It is a date or time, ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME`` or ``tag=NAME``. A version
+    may follow its client's name (``client-version=claude code 2.1.300``). Raises `CtxtuiError`.
     """
     words = text.strip()
     kind, equals, named = (part.strip() for part in words.partition("="))
@@ -58,9 +55,9 @@ def parse_change(text: str) -> Change:
         return Change(words, VERSION, version, source=source.strip())
     try:
         when = datetime.fromisoformat(words)
-    except ValueError:
+        return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
+    except (ValueError, OverflowError):
         raise CtxtuiError(f"{words!r} is not a change", way_out=WORDS) from None
-    return Change(words, "", "", (when if when.tzinfo else when.astimezone()).timestamp())
 
 
 def compare(own: OwnCalls, change_: Change) -> Comparison:
@@ -111,7 +108,6 @@ def _without_and_with(own: OwnCalls, kind: str, name: str, first: float) -> Seen
 
 
 def _names_of_kind(kind: str, summary: SessionSummary) -> tuple[str, ...]:
-    """The names that a session has for a kind of change."""
     return {TAG: summary.tags, POLICY: summary.policies, COMPRESSOR: summary.compressors}[kind]
 
 
@@ -132,7 +128,6 @@ def _newer_versions(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
 
 
 def _divide(own: OwnCalls, changed: Change) -> _Side:
-    """The calls before and after the change, of the sessions to compare."""
     is_about = _make_selector(own, changed)
     sides: _Side = ([], [])
     for summary, calls in own:
@@ -152,7 +147,7 @@ def _make_selector(own: OwnCalls, changed: Change) -> Callable[[SessionSummary],
     """Make a function that returns whether a session is compared.
 
     - For a policy: those of the clients that it was used with.
-    - For a compressor: those that were made smaller at all, because others are short.
+    - For a compressor: those with any compressor or policy, because others are short.
     """
     if changed.kind == VERSION:
         clients = _compared_clients(own, changed)
@@ -191,7 +186,7 @@ def _is_newer(change_: Change, summary: SessionSummary) -> bool:
 
 
 def _version_numbers(version: str) -> list[int]:
-    return [int(part) for part in re.findall(r"\d+", version)]
+    return [int(part) for part in re.findall(r"\d{1,18}", version)]
 
 
 _Sums = Callable[[UsageSums], float]

@@ -1,7 +1,4 @@
-"""Sessions' figures as the database caches them for Home: one query loads thousands.
-
-It also reads and caches the usage alone of sessions without cached figures.
-"""
+"""Sessions' figures as the database caches them; reads and caches the usage alone of others."""
 
 from __future__ import annotations
 
@@ -45,10 +42,7 @@ _FILE_FIELDS: Final = (
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """The version of cached summaries.
-
-    `labelling` are the label rules in force, if already loaded.
-    """
+    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -56,15 +50,11 @@ def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
 
 
 def usage_version_for(settings: Settings) -> str:
-    """The version of cached summaries with usage only."""
     return f"usage {version_for(settings)}"
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time.
-
-    File and size, or the database's id and calls.
-    """
+    """The cache key of a session besides its time: file and size, or the database's id and calls."""
     return summary.path or stored_session_key(summary.stored), summary.size
 
 
@@ -75,10 +65,7 @@ def to_json(summary: SessionSummary) -> dict[str, Any]:
 
 
 def from_cached_json(summary: SessionSummary, cached: Json) -> SessionSummary | None:
-    """`summary` with the figures of the JSON value `cached` from `to_json`.
-
-    None if it is invalid.
-    """
+    """`summary` with the figures of the JSON value `cached` from `to_json`; None if it is invalid."""
     try:
         return _with_cached(summary, msgspec.convert(cached, _cached_type()))
     except msgspec.ValidationError:
@@ -96,7 +83,6 @@ def _with_cached(summary: SessionSummary, cached: Any) -> SessionSummary:
 
 @cache
 def _cached_type() -> type[msgspec.Struct]:
-    """The struct type of cached summaries."""
     hints = get_type_hints(SessionSummary, localns={"ToolCosts": ToolCosts, "QuotaReport": QuotaReport})
     return msgspec.defstruct("Kept", [(name, kind) for name, kind in hints.items() if name not in _FILE_FIELDS])
 
@@ -104,10 +90,7 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """The `listed` with valid cached figures, by key.
-
-    With `usage`, also those with only cached usage.
-    """
+    """The `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
     return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 
@@ -137,10 +120,7 @@ def iter_cached(
 
 
 def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
-    """The reason why some of `listed` without valid cached figures are read again.
-
-    "" if none was read before.
-    """
+    """The reason why some of `listed` without valid cached figures are read again; "" if none was read before."""
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
         return ""
@@ -167,7 +147,7 @@ _PROGRAM_WORDS: Final = 3
 
 
 def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
-    """Cache the usage of sessions, until more is known of them."""
+    """Cache the usage of sessions with a file, until more is known of them."""
     rows = [
         (summary.path, summary.size, summary.mtime, to_json(summary))
         for summary in new
@@ -201,10 +181,7 @@ def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
 
 
 def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `summary` with the error that it raised.
-
-    One session's fault must not hide the others.
-    """
+    """The result of `make`, or `summary` with the error that it raised: one fault must not hide other sessions."""
     try:
         return make()
     except CtxtuiError as error:

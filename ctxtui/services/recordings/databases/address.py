@@ -1,10 +1,8 @@
-"""Addresses of sessions in databases (``DATABASE#ID``) and body folders (``FOLDER#ID``).
-
-They are accepted wherever a recording's path is.
-"""
+"""Addresses of sessions in databases (``DATABASE#ID``) and body folders (``FOLDER#ID``)."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -20,10 +18,7 @@ _UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """True if the file `path` is a SQLite database, judged by its first bytes.
-
-    Pipes and databases in use are not opened; the latter are known by the files next to them.
-    """
+    """True if the file `path` is a SQLite database, judged by its first bytes, or in use by the files next to it."""
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False
@@ -36,17 +31,14 @@ def is_database(path: Path) -> bool:
 
 
 def address_of(database: Path, id_: str) -> Path:
-    """The address of a session in a database.
-
-    `open.load` and `open_by_name.locate` accept it like a path.
-    """
+    """The address of a session in a database or body folder; `open.load` accepts it like a path."""
     return Path(f"{database}{MARK}{quote(id_, safe=_UNQUOTED)}")
 
 
 def split_address(path: Path) -> tuple[Path, str]:
     """Split an address into database or folder and id; any other path is returned with ""."""
     file, mark, id_ = str(path).rpartition(MARK)
-    if not mark or not id_ or path.exists() or not (is_database(Path(file)) or _is_body_folder(Path(file))):
+    if not mark or not id_ or os.path.exists(path) or not (is_database(Path(file)) or _is_body_folder(Path(file))):
         return path, ""
     return Path(file), unquote(id_)
 
@@ -59,5 +51,5 @@ def _is_body_folder(path: Path) -> bool:
 
 
 def file_of(path: Path) -> Path:
-    """The file that holds what `path` names: it has a size and a modification time."""
+    """The file or folder that holds what `path` names."""
     return split_address(path)[0]

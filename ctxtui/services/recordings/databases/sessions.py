@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -39,7 +39,7 @@ TABLES: Final = (
 _WAL: Final = slice(18, 20)
 """Format version bytes in a database's header: 2 and 2 for a write-ahead log."""
 
-RowFilter = Callable[["sqlite3.Connection", str], tuple[str, Mapping[str, object]]]
+RowFilter = Callable[[sqlite3.Connection, str], tuple[str, Mapping[str, object]]]
 """A row filter: returns an SQL condition for a table, and its values by name."""
 
 
@@ -49,7 +49,7 @@ def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
 
     Invalid UTF-8 is read as U+FFFD.
     """
-    address = f"file:{quote(str(path.absolute()))}?mode=ro"
+    address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address + ("&immutable=1" if _is_at_rest(path) else ""), uri=True)) as connection:
             connection.row_factory = sqlite3.Row
@@ -65,11 +65,11 @@ def _is_at_rest(path: Path) -> bool:
     Such a file is opened as immutable, because an ordinary connection would leave files next to it.
     """
     log = path.with_name(path.name + LOG)
-    if log.exists() and has_index(path):
+    if os.path.exists(log) and has_index(path):
         return False
     try:
         with path.open("rb") as file:
-            return file.read(_WAL.stop)[_WAL] == b"\x02\x02" and not (log.exists() and log.stat().st_size)
+            return file.read(_WAL.stop)[_WAL] == b"\x02\x02" and not (os.path.exists(log) and log.stat().st_size)
     except OSError:
         return False
 
@@ -128,7 +128,7 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
     """A session as listed in its database.
 
     `source` is the format's name; `parent` is the session of the same database that started it or that it continues
-    ("": none). `created` and `updated` are Unix seconds (0: unknown), `messages` is a number of rows.
+    ("": none). `created` and `updated` are Unix seconds (0: unknown), `messages` is a number of rows or turns.
     """
 
     id: str
@@ -146,7 +146,7 @@ class DatabaseSession(Struct, frozen=True, kw_only=True):
 def list_sessions(database: Path) -> list[DatabaseSession]:
     """List the sessions in the file `database`, newest first; empty if no reader knows it.
 
-    Sessions with a parent are read with it as its threads; a session is as new as its newest child. Raises
+    Sessions with a parent are read with it as its threads; a session is as new as its newest descendant. Raises
     `Unreadable`.
     """
     if not is_database(database):
@@ -289,10 +289,7 @@ _SHARED: Final = (
 def _read_columns(
     connection: sqlite3.Connection, table: str, wanted_columns: Sequence[str]
 ) -> Iterator[dict[str, Json]]:
-    """Yield the rows of `table` with those of the given columns that exist.
-
-    Nothing if none exists.
-    """
+    """Yield the rows of `table` with those of the given columns that exist; nothing if none exists."""
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted_columns if name in has)
     if columns:

@@ -68,7 +68,6 @@ class _Walk:
         self.total = self._raw_tokens_before(len(self._nodes)) + self._build_stretches()
 
     def _raw_tokens_before(self, at: int) -> float:
-        """Raw tokens before the raw position `at`."""
         last = min(at, len(self._read)) - 1
         return float(self._staging.scene.missing + (self._read[last] if last >= 0 else 0))
 

@@ -207,13 +207,11 @@ _CAUSES: Final = {
 
 
 def rewrite_lines(statement: Statement) -> list[BillLine]:
-    """The dearest rewrites."""
     misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
     return [BillLine(_rewrite(miss), explain_rewrite(miss)) for miss in misses]
 
 
 def explain_rewrite(miss: CacheMiss) -> str:
-    """Explain the extra cost of a rewrite."""
     return sums.loss(miss.usd, miss.paid)
 
 
@@ -238,7 +236,6 @@ def _rewrite(miss: CacheMiss) -> list[Span]:
 
 
 def block_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The dearest blocks."""
     return [
         BillLine(_BLOCKS.draw(block, room), sum=_sum_of_block(block)) for block in statement.heaviest[:BLOCKS_SHOWN]
     ]

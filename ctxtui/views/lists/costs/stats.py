@@ -134,7 +134,6 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
 
 
 def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
-    """The table of tools."""
     return Table(
         (
             Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
@@ -146,7 +145,7 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     )
 
 
-def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
+def misses_table() -> Table[WorstMiss]:
     """The table of the most expensive misses."""
     return Table(
         (
@@ -155,12 +154,11 @@ def misses_table(*, mark: int = 1) -> Table[WorstMiss]:
             Column("day", 10, _day, "left", gap=1, from_width=100, sort=lambda row: row.at),
             Column("call", 7, lambda row, _: Span(f"{row.call:,}"), gap=1, sort=lambda row: row.call),
             Column("title", 0, _session, "left", gap=2, least=20, sort=lambda row: row.title or row.key),
-        ),
-        mark=mark,
+        )
     )
 
 
-def changes_table(*, mark: int = 1) -> Table[SeenChange]:
+def changes_table() -> Table[SeenChange]:
     """The table of changes that can be compared."""
     return Table(
         (
@@ -168,8 +166,7 @@ def changes_table(*, mark: int = 1) -> Table[SeenChange]:
             Column("since", 10, _since, "left", gap=1, sort=lambda row: row.first),
             Column("sessions", 15, lambda row, _: _sides(row.before, row.after), gap=1, sort=lambda row: row.after),
             Column("calls", 15, lambda row, _: _sides(row.calls_before, row.calls_after), gap=1, from_width=66),
-        ),
-        mark=mark,
+        )
     )
 
 
@@ -294,12 +291,12 @@ def explain_lost(row: UsageSums) -> str:
 
 def explain_cost(row: UsageSums) -> str:
     """Explain the cost as a price per token."""
-    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
-    least += f" {row.partial:,} answers are only partly reported." if row.partial else ""
+    least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
+    least += f" {numbers.many(row.partial, 'answer')} only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
-NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or ctxtui import PATH."
+NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or `ctxtui import`."
 """Text for an empty summary: the reason, and a next step."""
 
 

@@ -62,7 +62,7 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
 
 def _name(row: LedgerRow, room: int) -> list[Span]:
     if isinstance(row, LedgerServer):
-        tool_count = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+        tool_count = numbers.many(len(row.tools), "tool")
         return [Span("ƒ ", "cat-tools"), Span(server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
     words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
     return [Span("    "), Span(words, "ink" if row.called else "dim")]
@@ -73,12 +73,12 @@ def _flat_name(row: LedgerRow, room: int) -> list[Span]:
     return [*_name(row, room)[1:], Span(f"  {server}", "dim")]
 
 
-def _bold(row: LedgerRow, style: str = "ink") -> str:
-    return f"{style} bold" if isinstance(row, LedgerServer) else style
+def _ink(row: LedgerRow) -> str:
+    return "ink bold" if isinstance(row, LedgerServer) else "ink"
 
 
 def _tokens(row: LedgerRow, room: int) -> Span:
-    return Span("?", "faint") if row.tokens is None else Span(numbers.tokens(row.tokens), _bold(row))
+    return Span("?", "faint") if row.tokens is None else Span(numbers.tokens(row.tokens), _ink(row))
 
 
 def _state(row: LedgerRow, room: int) -> Span:
@@ -92,7 +92,7 @@ def _carried(row: LedgerRow, room: int) -> Span:
 def _cost(row: LedgerRow, room: int) -> Span:
     if row.schema_usd is None:
         return Span("?", "faint")
-    return Span(numbers.least(row.schema_usd, row.unpriced > 0), _bold(row))
+    return Span(numbers.least(row.schema_usd, row.unpriced > 0), _ink(row))
 
 
 def _called(row: LedgerRow, room: int) -> Span:
@@ -115,7 +115,6 @@ _UNKNOWN: Final = "No recording contains its definition."
 
 
 def explain_tokens(row: LedgerRow) -> str:
-    """Explain the definition tokens."""
     if row.tokens is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
@@ -124,7 +123,6 @@ def explain_tokens(row: LedgerRow) -> str:
 
 
 def explain_carried(row: LedgerRow) -> str:
-    """Explain the number of calls that carried a definition."""
     if row.carried is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
@@ -133,24 +131,21 @@ def explain_carried(row: LedgerRow) -> str:
 
 
 def explain_cost(row: LedgerRow) -> str:
-    """Explain the cost of the definitions."""
     if row.schema_usd is None:
         return _UNKNOWN
-    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
+    least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
     if isinstance(row, LedgerServer):
         return sums.money_addition(row.schema_usd, [tool.schema_usd for tool in row.tools], "tools") + least
     return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls: its share of the bill.{least}"
 
 
 def explain_called(row: LedgerRow) -> str:
-    """Explain the number of tool calls."""
     if isinstance(row, LedgerServer):
         return sums.addition(row.called, "calls", [tool.called for tool in row.tools if tool.called], "tools")
     return f"{row.called:,} times in {row.used_in:,} of {row.sessions:,} sessions."
 
 
 def explain_results(row: LedgerRow) -> str:
-    """Explain the tokens of the results."""
     if isinstance(row, LedgerServer):
         return sums.addition(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
     return f"{row.results:,} tokens for {row.called:,} calls."
@@ -158,12 +153,11 @@ def explain_results(row: LedgerRow) -> str:
 
 def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
     """Number of sessions in the ledger, and how many are `unrecorded`: without tool definitions."""
-    session_count = f"{sessions:,} session{'s' if sessions != 1 else ''}"
+    session_count = numbers.many(sessions, "session")
     return [
         Span(f"{session_count}, {unrecorded:,} without recorded definitions" if unrecorded else session_count, "dim")
     ]
 
 
 def mcp_servers(servers: Sequence[LedgerServer]) -> list[LedgerServer]:
-    """The MCP servers among `servers`."""
     return [server for server in servers if server.mcp]

@@ -1,0 +1,26 @@
+"""Limits as a user writes them, and the figures that an earlier check wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ctxtui.core.errors import BadConfig, Malformed
+from ctxtui.services.library.limit_checks import parse_count, read_baseline
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"files": [{"figures": 5}]}', '{"files": {}}', "\x00"])
+def test_another_kind_of_file_is_no_baseline(text: str, tmp_path: Path) -> None:
+    (tmp_path / "base.json").write_text(text)
+    with pytest.raises(Malformed):
+        read_baseline(tmp_path / "base.json")
+
+
+@pytest.mark.parametrize(("text", "count"), [("1.5M", 1_500_000), ("10_000", 10_000), ("9" * 400, None), ("k", None)])
+def test_a_count_is_an_amount_or_refused(text: str, count: int | None) -> None:
+    if count is not None:
+        assert parse_count(text, "--max-tokens") == count
+        return
+    with pytest.raises(BadConfig):
+        parse_count(text, "--max-tokens")
