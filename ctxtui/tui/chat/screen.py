@@ -262,12 +262,9 @@ class ChatScreen(SessionScreen):
             notices.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
             notices.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
-        spans = [
-            part
-            for n, notice in enumerate(notices)
-            for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
-        ]
-        self.line.show_message([*spans, *describe_missing_servers(host)])
+        notices += describe_missing_servers(host)
+        spans = [part for notice in notices for part in (Span("; ", "dim"), notice)]
+        self.line.show_message([Span("● ", "ok"), *spans[1:]] if notices else [])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
         self.talk.send_early()
