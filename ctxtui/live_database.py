@@ -7,6 +7,7 @@ deletes its write-ahead log, and the database is damaged.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -27,4 +28,5 @@ def in_use(path: Path) -> bool:
 
 def has_index(path: Path) -> bool:
     """Whether there is an index of a write-ahead log next to `path`."""
-    return path.with_name(path.name + INDEX).exists()
+    # Unlike `Path.exists`, False if that name is too long.
+    return os.path.exists(path.with_name(path.name + INDEX))

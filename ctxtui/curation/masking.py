@@ -1,6 +1,6 @@
 """Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-``ctxtui scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
+``session scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
 secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their results. Whether a member
 of a record is structure depends on its path (`MaskingRules.structure`); everything else is content.
 
@@ -595,7 +595,6 @@ class Masker:
         return key and all(match.rank != find.rank for match in self._match_rules(first, secret=True))
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
-        """Texts in base64 that contain a secret."""
         for match in _ENCODED.finditer(text):
             found = match.group()
             if len(found) <= _LONGEST_ENCODED and _decode_text(found[:64]) and self._holds_secret(_decode_text(found)):
