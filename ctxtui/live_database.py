@@ -22,11 +22,10 @@ def in_use(path: Path) -> bool:
     Nothing is opened: a database with a write-ahead log has an index file as long as a connection is open.
     """
     return has_index(path) or any(
-        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in (INDEX, LOG)
+        path.name.endswith(end) and os.path.exists(str(path).removesuffix(end)) for end in (INDEX, LOG)
     )
 
 
 def has_index(path: Path) -> bool:
     """Whether there is an index of a write-ahead log next to `path`."""
-    # Unlike `Path.exists`, False if that name is too long.
-    return os.path.exists(path.with_name(path.name + INDEX))
+    return os.path.exists(f"{path}{INDEX}")  # False for a name that is too long

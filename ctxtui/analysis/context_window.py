@@ -83,15 +83,13 @@ class ContextWindow(Struct, frozen=True):
         }
 
 
-def window_of_running_model(
-    window: int, usable_share: float, origin: str = RECORDED, user_tokens: int = 0
-) -> ContextWindow:
+def window_of_running_model(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
     """Window of a running model that states its own limit (tokens).
 
-    `origin` says how the limit is known. `user_tokens` is the user's usable part (0: the share).
+    `user_tokens` is the user's usable part (0: the share).
     """
     return ContextWindow(
-        window, _usable_tokens(window, usable_share, user_tokens), origin if window else "", window, window
+        window, _usable_tokens(window, usable_share, user_tokens), RECORDED if window else "", window, window
     )
 
 

@@ -120,7 +120,6 @@ class Lineage:
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
 
     def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
-        """Features of the blocks `nodes`, which follow `start`."""
         if len(nodes) < _MIN_CUMULATED:
             return _sum_parts([counts.measure(self._tree[n].block) for n in nodes])
         return minus(_sum_parts(counts.composition_at(nodes[-1])), _sum_parts(counts.composition_at(start)))

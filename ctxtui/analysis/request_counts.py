@@ -129,7 +129,6 @@ class ReportedWeights(Struct, frozen=True):
     share: float
 
     def __call__(self, features: Features) -> float:
-        """Tokens of `features`."""
         return weigh(features, self.weights) * self.share
 
 

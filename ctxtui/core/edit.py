@@ -75,7 +75,6 @@ class Edit(Struct, frozen=True):
 
     @property
     def spec(self) -> EditKind:
-        """Properties of its kind."""
         return kind_of(self.kind)
 
 

@@ -71,7 +71,6 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """Its name on screen."""
         return self.display_name or self.name
 
 

@@ -37,7 +37,6 @@ class Note(Struct, frozen=True):
 
     @property
     def has_content(self) -> bool:
-        """Whether it has a text or a bookmark."""
         return self.bookmark or bool(self.text)
 
     def with_bookmark_toggled(self, at: float) -> Note:

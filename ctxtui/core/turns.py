@@ -58,7 +58,6 @@ class Turns:
 
     @property
     def count_with_calls(self) -> int:
-        """Number of turns with calls."""
         return len(set(self._calls) - {0})
 
     def number_of(self, node: int) -> int:

@@ -235,7 +235,6 @@ class Context:
 
     @property
     def unanswered(self) -> list[int]:
-        """Positions of calls without an answer."""
         return sorted(position for positions in self._open.values() for position in positions)
 
     def find(self, target: Target) -> int | None:

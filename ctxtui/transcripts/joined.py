@@ -619,6 +619,10 @@ class JoinedReader(Reader):
     def tail(self) -> Skipped | None:
         return self.main.tail
 
+    @property
+    def rereads(self) -> bool:
+        return self.main.rereads
+
     def feed(self, data: bytes) -> list[Event]:
         return self._fold_main(self.main.feed(data))
 

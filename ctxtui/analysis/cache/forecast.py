@@ -100,7 +100,6 @@ class CacheForecast(Struct, frozen=True, kw_only=True):
 
     @property
     def alarm(self) -> bool:
-        """Whether a miss is predicted."""
         return self.read * 2 <= self.previous_input
 
 

@@ -82,7 +82,6 @@ class Misses(Struct, frozen=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
@@ -91,12 +90,10 @@ class Misses(Struct, frozen=True):
 
     @property
     def tested(self) -> int:
-        """Number of misses tested against the simulator."""
         return sum(miss.tested for miss in self.misses)
 
     @property
     def foreseen(self) -> int:
-        """Number of misses that the simulator predicted."""
         return sum(miss.foreseen for miss in self.misses)
 
     @property

@@ -149,7 +149,6 @@ class CachePrompts:
         return self.front(call) + round(self._count_blocks(call, head))
 
     def _count_blocks(self, call: Call, head: int) -> float:
-        """Counted tokens of the blocks of the context `head`."""
         parts = self._counts(call.model).composition_at(head)
         return self.weigher(call)(Features._make(map(sum, zip(*parts, strict=True))))
 

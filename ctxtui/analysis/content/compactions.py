@@ -144,7 +144,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
     @property
     def again_tokens(self) -> int:
-        """Tokens of the blocks that were read again."""
         return sum(recovery.tokens for recovery in self.brought_back)
 
     @property
@@ -372,7 +371,6 @@ class _CompactionAnalysis:
         return recoveries
 
     def _results_by_call(self) -> dict[str, int]:
-        """Nodes of later results, by the id of their call."""
         results = {}
         for _, node in self._later:
             result = self._tree[node]

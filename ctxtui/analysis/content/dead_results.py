@@ -40,7 +40,6 @@ class DeadResult(NamedTuple):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls it stayed."""
         return self.tokens * self.calls
 
 
@@ -57,7 +56,6 @@ class DeadWeight(Struct, frozen=True):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls of all dead results."""
         return sum(result.carry for result in self.dead)
 
 

@@ -63,7 +63,6 @@ class DiffSide(Struct, frozen=True):
 
     @property
     def context_tokens(self) -> int:
-        """All tokens of the context, as in `figures`."""
         return figures(self.book, self.chosen.call).context_tokens
 
     def category(self, node: int) -> int:

@@ -40,7 +40,6 @@ class PlacedNote(Struct, frozen=True):
 
     @property
     def is_found(self) -> bool:
-        """Whether the recording holds the subject of the note."""
         return bool(self.thread)
 
 

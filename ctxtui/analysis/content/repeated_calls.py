@@ -56,7 +56,6 @@ class Loop(NamedTuple):
 
     @property
     def middle(self) -> tuple[Exchange, ...]:
-        """All but the first and the last cycle."""
         return self.exchanges[self.period : -self.period]
 
 

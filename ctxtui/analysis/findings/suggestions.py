@@ -29,12 +29,10 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def finding(self) -> PricedFinding | None:
-        """The finding, None if it is advice."""
         return self.what if isinstance(self.what, PricedFinding) else None
 
     @property
     def advice(self) -> Advice | None:
-        """The advice of policies, None if it is a finding."""
         return self.what if isinstance(self.what, Advice) else None
 
     @property
@@ -49,7 +47,6 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def freed(self) -> int:
-        """Tokens freed in every later call."""
         return self.what.tag.freed - self.staged if self.what.tag is not None else 0
 
     @property

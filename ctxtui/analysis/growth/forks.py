@@ -35,7 +35,6 @@ class ForkOrigin(Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """Text of the event."""
         return json.dumps(to_builtins(self), ensure_ascii=False)
 
 

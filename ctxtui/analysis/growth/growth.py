@@ -165,7 +165,6 @@ class GrownPart(NamedTuple):
 
     @property
     def growth(self) -> int:
-        """Increase in tokens."""
         return self.ends - self.begins
 
 
@@ -225,7 +224,6 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     @property
     def contexts(self) -> tuple[CallSize, ...]:
-        """Contexts of all calls, and the unsent one."""
         return self.calls if self.since is None else (*self.calls, self.since)
 
 

@@ -66,12 +66,10 @@ class Phase(Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        """Number of calls."""
         return self.last - self.first + 1
 
     @property
     def growth(self) -> int:
-        """Increase of the context in tokens over the phase."""
         return self.end - self.before
 
 

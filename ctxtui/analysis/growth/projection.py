@@ -228,7 +228,6 @@ def forecast_outlook(book: Book, thread: str, ahead: int, window: int, usd: Usd,
 
 
 def _range_of_next(values: Sequence[float]) -> Range | None:
-    """Range of one more of `values`, which cannot be negative."""
     return units_ahead(values, 1, COST).map(lambda value: max(0.0, value)) if values else None
 
 

@@ -134,5 +134,4 @@ def _parent_call(before: Sequence[Call], calls: Sequence[Call]) -> int:
 
 
 def _epoch_starts(calls: Sequence[Call]) -> Iterator[Call]:
-    """Calls that begin an epoch, except the first."""
     return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

@@ -254,7 +254,6 @@ def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bo
 
 
 def _last_removed(applied: Applied) -> int:
-    """Last removed position; -1 if there is none."""
     return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 

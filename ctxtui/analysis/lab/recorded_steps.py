@@ -144,7 +144,6 @@ class _EarlierReports:
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, absences)), absences
 
     def _absences_of(self, base: Call) -> Absences:
-        """Absent blocks of `base` as it was sent."""
         read = self._book.contexts.read_of(base)
         return read.gone if read is not None else NO_ABSENCES
 

@@ -33,7 +33,6 @@ class Variant(Struct, frozen=True, kw_only=True):
 
     @property
     def is_recorded(self) -> bool:
-        """Whether it changes nothing."""
         return not self.steps and self.cache == RECORDED and not self.model
 
     @property
@@ -101,7 +100,6 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def peak(self) -> int:
-        """The largest context."""
         return max((call.context for call in self.calls), default=0)
 
     @property
@@ -112,7 +110,6 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def total(self) -> int:
-        """All tokens sent."""
         return sum(call.context for call in self.calls)
 
     def sum_of(self, name: str) -> int | None:
@@ -133,7 +130,6 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def over(self) -> int:
-        """Number of calls above the usable window."""
         return sum(call.over for call in self.calls)
 
     @property

@@ -191,7 +191,6 @@ class LabInputs:
 
     @cached_property
     def misses(self) -> int:
-        """Number of misses in the recording."""
         return len(session_misses(self.book, self.rules).misses)
 
     def prompts(self) -> CachePrompts:

@@ -94,7 +94,6 @@ class Bill(Struct, kw_only=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return bool(self.unpriced) or self.partial > 0
 
     @property

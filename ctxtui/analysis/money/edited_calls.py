@@ -54,7 +54,6 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def calls(self) -> int:
-        """Number of calls."""
         return len(self.saved)
 
     @property

@@ -81,7 +81,6 @@ class CostLedger:
 
     @property
     def done(self) -> int:
-        """Number of calls added."""
         return len(self._answers)
 
     def advance(self, calls: Sequence[Call], costs: Mapping[str, Cost | None], limit: int) -> int:

@@ -43,12 +43,10 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def end(self) -> int:
-        """End in Unix seconds."""
         return self.start + self.seconds
 
     def is_open_at(self, at: float) -> bool:

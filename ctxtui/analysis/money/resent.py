@@ -38,7 +38,6 @@ class Resent(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """All resent tokens."""
         return self.prefix_tokens + self.moved
 
 

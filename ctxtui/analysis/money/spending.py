@@ -41,7 +41,6 @@ class SpendingRow(NamedTuple):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int, partial: int = 0) -> SpendingRow:
@@ -57,9 +56,9 @@ class SpendingRow(NamedTuple):
         )
 
 
-def sum_rows(rows: Iterable[SpendingRow], name: str = "total") -> SpendingRow:
+def sum_rows(rows: Iterable[SpendingRow]) -> SpendingRow:
     """Add all rows into one."""
-    total = SpendingRow(name)
+    total = SpendingRow("total")
     for row in rows:
         total = total.plus(*row[1:])
     return total

@@ -134,7 +134,6 @@ class _SessionReading:
         return self._tools.setdefault((self._homes.find(server, name), name), _ToolState())
 
     def _session_number(self, thread: ThreadCosts, index: int) -> int:
-        """Number in the session of a thread's call."""
         return self._order[thread.calls[index].id]
 
     def _first_reads_of_found(self, thread: ThreadCosts) -> dict[str, int]:

@@ -38,7 +38,6 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def total(self) -> SpendingRow:
-        """Sum of both."""
         return self.main.plus(*self.others[1:])
 
     def plus(self, totals: SessionTotals) -> SessionTotals:

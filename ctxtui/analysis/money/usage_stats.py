@@ -99,12 +99,10 @@ class UsageSums(Struct, kw_only=True):
 
     @property
     def at_least(self) -> bool:
-        """Whether `usd` is only a lower bound."""
         return self.unpriced > 0 or self.partial > 0
 
     @property
     def tokens(self) -> int:
-        """Tokens in and out."""
         return self.input + self.output
 
     @property

@@ -63,7 +63,6 @@ class Absence(Struct, frozen=True):
 
     @property
     def reason_text(self) -> str:
-        """The reason as a clause."""
         return _REASONS[self.why]
 
 

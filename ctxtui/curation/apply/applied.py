@@ -157,12 +157,10 @@ class Applied:
 
     @cached_property
     def without_edits(self) -> Applied:
-        """The same context without any edit."""
         return Applied(self.context, length=self.length)
 
     @property
     def without_breakpoints(self) -> Applied:
-        """The same without breakpoint edits."""
         return replace(self, marks={})
 
     @cached_property

@@ -75,7 +75,7 @@ def place(context: Context, insertion: Insertion, remaining: RemainingContext) -
     if insertion.inside is not None:
         position = _skip_removed_start(context, position, removed)
     position = slot(context, position, remaining if insertion.inside is not None else None)
-    return Insert(position, _make_user_message(context, insertion, "user"), insertion.edit)
+    return Insert(position, _make_user_message(context, insertion), insertion.edit)
 
 
 def _skip_removed_start(context: Context, position: int, removed: Container[int]) -> int:
@@ -142,12 +142,12 @@ def _may_insert(context: Context, index: int, remaining: RemainingContext) -> bo
     )
 
 
-def _make_user_message(context: Context, insertion: Insertion, role: str) -> tuple[Item, ...]:
-    message_items = make_message(insertion.text, role, context.dialect, insertion.mark)
+def _make_user_message(context: Context, insertion: Insertion) -> tuple[Item, ...]:
+    message_items = make_message(insertion.text, "user", context.dialect, insertion.mark)
     if insertion.block is None:
         return message_items
     head = message_items[0]
-    return head, Item(insertion.block, Place("messages", role, insertion.mark))
+    return head, Item(insertion.block, Place("messages", "user", insertion.mark))
 
 
 def _insert_in_message(context: Context, insertion: Insertion, message: Message, removed: Container[int]) -> Insert:

@@ -438,7 +438,6 @@ def _build_applied(
 
 
 def _is_empty(context: Context, closure: Closure, inserts: Iterable[Insert]) -> bool:
-    """Whether no message would be left."""
     if not closure.removed or not context.messages or _first_remaining(context, closure) < len(context.messages):
         return False
     return not any(item.place.role == "user" for insert in inserts for item in insert.items)

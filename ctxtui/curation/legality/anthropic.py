@@ -153,7 +153,7 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Find violations of the API's rules in `body`."""
-    yield from check_roles(body, "messages", _ROLES)
+    yield from check_roles(body, _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
     for n, message in enumerate(as_list(body.get("messages"))):

@@ -26,7 +26,7 @@ _OUTPUTS: Final = frozenset(_CALLS)
 
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
     """Find violations of the API's rules in a Chat `body`."""
-    yield from check_roles(body, "messages", _CHAT_ROLES)
+    yield from check_roles(body, _CHAT_ROLES)
     open_: list[str] = []
     for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):

@@ -367,7 +367,6 @@ def _repair_documents(applied: Applied, violation: PlacedViolation) -> Iterator[
 
 
 def _documents_in(block: Block) -> list[Json]:
-    """Indexes of the parts of a result that are documents."""
     value = block.value()
     parts = value.get("content") if isinstance(value, dict) else None
     return [n for n, part in enumerate(as_list(parts)) if isinstance(part, dict) and part.get("type") == "document"]

@@ -5,7 +5,6 @@ Chats, relays and exports call `encode_outgoing` for the bytes to send.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.call import Skeleton
@@ -48,13 +47,12 @@ def encode_outgoing(
     *,
     dialect: str,
     model: str,
-    params: Mapping[str, Json] | None = None,
     limits: RequestLimits = UNKNOWN_LIMITS,
 ) -> Outgoing:
     """Encode the request to be sent.
 
     If the call's own `skeleton` is of `dialect`, it is used, so that untouched parts keep their spelling. Otherwise a
-    new body of `model` with `params` is made. Raises `RequestRefused` if the edits cannot be applied.
+    new body of `model` is made. Raises `RequestRefused` if the edits cannot be applied.
     """
     if applied.refused:
         raise RequestRefused(applied.refused, way_out="revert the edit")
@@ -62,7 +60,7 @@ def encode_outgoing(
     if skeleton is not None and skeleton.dialect == dialect:
         request = _with_moved_markers(Request(tuple(applied.context.items), skeleton), applied)
     else:
-        body, lost = build_body(dialect, applied.sent, model=model, params=params)
+        body, lost = build_body(dialect, applied.sent, model=model)
         request = DIALECTS[dialect].decode_request(body, None)
     request = _without_tool_choice(
         _with_breakpoint_edits(request, applied), applied, own=skeleton is not None and skeleton.dialect == dialect

@@ -52,13 +52,13 @@ SIZE: Final = "size"
 TWICE: Final = "twice"
 
 
-def check_roles(body: dict[str, Json], key: str, valid_roles: frozenset[str]) -> Iterator[Violation]:
-    """Check that `key` holds messages, and that each is an object with a role in `valid_roles`."""
-    messages = as_list(body.get(key))
+def check_roles(body: dict[str, Json], valid_roles: frozenset[str]) -> Iterator[Violation]:
+    """Check that there are messages, and that each is an object with a role in `valid_roles`."""
+    messages = as_list(body.get("messages"))
     if not messages:
-        yield Violation(f"$.{key}", "at least one message is required")
+        yield Violation("$.messages", "at least one message is required")
     for n, message in enumerate(messages):
         if not isinstance(message, dict):
-            yield Violation(f"$.{key}[{n}]", "a message must be an object")
+            yield Violation(f"$.messages[{n}]", "a message must be an object")
         elif str(message.get("role")) not in valid_roles:
-            yield Violation(f"$.{key}[{n}].role", f"no such role: {message.get('role')!r}")
+            yield Violation(f"$.messages[{n}].role", f"no such role: {message.get('role')!r}")

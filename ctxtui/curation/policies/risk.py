@@ -38,7 +38,6 @@ class Risk(IntEnum):
 
     @property
     def description(self) -> str:
-        """Its description on screen."""
         return _WORDS[self]
 
     @property

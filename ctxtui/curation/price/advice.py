@@ -74,7 +74,6 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def moment(self) -> ApplyMoment | None:
-        """The moment at which applying costs least."""
         return best_moment(self.tag)
 
     @property
@@ -201,5 +200,4 @@ class Smallest(Struct, frozen=True, kw_only=True):
 
     @property
     def is_reached(self) -> bool:
-        """Whether the target is reached."""
         return self.after <= self.target

@@ -98,12 +98,10 @@ class Literals:
 
     @property
     def count(self) -> int:
-        """Number of blocks read."""
         return self._done
 
     @property
     def is_complete(self) -> bool:
-        """Whether every block has been read."""
         return self._done >= len(self._context)
 
     def advance(self, limit: int | None = None) -> bool:
@@ -191,6 +189,9 @@ def _find_quotes_of(literal: str, places: Sequence[int], removed: Sequence[int])
         yield from (Quote(literal, place, by) for place in removed[:goes])
 
 
+_MAX_LOST: Final = 100
+
+
 class Lost(NamedTuple):
     """A literal that a summary lacks, and the number of later blocks that quote it."""
 
@@ -198,8 +199,8 @@ class Lost(NamedTuple):
     quoted: int
 
 
-def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, limit: int = 100) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks.
+def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) -> list[Lost]:
+    """The literals of the blocks at `covered` that `summary` lacks, at most `_MAX_LOST`.
 
     Quoted ones come first, then those with most occurrences.
     """
@@ -215,5 +216,5 @@ def find_lost(literals_index: Literals, covered: Iterable[int], summary: str, li
         Lost(literal, literals_index.quoted_after(literal, last) if literal in repeated else 0) for literal in missing
     )
     return nsmallest(
-        limit, lost_literals, key=lambda literal: (-literal.quoted, -counts[literal.literal], literal.literal)
+        _MAX_LOST, lost_literals, key=lambda literal: (-literal.quoted, -counts[literal.literal], literal.literal)
     )

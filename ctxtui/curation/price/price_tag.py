@@ -146,7 +146,6 @@ class Breakage(NamedTuple):
 
     @property
     def still_read(self) -> int:
-        """Cached tokens that are still read."""
         return self.cached - self.tokens
 
 

@@ -130,7 +130,6 @@ def _add_round(current: StepRange, round_facts: Facts, context: Context, positio
 
 
 def _test_run(context: Context, position: int) -> SuiteRun | None:
-    """The test results in the result at a position; cached."""
     runs, digest = context.derived.runs, context.items[position].block.digest
     if digest not in runs:
         runs[digest] = read_test_run(context.reading(position).text)

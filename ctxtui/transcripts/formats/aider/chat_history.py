@@ -68,6 +68,11 @@ class AiderReader(Reader):
         self._all_messages: list[Item] = []
         """Messages of both sides in all chats of the file, in case aider restores them."""
 
+    @property
+    def rereads(self) -> bool:
+        # `settle` makes a call of an answer whose counts may follow later.
+        return True
+
     def feed(self, data: bytes) -> list[Event]:
         return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
 

@@ -91,7 +91,7 @@ def _may_be_qwen_code(record: dict[str, Json]) -> bool:
     return next(iter(record), "") == "uuid" and not has_content and "isSidechain" not in record
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(Reader):
     """Reads one file of a session.
 
     `part` returns readers for its subagents' files, which share its state.

@@ -26,6 +26,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
+from ctxtui.transcripts.reader import Reader
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
@@ -376,7 +377,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.85 if bare and {"instructions", "git"} & first.keys() else 0.0
 
 
-class CodexReader:
+class CodexReader(Reader):
     """Reads one rollout, the main one of its session or a subagent's.
 
     `part` returns a reader for the latter.

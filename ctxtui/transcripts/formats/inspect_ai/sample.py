@@ -185,7 +185,7 @@ class SampleReader:
         output = as_dict(event.get("output"))
         if decoded is None:
             recorded = as_list(event.get("input")) or resolve_attachments(
-                event_messages(event, shared), shared.attachments
+                messages_by_ref(event.get("input_refs"), shared.pool), shared.attachments
             )
             request_items = [*tool_items(event.get("tools")), *(i for m in recorded for i in message_items(m))]
         else:
@@ -257,11 +257,6 @@ class SampleReader:
         for name in ("error", "limit"):
             if sample.get(name):
                 yield Outcome(f"{label}{name}", value_text(as_dict(sample[name]).get("message") or sample[name]))
-
-
-def event_messages(event: dict[str, Json], shared: SharedParts) -> list[Json]:
-    """List the messages of an event that it names by their indexes in the pool."""
-    return messages_by_ref(event.get("input_refs"), shared.pool)
 
 
 def _api_url(model: str) -> str:
