@@ -184,7 +184,7 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """All sessions, for Home and every command.
+        """All sessions, for Home and for commands over many sessions.
 
         - Recordings of known clients and of ctxtui's relay.
         - Chats and imports that are only in the database.
