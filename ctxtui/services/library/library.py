@@ -74,7 +74,7 @@ class SessionLibrary:
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
-        """Recordings by ctxtui -> the program's own transcript of the same session; both are one row."""
+        """The program's own transcript of the same session, by ctxtui's recording; both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self.trouble: CtxtuiError | None = None
         """The error of the last reading of the database, if any."""
