@@ -7,6 +7,7 @@ deletes its write-ahead log, and the database is damaged.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -21,10 +22,10 @@ def in_use(path: Path) -> bool:
     Nothing is opened: a database with a write-ahead log has an index file as long as a connection is open.
     """
     return has_index(path) or any(
-        path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).exists() for end in (INDEX, LOG)
+        path.name.endswith(end) and os.path.exists(str(path).removesuffix(end)) for end in (INDEX, LOG)
     )
 
 
 def has_index(path: Path) -> bool:
     """Whether there is an index of a write-ahead log next to `path`."""
-    return path.with_name(path.name + INDEX).exists()
+    return os.path.exists(f"{path}{INDEX}")  # False for a name that is too long

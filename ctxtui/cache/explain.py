@@ -97,8 +97,11 @@ def explain_miss(
     outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
-    if left.life is None or outcome.read >= min(available, outcome.total) > 0:
-        return None if left.life is not None else _below_minimum(outcome)
+    # What a slot holds never expires.
+    if left.life is None and not left.prompt.rules.mechanism.holds_one:
+        return _below_minimum(outcome)
+    if outcome.read >= min(available, outcome.total - left.prompt.rules.spare) > 0:
+        return None
     first, second = first_difference(tree, before.head, now.head)
     node = second or first
     section = tree[node].place.section if node != ROOT else ""

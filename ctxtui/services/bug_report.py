@@ -144,7 +144,6 @@ def _describe_value(value: Any, choices: Any) -> Any:
 
 
 def _known_variables(env: Mapping[str, str]) -> Iterator[str]:
-    """The names of ctxtui's own environment variables that are set."""
     known = {HOME, DATABASE, f"{PREFIX}CONFIG", *(f"{PREFIX}{name.upper()}" for name in FIELDS)}
     return (name for name in known if name in env)
 

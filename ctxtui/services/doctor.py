@@ -47,10 +47,7 @@ PACKAGES: Final = (
 
 
 class DoctorFinding(Struct, frozen=True):
-    """The result of a check.
-
-    `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none).
-    """
+    """The result of a check. `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none)."""
 
     name: str
     state: str
@@ -80,10 +77,7 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 
 
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
-    """Run every check that needs no terminal, each when its result is requested.
-
-    `clients` is the setting.
-    """
+    """Run every check that needs no terminal, each when its result is requested. `clients` is the setting."""
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _check_python()
     yield _check_packages()

@@ -62,11 +62,9 @@ class SessionSource:
     def _end_session(self) -> Session | None:
         from ctxtui.services.recordings.tail_preview import read_end
 
-        path: Path | None = Path(self.name)
-        if self.name == "-" or (path is not None and path.is_dir()):
+        if self.name == "-" or os.path.isdir(self.name):
             return None
-        if path is not None and not path.is_file():
-            path = self._located().path
+        path = Path(self.name) if os.path.isfile(self.name) else self._located().path
         return read_end(path) if path is not None else None
 
     def _located(self) -> Named:

@@ -52,8 +52,7 @@ class Unit(Struct, frozen=True):
 
 
 def _fold_case(words: str) -> str:
-    """`words` as indexed and looked up: without case."""
-    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i")
+    return _NOT_INDEXED.sub(" ", words).casefold().replace("ı", "i").replace("i\u0307", "i")  # of a dotted capital I
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:

@@ -1,7 +1,4 @@
-"""Notes and bookmarks on blocks and calls, by content.
-
-The recording need not be stored, and may be read again.
-"""
+"""Notes and bookmarks on blocks and calls, by content. The recording need not be stored, and may be read again."""
 
 from __future__ import annotations
 

@@ -34,6 +34,11 @@ class Reader(Protocol):
         """
         return None
 
+    @property
+    def rereads(self) -> bool:
+        """Whether a file that has grown must be read anew: more bytes may contradict what `settle` emitted."""
+        return False
+
     def feed(self, data: bytes) -> list[Event]:
         """Add bytes and return the events of the records they complete.
 
@@ -75,6 +80,10 @@ class ChangedReader(Reader):
     @property
     def tail(self) -> Skipped | None:
         return self.reader.tail
+
+    @property
+    def rereads(self) -> bool:
+        return self.reader.rereads
 
     def feed(self, data: bytes) -> list[Event]:
         return self._change(self.reader.feed(data))

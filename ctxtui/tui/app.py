@@ -147,7 +147,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
-        """Make the bottom screen of the stack."""
         if self._make_first is not None:
             return self._make_first()
         return self._make_inspector(self._target) if self._target is not None else self._make_home()
@@ -268,7 +267,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.action_tips()
 
     def action_tips(self) -> None:
-        """Show tips at the panes of a session."""
         from ctxtui.tui.dialogs.tips import TipsScreen
 
         self.push_screen(TipsScreen(self.screen))
@@ -415,7 +413,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         await self.screen.run_action(message.action)
 
     def action_help(self) -> None:
-        """Show every key of the screen."""
         self._help("")
 
     def _help(self, query: str) -> None:
@@ -434,7 +431,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.push_screen(HelpScreen(page, query))
 
     def action_explain(self) -> None:
-        """Explain the words, signs and figures of the screen."""
         from ctxtui.tui.dialogs.explain import ExplainScreen
 
         def show_help(word: str | None) -> None:
@@ -444,11 +440,9 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.push_screen(ExplainScreen(self.screen), show_help)
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Explain what the mouse rests on."""
         self._hover.on_move(event)
 
     def action_switch_theme(self) -> None:
-        """Switch between dark and light."""
         self.theme = "ctxtui-light" if self.theme != "ctxtui-light" else "ctxtui-dark"
 
     def _handle_exception(self, error: Exception) -> None:

@@ -111,7 +111,6 @@ class WakingEvent(threading.Event):
             super().clear()
 
     def close(self) -> None:
-        """Close the pipe."""
         os.close(self.reading)
         os.close(self._writing)
 

@@ -100,14 +100,6 @@ def join_single(pieces: Sequence[Piece]) -> Json:
     return pieces[0][1]
 
 
-def is_header_kind(kind: str) -> bool:
-    """Whether `kind` begins an element in dialects whose messages hold everything.
-
-    Only a header does.
-    """
-    return kind == HEADER
-
-
 ANTHROPIC: Final = "anthropic"
 CHAT: Final = "openai_chat"
 RESPONSES: Final = "openai_responses"
@@ -232,7 +224,7 @@ def _messages_section(shape_: Shape, key: str = "messages") -> Section:
         join_,
         string=_string_splitter(shape_) if shape_.takes_object else None,
         is_string=_is_one_user_text,
-        bare=is_header_kind,
+        bare=lambda kind: kind == HEADER,
         required=True,
         takes_object=shape_.takes_object,
     )

@@ -12,7 +12,7 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.core.json_values import as_str
+from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.wire.grammar import CHAT_SHAPE
 from ctxtui.wire.message import split_message
 from ctxtui.wire.request import Response
@@ -152,7 +152,7 @@ class _StreamedChoice:
         slot = self._slots.get(index) if isinstance(index, int) else len(self.calls) - 1 if self.calls else None
         if slot is not None and id_ and self.calls[slot].get("id") not in ("", id_, None):
             slot = next((n for n, call in enumerate(self.calls) if call.get("id") == id_), None)
-        elif slot is not None and not isinstance(index, int) and not id_ and self._has_name(news):
+        elif slot is not None and not isinstance(index, int) and not id_ and as_dict(news.get("function")).get("name"):
             slot = None
         if slot is None:
             self.calls.append({"id": "", "type": ""})
@@ -160,11 +160,6 @@ class _StreamedChoice:
         if isinstance(index, int):
             self._slots[index] = slot
         return slot
-
-    @staticmethod
-    def _has_name(news: dict[str, Json]) -> bool:
-        inner = news.get("function")
-        return isinstance(inner, dict) and bool(inner.get("name"))
 
     def to_answer(self) -> dict[str, Json]:
         """Build the choice as a non-streamed answer has it."""
@@ -193,7 +188,6 @@ class StreamReader:
         return self._done or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self._handle_event(event)]
 
     def _handle_event(self, event: ServerEvent) -> Iterator[Delta]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_number
 from ctxtui.core.usage import Usage
@@ -67,11 +65,6 @@ def anthropic_usage(report: Json) -> Usage | None:
         has_cache=read is not None or written is not None or bool(split),
         cost=as_number(report.get("cost")),
     )
-
-
-def with_final_output(usage: Usage, final: bool) -> Usage:
-    """Copy `usage` as the report of a complete answer (`final`) or of its beginning."""
-    return replace(usage, output_final=final)
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:

@@ -246,3 +246,17 @@ def test_diagnoses_that_say_nothing() -> None:
     assert matches_diagnosis(explain.TOOLS, "tools", "previous_message_not_found") is None
     assert matches_diagnosis(explain.EXPIRED, "", "messages_changed") is None
     assert matches_diagnosis(explain.PARAMETER, "", "reasoning_effort_changed")
+
+
+def test_a_server_that_holds_its_last_prompt() -> None:
+    def why(first: str, second: str) -> MissExplanation | None:
+        desk = Desk("openai_chat", "qwen2.5-coder:7b", "llama.cpp")
+        before, now = (
+            SentRequest(made, int(made.last.node), "openai_chat", desk.model)
+            for made, _ in (desk.prompt([{"role": "user", "content": words}]) for words in (first, second))
+        )
+        left = desk.simulator.send(before.prompt, 0)
+        return explain_miss(desk.prefixes.tree, before, now, left, desk.simulator.predict(now.prompt, 1e9))
+
+    assert why("go#700", "go#700") is None
+    assert named(why("go#700", "stop#700")) == (explain.CONTENT, "", 0)

@@ -14,11 +14,12 @@ from ctxtui.core.call import Call
 from ctxtui.core.session import CallSeen, Described, Event, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
+from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
 
 @dataclass
-class PlainReader:
+class PlainReader(Reader):
     tree: Tree
     thread: str = "main"
     heads: dict[str, int] = field(default_factory=dict)

@@ -40,9 +40,10 @@ def test_what_holds_a_text_is_named(one: list[str], two: list[str], data: st.Dat
 
 def test_what_holds_it_nowhere_is_not_named(store: Store) -> None:
     store.texts.add(A, ["def compute_context(self)"], 1)
-    store.texts.add(B, ["数据分析和处理", "unrelated"], 1)
+    store.texts.add(B, ["数据分析和处理", "unrelated", "\u0130stanbul"], 1)
     assert store.texts.find_candidates(["pute_con"]) == {"/a.jsonl"}
     assert store.texts.find_candidates(["COMPUTE"]) == {"/a.jsonl"}
+    assert store.texts.find_candidates(["istanbul"]) == {"/b.jsonl"}
     assert store.texts.find_candidates(["据分析"]) == {"/b.jsonl"}
     assert store.texts.find_candidates(["compute", "数据分"]) == set()
     assert store.texts.find_candidates(['say "hi"']) == set()

@@ -14,7 +14,7 @@ from textual.app import App
 
 from ctxtui.services.config.mcp_servers import parse_server
 from ctxtui.services.mcp.connection import ServerState
-from ctxtui.tui.chat.servers import ServerLogScreen, ServersController, describe_starting_servers
+from ctxtui.tui.chat.servers import ServerLogScreen, ServersController, StartServerScreen, describe_starting_servers
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.theme.theme import apply_theme
 from ctxtui.views.text.span import plain
@@ -66,6 +66,34 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         assert names and not any(name.startswith("mcp__") for name in names)
 
 
+@pytest.mark.slow
+async def test_all_that_a_projects_server_would_start_is_shown_before_it_is_allowed(tmp_path: Path) -> None:
+    work, long = tmp_path / "work", "--" + "x" * 150 + "; rm"
+    work.mkdir()
+    server = {"command": sys.executable, "args": [str(SMALL), "stdio", long], "env": {"SHOP": "1"}}
+    (work / ".mcp.json").write_text(json.dumps({"mcpServers": {"small": server}}))
+    async with chatting(tmp_path, None, (80, 24)) as (screen, pilot):
+        await until(pilot, lambda: "● ^p MCP servers: this project's need your permission (small)" in shown(screen))
+        await pilot.press("escape")
+        for key in ("escape", "y"):
+            next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
+            await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(pilot.app.screen, StartServerScreen))
+            asks = pilot.app.screen
+            await until(pilot, lambda: "SHOP=1" in shown(pilot.app.screen))
+            cells = [line.rstrip() for line in shown(asks).splitlines()]
+            assert "not confined" in cells[0] and sys.executable in "".join(line[11:] for line in cells)
+            assert long in "".join(line[11:] for line in cells)
+            await pilot.press(key)
+            await until(pilot, lambda: pilot.app.screen is screen)
+            if key == "escape":
+                tools = screen.state.host.tools
+                assert tools is not None and tools.servers is not None and tools.servers.unallowed
+        await until(pilot, lambda: "add 5 tools?" in shown(screen))
+
+
+@pytest.mark.slow
 async def test_every_starting_server_is_named_in_eighty_columns(tmp_path: Path) -> None:
     names = "filesystem", "knowledge-graph", "time", "fetch"
     python, *more = warm_python()

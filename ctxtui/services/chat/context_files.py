@@ -119,10 +119,7 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that the message `text` names, with `used` tokens in use.
-
-        Raises `NotAttached`.
-        """
+        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -130,7 +127,7 @@ class ContextFiles:
         return list_missing_files(text, self._cwd)
 
     def price(self, tokens: int) -> float | None:
-        """List price in USD of `tokens` of input; None if it is unknown or nothing is charged."""
+        """Price in USD of `tokens` of input; None if it is unknown or nothing is charged."""
         chat_model = self._chat_model
         if chat_model is None:
             return None

@@ -122,7 +122,6 @@ def is_chat(stored: str, settings: Settings) -> bool:
 
 
 def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> int:
-    """The context to continue from: after the chosen call's answer, or everything recorded."""
     if number:
         return call.response_head or call.raw_head
     tip = session.threads[thread].tip if thread in session.threads else 0

@@ -130,7 +130,6 @@ class Host:
         return self.session
 
     def _claim(self, id_: str) -> None:
-        """Become the host of the stored session `id_`."""
         self._process = claim_session(database(self.config.settings.data_dir), id_)
 
     async def begin(self, tell: Tell, price: Price, trouble: Callable[[], object]) -> None:
@@ -221,7 +220,6 @@ class Host:
         return RequestEditor(self.session.tree, lambda: self.overlay(), card, profile if acts else None, usable)
 
     def _external_content(self) -> dict[str, str]:
-        """The content that edits moved out of the conversation, by name."""
         shape = self.runner.conversation.shape if self.runner is not None else None
         return shape.external_content() if isinstance(shape, RequestEditor) else {}
 
@@ -419,10 +417,7 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn (its partial answer is kept), the connection and the record.
-
-        True if everything was recorded.
-        """
+        """End the turn (its partial answer is kept), the connection and the record. True if everything was recorded."""
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

@@ -229,7 +229,7 @@ async def _choose_available(model: str, env: Mapping[str, str]) -> ChatModel:
 
 
 def providers_of(model: str) -> list[str]:
-    """The hosted providers that may have `model`; all if it is ""."""
+    """The hosted providers that `model` is named after; all if it is ""."""
     if not model:
         return list(KEYS)
     by_prefix = {"claude": "anthropic", "gpt-": "openai", "o3": "openai", "o4": "openai", "gemini-": "google"}
@@ -261,7 +261,6 @@ async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Con
 
 
 def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
-    """An entry of a model list with Anthropic's names of its members; Google has others."""
     if "inputTokenLimit" not in entry:
         return entry
     limits = {"max_input_tokens": entry["inputTokenLimit"], "max_tokens": entry.get("outputTokenLimit")}
@@ -313,10 +312,7 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first.
-
-    Slow: loads the price library.
-    """
+    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
@@ -326,7 +322,7 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """List prices of `chat_model` in USD per million tokens of input and output.
+    """Prices of `chat_model` in USD per million tokens of input and output.
 
     None if they are unknown, or the server runs the model itself.
     """

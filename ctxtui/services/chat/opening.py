@@ -43,18 +43,12 @@ class CustomParts(Struct):
     tools: tuple[OwnTool, ...] = ()
 
     def load_tools(self, settings: Settings) -> None:
-        """Load the tools, and the one for sub-agents if it is enabled.
-
-        For a worker thread. Raises `BadConfig`.
-        """
+        """Load the tools, and the one for sub-agents if it is enabled. For a worker thread. Raises `BadConfig`."""
         agents = (START_AGENT,) if settings.agents else ()
         self.tools = own_tools(self.files, (*self.tools, *agents))
 
     def add_missing_tools(self, conversation: Conversation, every: AgentTools) -> Conversation:
-        """Offer `every` tool in an earlier conversation if it lacks one of the user's own.
-
-        Else leave it as it is.
-        """
+        """Offer `every` tool in an earlier conversation if it lacks one of the user's own."""
         own_names = {tool.name for tool in self.tools}
         offered_names = {
             read(item.block).name

@@ -97,17 +97,13 @@ class ChatRecorder:
         return []
 
     def _is_plain_text(self, text: str, head: int, before: int) -> bool:
-        """Whether the context grew by this text alone."""
         tree = self._session.tree
         items = tree.items(head, before) if tree.holds(head, before) else []
         content = [item for item in items if item.block.kind != HEADER]
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
     def _context_json(self, text: str, head: int, before: int) -> str:
-        """JSON of a context that changed with this text.
-
-        The number of blocks kept, and those after them.
-        """
+        """JSON of a context that changed with this text: the number of blocks kept, and those after them."""
         tree = self._session.tree
         same = tree.common(before, head)
         items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]
@@ -143,5 +139,4 @@ class ChatRecorder:
 
 
 def results_json(results: tuple[ToolResult, ...]) -> str:
-    """Encode tool results as JSON text."""
     return json.dumps([[result.id, result.text, result.is_error, [*map(list, result.images)]] for result in results])

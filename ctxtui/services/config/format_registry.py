@@ -82,6 +82,11 @@ class _GuardedReader:
         tail_: Skipped | None = self._run(lambda: self._reader.tail)
         return tail_
 
+    @property
+    def rereads(self) -> bool:
+        """Whether a file that has grown must be read anew."""
+        return self._run(lambda: getattr(self._reader, "rereads", False) is True)
+
     def feed(self, data: bytes) -> list[Event]:
         """The events of the records that `data` completes."""
         return self._events(lambda: self._reader.feed(data))

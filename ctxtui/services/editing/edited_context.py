@@ -77,10 +77,7 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded.
-
-        In a recording of requests they always count as recorded.
-        """
+        """Whether system prompt or tools are recorded. In a recording of requests they always count as recorded."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 

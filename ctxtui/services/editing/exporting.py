@@ -115,7 +115,7 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
     Raises `CtxtuiError` if a folder cannot be created, or if `path` is not a folder but the session has several files:
     they have fixed places, and some are above the main one.
     """
-    if written.name and path.is_dir():
+    if written.name and os.path.isdir(path):
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
         if written.folder and sessions.name == _SESSIONS:
             sessions /= written.folder
@@ -158,12 +158,12 @@ def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> No
     With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
     file cannot be created, or exists and must not be replaced; unless `replace` is None, it then names ``--force``.
     """
-    if path.is_dir():
+    if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
     if not replace and os.path.lexists(path):
         way_out = "choose another name" + (", or add --force" if replace is not None else "")
         raise CtxtuiError("the file exists", place=str(path), way_out=way_out)
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         # Replacing would remove a device or pipe: for root, /dev/null of the whole machine.
         raise CtxtuiError("this is not a regular file", place=str(path), way_out="name a new file")
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -346,7 +346,7 @@ def session_path(result: WrittenContext, output: Path | None) -> Path:
 
 
 def resume_info(form: str, result: WrittenContext, output: Path | None) -> dict[str, str] | None:
-    """Id, file name and command of a session for its tool to resume; None for any other form."""
+    """Id, file name and command of a session for its tool to resume; None without one."""
     if form not in TARGETS or not result.data:
         return None
     return {"id": result.id, "file": result.name, "command": command_for(form, result, session_path(result, output))}

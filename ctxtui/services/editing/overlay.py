@@ -279,7 +279,6 @@ class ThreadEdits:
 
 
 def _add_to_index(index: _ByBlock, edits: Iterable[Edit], first: int) -> _ByBlock:
-    """Add `edits`, numbered from `first`, to the index."""
     for number, edit in enumerate(edits, first):
         for name in {name for target in edit.targets for name in (target.digest, target.id) if name}:
             index.setdefault(name, []).append((number, edit))

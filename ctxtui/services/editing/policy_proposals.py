@@ -16,11 +16,9 @@ from ctxtui.analysis.edit_prices import EditPrices
 from ctxtui.analysis.request_counts import CountingTerms, count_under, counting_terms
 from ctxtui.core.block import Block
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
-from ctxtui.curation.apply.references import externalized_content
 from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Policy, Step, run
 from ctxtui.curation.policies.policy_context import PolicyContext
@@ -41,10 +39,7 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice in a context under all its edits.
-
-    `prices` are those of further edits; None if unknown.
-    """
+    """A search for advice in a context under all its edits. `prices` are those of further edits; None if unknown."""
 
     policy_context: PolicyContext
     prices: EditPrices | None
@@ -237,10 +232,6 @@ class Proposals:
             tag = advice_search.priced(self._staging.applied) if self._overlay.staged else None
             self._search = advice_search, tag
         return self._search
-
-    def artifacts(self, edits: tuple[Edit, ...]) -> dict[str, str]:
-        """The content that `edits` move out, by name."""
-        return externalized_content(self._staging.applied.context, edits)
 
 
 def _format_setting(value: Json) -> str:

@@ -55,7 +55,6 @@ def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str 
 
 
 def _ends_with_answer(context: Context) -> bool:
-    """Whether the context ends with an answer, so that a user message will follow."""
     return bool(context.messages) and context.messages[-1].role in ASSISTANT
 
 

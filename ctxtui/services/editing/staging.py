@@ -168,7 +168,6 @@ class StagingArea:
         return adjust_forecast(next_request.forecast, now.plain, now.usage, tag.markers, next_request.question.charge)
 
     def _can_forecast(self, scene: Scene, later: Later) -> bool:
-        """Whether the next call can be asked for."""
         usage, (done, total) = scene.call.usage, self.study.progress
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 

@@ -20,10 +20,7 @@ _UNSAFE: Final = re.compile(r"[^\w.+-]+", re.ASCII)
 
 
 class VariantFile(NamedTuple):
-    """A variant's file.
-
-    `elsewhere` is the reason why it is not in the folder of variants ("": it is).
-    """
+    """A variant's file. `elsewhere` is the reason why it is not in the folder of variants ("": it is)."""
 
     path: Path
     elsewhere: str = ""

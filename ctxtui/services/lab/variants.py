@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -94,7 +95,7 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
     path = Path(text)
-    if text not in policies and (path.suffix == ".toml" or path.is_file()):
+    if text not in policies and (path.suffix == ".toml" or os.path.isfile(path)):
         profile = read_profile(path, policies)
         return profile.name or path.stem, profile.steps
     name, _, settings_text = text.replace(" ", ":", 1).partition(":")

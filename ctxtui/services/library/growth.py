@@ -39,7 +39,7 @@ def growth_report(
     """The growth of the thread of `chosen` in a counted `account`.
 
     - `rule`: divides it into phases (`phase_rules`).
-    - `ahead`: the report says whether so many more phases fit.
+    - `ahead`: how many further phases (turns or rounds, if the user named fewer than two) are projected.
 
     Raises `BadPattern`.
     """

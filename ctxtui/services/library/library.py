@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.services.child_process import ChildProcess
+from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related_directories
@@ -33,6 +33,11 @@ from ctxtui.views.model.session_summary import ELSEWHERE, HERE, SAMPLES, Session
 if TYPE_CHECKING:
     from ctxtui.services.library.glances import Glances
     from ctxtui.store.rows import SessionRow
+
+
+_READER: Final = "ctxtui.services.workers.summary_worker:make"
+_MAX_BESIDE_SCREEN: Final = 3
+"""Maximum reading processes beside a screen, which keeps one processor."""
 
 
 def summary_from_file(
@@ -248,25 +253,31 @@ class SessionLibrary:
     ) -> Iterator[SessionSummary]:
         """Yield each of `summaries` that has no figures yet, with them, as they are computed.
 
-        - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database.
+        - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database. Its
+          workers read the same paths as this machine.
         - `workers`: otherwise the number of processes (0: what may run beside a screen).
         - `stop`: ends it early when set.
 
         `summaries` is consumed one by one as processes become free, so its order may change meanwhile.
         """
         # Imported here: processes and pools are not needed for the first frame.
-        from ctxtui.services.library.totals.reader_pool import BESIDE_A_SCREEN, compute_figures
+        from ctxtui.services.process_pool import iter_answers, processor_count
+
+        def read(unread: Iterable[SessionSummary], address: str = "") -> Iterator[SessionSummary]:
+            requests = ((summary, self._settings) for summary in unread)
+            return iter_answers(
+                _READER, requests, _failed_summary, many, cluster=address, stop=stop, children=self._children
+            )
 
         to_read: Iterable[SessionSummary] = (summary for summary in summaries if not summary.known)
-        heads, many = self._heads(), workers or BESIDE_A_SCREEN
+        heads, many = self._heads(), workers or max(1, min(_MAX_BESIDE_SCREEN, processor_count() - 1))
         remote: Iterator[SessionSummary] = iter(())
         if cluster:
             listed = list(to_read)
-            files = (summary for summary in listed if summary.path)
-            remote = compute_figures(files, self._settings, stop, self._children, many, cluster)
+            remote = read((summary for summary in listed if summary.path), cluster)
             to_read = [summary for summary in listed if not summary.path]
         try:
-            for summary in chain(remote, compute_figures(iter(to_read), self._settings, stop, self._children, many)):
+            for summary in chain(remote, read(to_read)):
                 heads.learn(summary)
                 yield self._with_stored_data(summary)
         finally:
@@ -297,6 +308,10 @@ class SessionLibrary:
         children, self._children = self._children, []
         for child in children:
             child.close()
+
+
+def _failed_summary(request: tuple[SessionSummary, Settings], error: ChildGone) -> SessionSummary:
+    return replace(request[0], known=True, error="its reader process ended")
 
 
 def _file_mtime(path: str) -> float:

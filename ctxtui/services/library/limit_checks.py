@@ -84,10 +84,7 @@ class MeasuredRecording(NamedTuple):
 
 
 def measure(session: Session, counter: Counter, settings: Settings, limits: Limits = NO_LIMITS) -> MeasuredRecording:
-    """Compute the figures of a whole session.
-
-    Repeats, secrets and lost facts only if `limits` has a limit for them.
-    """
+    """Compute the figures of a whole session. Repeats, secrets and lost facts only if `limits` has a limit for them."""
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
     figures_ = session_figures(
@@ -117,7 +114,6 @@ def _last_contexts(session: Session) -> Iterator[Context]:
 
 
 def _blocks_with_secrets(session: Session) -> set[str]:
-    """The digests of blocks that hold a secret."""
     guard = Guard(guard_rules())
     blocks = (item.block for context in _last_contexts(session) for item in context.items)
     return {block.digest for block in blocks if any(risk.kind == SECRET for risk in guard.risks(block))}

@@ -48,7 +48,7 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` turns of the thread of `chosen`.
+    """The outlook for the next `turns` turns or rounds (see `Outlook`) of the thread of `chosen`.
 
     Everything in `book` must be counted.
     """

@@ -56,10 +56,7 @@ def is_body_folder(path: Path) -> bool:
 
 
 def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
-    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None.
-
-    Raises `BadConfig`.
-    """
+    """The folder of the setting `raw_api_bodies`, else of the client's variable, else None. Raises `BadConfig`."""
     env = os.environ if env is None else env
     name = _read_setting(
         tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
@@ -225,7 +222,7 @@ def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = 
         return None
     name = f"{session}.jsonl"
     for place in (folder, folder.absolute().parent):
-        if (place / name).is_file():
+        if os.path.isfile(place / name):
             return place / name
     for client in CLIENTS:
         for folder_place in client.places(os.environ if env is None else env):
@@ -244,7 +241,9 @@ def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
     """
     sessions = BodyFolder(folder).list_sessions()
     places = (folder, folder.absolute().parent) if near else ()
-    without_transcript = [id_ for id_ in sessions if not any((place / f"{id_}.jsonl").is_file() for place in places)]
+    without_transcript = [
+        id_ for id_ in sessions if not any(os.path.isfile(place / f"{id_}.jsonl") for place in places)
+    ]
     return [
         folder if len(sessions) == 1 or not id_ else address_of(folder, id_) for id_ in reversed(without_transcript)
     ]

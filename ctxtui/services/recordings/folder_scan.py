@@ -66,7 +66,9 @@ def expand_names(names: Iterable[str], clients: Mapping[str, bool] | None = None
     expanded: list[str] = []
     for name in names:
         path = Path(os.path.expanduser(name))
-        expanded += sorted(map(str, find_in_folder(path, clients))) if path.is_dir() or is_database(path) else [name]
+        expanded += (
+            sorted(map(str, find_in_folder(path, clients))) if os.path.isdir(path) or is_database(path) else [name]
+        )
     return expanded
 
 

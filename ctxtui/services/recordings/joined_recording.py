@@ -42,7 +42,7 @@ def find_joined_paths(path: Path) -> JoinedPaths | None:
     # A file with a fixed name is named for its session by a folder above it, as Kimi Code's is.
     names = (path.name, *(parent.name for parent in list(Path(file).parents)[:_MAX_LEVELS_UP]))
     ids = [split_address(path)[1]] if split_address(path)[1] else [id_of(name) for name in names if name]
-    wire = next((wire for id_ in ids if (wire := folder / f"{id_}.jsonl").is_file()), None)
+    wire = next((wire for id_ in ids if os.path.isfile(wire := folder / f"{id_}.jsonl")), None)
     if wire is None or _transcript_of(str(wire)) != Path(file):
         return None
     return JoinedPaths(wire, path)

@@ -72,13 +72,11 @@ def _read_bytes(path: Path) -> bytes:
 
 
 def _sort_by_number(folder: Path, pattern: re.Pattern[str]) -> list[Path]:
-    """The files of `folder`, sorted by the number in their names."""
     numbered = [(match[1], path) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
     return [path for _, path in sorted(numbered, key=lambda part: (float(part[0]), part[1].name))]
 
 
 def _read_events(folder: Path) -> Iterator[bytes]:
-    """Yield one event per line."""
     for path in _sort_by_number(folder, _EVENT):
         yield _read_bytes(path) + b"\n"
 

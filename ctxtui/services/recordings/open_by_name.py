@@ -15,7 +15,7 @@ from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.projects import related_directories
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.recordings.databases.address import MARK, address_of, is_database
+from ctxtui.services.recordings.databases.address import MARK, address_of, is_database, split_address
 from ctxtui.services.recordings.databases.sessions import find_session, list_roots
 from ctxtui.services.recordings.discover import FoundRecording, find_recordings, is_inside, match_transcripts
 from ctxtui.services.recordings.folder_scan import find_in_folder
@@ -65,7 +65,8 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
     - ``-``: standard input.
     - A file, or a folder.
-    - ``DATABASE#ID``: a session in a database, also by the start of its id or its title.
+    - ``DATABASE#ID``: a session in a database, also by the start of its id or its title; ``FOLDER#ID``: in a folder of
+      bodies.
     - ``last``: the newest session of the directory `cwd`.
     - An id or its first characters.
 
@@ -82,7 +83,7 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
     database, mark, session = str(path).rpartition(MARK)
     if mark and is_database(Path(database)):
         return Named(address_of(Path(database), find_session(Path(database), unquote(session)).id))
-    if os.sep in name:
+    if os.sep in name or split_address(path)[1]:
         return Named(path)
     if name == LAST:
         return find_last(cwd, settings).named
@@ -119,7 +120,6 @@ def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) 
 
 
 def _name_in_database(path: Path) -> Named:
-    """The file `path`, or the sessions of a database, newest first."""
     first, *others = [address_of(path, session.id) for session in list_roots(path)] or [path]
     return Named(first, others=tuple(others))
 

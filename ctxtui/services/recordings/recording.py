@@ -164,6 +164,8 @@ class Loaded:
         return self._read_on(reading, change == FileChange.GREW, grown)
 
     def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
+        if main and reading.reader.rereads:
+            return self._restart(reading)
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES

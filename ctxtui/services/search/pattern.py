@@ -18,6 +18,8 @@ _ESCAPED: Final = re.compile(r"\\.")
 """An escaped character of a regular expression."""
 _RUN: Final = re.compile("[A-Za-z0-9_]+")
 """A run of letters and digits, which JSON writes as they are."""
+_OTHER_CASES: Final = {"i": "(?:i|\u0130|\\\\u0130)", "k": "(?:k|\u212a|\\\\u212a)", "s": "(?:s|\u017f|\\\\u017f)"}
+"""Letters that have another case beyond ASCII, as regular expressions for their spellings in JSON."""
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")
 """Signs of a regular expression with alternatives or classes: no text is in all its hits."""
 _JOINT: Final = re.compile(r"[.^$]|.?[*?]|\+")
@@ -27,8 +29,8 @@ _JOINT: Final = re.compile(r"[.^$]|.?[*?]|\+")
 class Pattern:
     """A search pattern: plain `text` or, with `regex`, a regular expression.
 
-    Capital letters make it case-sensitive. Raises `BadPattern`. Its methods also do if the expression takes more than
-    `TIMEOUT` seconds for one text. Searching releases the GIL.
+    Capital letters make it case-sensitive. Raises `BadPattern`, as `spans` does if the expression takes more than
+    `TIMEOUT` seconds for one text.
     """
 
     def __init__(self, text: str, *, regex: bool = False) -> None:
@@ -72,10 +74,11 @@ class Pattern:
         runs = [run for literal in self.literals for run in _RUN.findall(literal)]
         if not runs:
             return lambda body: True
-        longest = max(runs, key=len).encode()
+        longest = max(runs, key=len)
         if self.exact:
-            return lambda body: longest in body
-        search = self._engine.compile(longest, self._engine.IGNORECASE).search
+            return lambda body: longest.encode() in body
+        spellings = "".join(_OTHER_CASES.get(letter.lower(), letter) for letter in longest).encode()
+        search = self._engine.compile(spellings, self._engine.IGNORECASE).search
         return lambda body: search(body, concurrent=True) is not None
 
 

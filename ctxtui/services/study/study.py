@@ -321,7 +321,6 @@ class Study:
 
     @property
     def _is_counted(self) -> bool:
-        """True if everything is counted, and the reports are learned from."""
         counted, all_nodes = self.progress
         return counted >= all_nodes and not self._has_unlearned
 

@@ -74,7 +74,6 @@ _MIN_ERROR_STATUS: Final = 400
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins such a recording."""
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, dict) and MARK in first:
         return 1.0
@@ -125,9 +124,8 @@ class AttachedHandler:
         if MARK in line:
             yield from self._handle_start(line, source.line)
         elif "lost" in line:
-            yield Skipped(
-                source.line, f"{as_count(line['lost'])} requests or answers were not recorded: {_loss_reason(line)}"
-            )
+            why = as_str(line.get("why")) or "no reason given"
+            yield Skipped(source.line, f"{as_count(line['lost'])} requests or answers were not recorded: {why}")
         elif "asked" in line:
             yield from self._handle_request(name, line, source.line)
         elif name in self._open:
@@ -316,10 +314,6 @@ def _report_compaction(body: bytes, exchange: Exchange, at: float | None) -> Ite
 def _header_pairs(message: dict[str, Json]) -> list[tuple[str, str]]:
     pairs = (as_list(pair) for pair in as_list(message.get("headers")))
     return [(as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2]
-
-
-def _loss_reason(line: dict[str, Json]) -> str:
-    return as_str(line.get("why")) or "no reason given"
 
 
 reader = lines_reader(AttachedHandler)

@@ -104,6 +104,10 @@ class WholeReader(Reader):
     def tail(self) -> Skipped | None:
         return self._tail
 
+    @property
+    def rereads(self) -> bool:
+        return True
+
     def feed(self, data: bytes) -> list[Event]:
         self._data += data
         return []

@@ -56,17 +56,14 @@ class ApprovalPane(ScrolledRows):
         self.redraw()
 
     def fit(self) -> None:
-        """Lay out the head for the width."""
         self._head = _head(self.data, self.body_width) if self.data is not None and self.body_width else []
         super().fit()
 
     @property
     def row_count(self) -> int:
-        """Number of lines of head and content."""
         return len(self._head) + len(self.data.lines) if self.data is not None else 0
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render a line of the head or the content."""
         assert self.data is not None
         return self._head[index] if index < len(self._head) else self.data.lines[index - len(self._head)]
 

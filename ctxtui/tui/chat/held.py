@@ -38,7 +38,6 @@ class HeldController(ChatController):
         state.on.shown.subscribe(self._close_question)
 
     def facts(self) -> set[str]:
-        """Return `HELD` if a request is held."""
         return {HELD} if self.state.is_held else set()
 
     def _on_held(self) -> None:

@@ -49,7 +49,6 @@ class ChatModelAccess:
 
     @property
     def config(self) -> Config:
-        """The chat's configuration."""
         return self._host.config
 
 
@@ -77,7 +76,6 @@ class ModelController(ChatController):
         self.access.push(PaletteScreen([_model_command(model) for model in offered], title="models"), run)
 
     def use_model(self, name: str) -> None:
-        """Continue with the model `name`."""
         try:
             self.host.change_model(name)
         except CtxtuiError as error:
@@ -87,7 +85,6 @@ class ModelController(ChatController):
         self.state.grow_soon()
 
     def show_request(self) -> None:
-        """Show the next request in the pager."""
         runner = self.host.runner
         if runner is None:
             return

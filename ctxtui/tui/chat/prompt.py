@@ -186,7 +186,6 @@ class TalkController(ChatController):
             self._approvals.lay_out()
 
     def lay_out(self) -> None:
-        """Lay out the approval again for a new width."""
         if self.approval is not None:
             self._approvals.lay_out()
 
@@ -237,7 +236,6 @@ class TalkController(ChatController):
             self._ask_permission_if_idle()
 
     def _submit(self, text: str) -> None:
-        """Send the typed message."""
         self._draft, self._draft_aside = self._draft_aside, ""
         self._files.count(self._draft)
         self.prompt.edit.set_text(self._draft)
@@ -360,7 +358,6 @@ class TalkController(ChatController):
         self.host.feed(ev.Interrupted())
 
     def resend(self) -> None:
-        """Send the context once more."""
         self.host.feed(ev.Released())
 
     def leave(self) -> None:

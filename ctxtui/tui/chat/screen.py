@@ -38,7 +38,7 @@ from ctxtui.tui.inspector.screen import SessionScreen
 from ctxtui.tui.inspector.session_controllers import session_controllers
 from ctxtui.tui.theme import paint
 from ctxtui.tui.theme.theme import look_of
-from ctxtui.tui.widgets.line_edit import LineEdit
+from ctxtui.tui.widgets.line_edit import LineEdit, pasted_text
 from ctxtui.views.inspector.layout import Box
 from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -61,7 +61,6 @@ class AlarmLine(Widget):
 
     @property
     def words(self) -> str:
-        """The text shown."""
         return self.unrecorded or self._other
 
     def show(self, words: str) -> None:
@@ -75,7 +74,6 @@ class AlarmLine(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         room = self.size.width
         text = cells.fit(f" ▲ {self.words}", room) if self.words else " " * room
         return paint.strip([Span(text, "crit reverse bold")], room, look_of(self.app))
@@ -101,11 +99,10 @@ class TalkEdit(LineEdit):
             self.insert("\n")
 
     def on_paste(self, event: events.Paste) -> None:
-        """Insert all lines of a paste."""
         event.stop()
         event.prevent_default()
         if not self.keys:
-            self.insert(self.transform_paste(event.text.replace("\r\n", "\n")))
+            self.insert(self.transform_paste(pasted_text(event)))
 
 
 _FIXED_PANES = frozenset({"header", "alarm", "edge", "prompt", "keys"})
@@ -184,12 +181,10 @@ class ChatScreen(SessionScreen):
         return {**below_alarm, "alarm": Box(0, 1, width, 1)}
 
     def on_resize(self, event: events.Resize) -> None:
-        """Lay out the approval for the new width."""
         super().on_resize(event)
         self.talk.lay_out()
 
     def on_key(self, event: events.Key) -> None:
-        """Scroll the approval."""
         if self.talk.approval is not None and event.key in APPROVAL_KEYS:
             event.stop()
             event.prevent_default()
@@ -202,7 +197,6 @@ class ChatScreen(SessionScreen):
 
     @property
     def current_groups(self) -> tuple[str, ...]:
-        """Groups of commands for the current task, for the help."""
         return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
@@ -268,18 +262,14 @@ class ChatScreen(SessionScreen):
             notices.append(Span(f"the last chat here ended during a turn: ctxtui chat --continue {unfinished}", "warn"))
         if host.lost:
             notices.append(Span(f"not carried over: {', '.join(host.lost)}", "warn"))
-        spans = [
-            part
-            for n, notice in enumerate(notices)
-            for part in (Span("; " if n else "● ", "dim" if n else "ok"), notice)
-        ]
-        self.line.show_message([*spans, *describe_missing_servers(host)])
+        notices += describe_missing_servers(host)
+        spans = [part for notice in notices for part in (Span("; ", "dim"), notice)]
+        self.line.show_message([Span("● ", "ok"), *spans[1:]] if notices else [])
         if host.recovered.draft:
             self.talk.recover_draft(host.recovered.draft)
         self.talk.send_early()
 
     def _record_changed(self) -> None:
-        """Show or clear the alarm about unrecorded events."""
         writer = self.state.host.writer
         error = writer.trouble if writer is not None else None
         words = f"not recorded: {error}" if error is not None else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ctxtui.agent.conversation import Draft
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.chat.host import Host
+from ctxtui.services.config.mcp_servers import McpServer
 from ctxtui.services.external_editor import show_in_pager
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from ctxtui.services.mcp.server_pool import ServerPool
@@ -59,7 +60,6 @@ class ServersController(ChatController):
         return self.host.tools.servers if self.host.tools is not None else None
 
     def choose(self) -> None:
-        """Open a palette with all actions on servers."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         pool = self._pool
@@ -143,18 +143,17 @@ class ServersController(ChatController):
             pool = self._pool
             assert pool is not None
             if on and not pool.permissions.is_allowed(server.server):
-                question = f"Start {server.server.description} from {server.server.place}?"
-                self._ask_yes_no(question, lambda: self._allow_and_confirm(server))
+                self.access.push(StartServerScreen(server.server), lambda yes: self._start(server) if yes else None)
                 return
             await self._confirm_tools_change(server, on)
 
         return work
 
-    async def _allow_and_confirm(self, server: ServerConnection) -> None:
+    def _start(self, server: ServerConnection) -> None:
         pool = self._pool
-        if pool is not None:
-            pool.permissions.allow(server.server)
-        await self._confirm_tools_change(server, True)
+        assert pool is not None
+        pool.permissions.allow(server.server)
+        self.access.run(self._run_work(lambda: self._confirm_tools_change(server, True)), "mcp")
 
     async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
         """Ask whether to add (`on`) or remove a server's tools, and show the effect of that.
@@ -270,16 +269,71 @@ def describe_starting_servers(host: Host) -> Spans:
     return [Span(safe_text.one_line(text, 400), "dim")]
 
 
-def describe_missing_servers(host: Host) -> Spans:
+def describe_missing_servers(host: Host) -> list[Span]:
     """Describe the servers that failed or need permission, for the start of the chat."""
     pool = host.tools.servers if host.tools is not None else None
     if pool is None:
         return []
-    spans = [Span(f"; MCP server {server.server.name}: {server.error}", "warn") for server in pool.failed]
+    notices = [Span(f"MCP server {server.server.name}: {server.error}", "warn") for server in pool.failed]
     if pool.unallowed:
         names = ", ".join(server.name for server in pool.unallowed)
-        spans.append(Span(f"; this project's MCP servers need your permission: {names} (^p MCP servers)", "warn"))
-    return spans
+        notices.append(Span(f"^p MCP servers: this project's need your permission ({names})", "warn"))
+    return notices
+
+
+class StartServer(Command):
+    """Allow the server and start it; if anything in this list changes, permission is needed again."""
+
+    name, keys, label, group = "start the server", ("y",), "start it", "lists"
+    run = Act(lambda: StartServerScreen, lambda screen: screen.dismiss(True))
+
+
+class StartServerScreen(ListScreen[tuple[str, str], bool]):
+    """Everything that a project's `server` would start, and the question whether it may."""
+
+    commands = (StartServer,)
+    heading, empty_text = "start server", ""
+    esc_label = "do not start it"
+    loads_at_once = True
+
+    def __init__(self, server: McpServer) -> None:
+        self._server = server
+        super().__init__()
+
+    def load(self) -> Sequence[tuple[str, str]]:
+        """Return names and values, long values in several rows."""
+        server = self._server
+        fields = [
+            ("server", server.name),
+            ("from", server.place),
+            ("address", server.url),
+            *(("header", f"{name}: {value}") for name, value in server.headers.items()),
+            ("command", server.command),
+            *(("argument", argument) for argument in server.args),
+            *(("variable", f"{name}={value}") for name, value in server.env.items()),
+            ("folder", server.cwd),
+        ]
+        return [row for name, value in fields if value for row in _split_value(name, value)]
+
+    def title_suffix(self, rows: Sequence[tuple[str, str]]) -> Spans:
+        return [Span("not confined: it can do whatever you can", "dim")] if self._server.command else ()
+
+    def table(self, rows: Sequence[tuple[str, str]]) -> Table[tuple[str, str]]:
+        return Table(
+            (
+                Column("", 10, lambda row, _: Span(row[0], "dim"), "left"),
+                Column("", 0, lambda row, _: Span(row[1]), "left"),
+            )
+        )
+
+
+_VALUE_CELLS = 60
+"""Characters of a value in a row, so that nothing is cut in 80 columns."""
+
+
+def _split_value(name: str, value: str) -> list[tuple[str, str]]:
+    pieces = [value[start : start + _VALUE_CELLS] for start in range(0, len(value), _VALUE_CELLS)]
+    return [(name if n == 0 else "", safe_text.one_line(piece)) for n, piece in enumerate(pieces)]
 
 
 _MAX_LINE = 2_000
@@ -327,12 +381,10 @@ class ServerLogScreen(ListScreen[str, None]):
         return Table((Column("", 0, lambda line, _: Span(safe_text.one_line(line, _MAX_LINE)), "left"),))
 
     def title_suffix(self, rows: Sequence[str]) -> Spans:
-        """Return the server's name and state."""
         name, state = safe_text.one_line(self._server.server.name, 40), self._server.state.value
         return [Span(f"{name} · {state}", "dim")]
 
     def page(self) -> None:
-        """Show the whole log in the pager."""
         try:
             with self.app.suspend():
                 show_in_pager(safe_text.lines(self._server.log_text()), self._pager)

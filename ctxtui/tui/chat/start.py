@@ -54,14 +54,12 @@ class StartController(ChatController):
 
     @property
     def content(self) -> ChatStart:
-        """The content so far."""
         home, folder = os.path.expanduser("~"), str(self.host.cwd)
         if self._pane.data is not None:
             return self._pane.data
         return ChatStart(folder="~" + folder[len(home) :] if folder.startswith(home + os.sep) else folder)
 
     def open(self) -> None:
-        """Show the pane in the first frame."""
         if self.is_shown:
             self._pane.show(self.content)
 

@@ -33,7 +33,6 @@ class ChatState(InspectorState):
 
     @property
     def host(self) -> Host:
-        """The chat's host."""
         return self.source.host
 
     @property
@@ -44,7 +43,6 @@ class ChatState(InspectorState):
 
     @property
     def rows(self) -> LiveRows | None:
-        """The transcript's rows, or None."""
         data = self.panels.transcript.data
         return data if isinstance(data, LiveRows) else None
 
@@ -122,5 +120,4 @@ class ChatController(Controller):
 
     @property
     def host(self) -> Host:
-        """The chat's host."""
         return self.state.host

@@ -62,11 +62,9 @@ class TurnController(ChatController):
         self._draft_sent: Draft | None = None
 
     def facts(self) -> set[str]:
-        """Return `RUNNING` if a turn is running, else `RESTING`."""
         return {RUNNING if self.state.is_running else RESTING}
 
     def dismiss_alarm(self) -> None:
-        """Close the alarm."""
         self.state.tells.alarm.emit("")
 
     # News of the host

@@ -128,7 +128,6 @@ class Command:
 
     @classmethod
     def help(cls) -> str:
-        """Return the help line."""
         return " ".join((cls.__doc__ or "").split())
 
     @classmethod
@@ -250,7 +249,6 @@ class Commanded:
         return next((each for each in self.commands if each.__name__ == name), None)
 
     async def action_command(self, name: str) -> None:
-        """Run the command of the class `name`."""
         command = self.last_command = self.command(name)
         act = command.run if command is not None else None
         if isinstance(act, Act):

@@ -56,7 +56,6 @@ class MatchingCommands(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of matches."""
         return len(self.matches)
 
     def row_state(self, index: int, line: int) -> str:
@@ -64,7 +63,6 @@ class MatchingCommands(Pane):
         return "on-cur" if index == self.cursor else ""
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render name, help and keys."""
         each = self.matches[index]
         keys = " ".join(map(key_text, each.keys))
         room = max(0, width - _NAME_CELLS - 3 - 8)
@@ -76,7 +74,6 @@ class MatchingCommands(Pane):
         ]
 
     def empty(self) -> Spans:
-        """Return the text for no match."""
         return [Span(f" No {self.title.removesuffix('s')} matches.", "dim")]
 
     def notes(self) -> Spans:
@@ -106,7 +103,6 @@ class PaletteScreen(Dialog[type[Command] | None]):
         self.pane = MatchingCommands(commands, title)
 
     def compose(self) -> ComposeResult:
-        """Yield the line to type in and the matches."""
         yield self.query_line
         yield self.pane
 
@@ -117,16 +113,13 @@ class PaletteScreen(Dialog[type[Command] | None]):
         self.pane.search("")
 
     def on_line_edit_changed(self, message: LineEdit.Changed) -> None:
-        """Search for the typed text."""
         self.pane.search(message.edit.text)
 
     def on_line_edit_submitted(self, message: LineEdit.Submitted) -> None:
-        """Run the command under the cursor."""
         if self.pane.matches:
             self.dismiss(self.pane.matches[self.pane.cursor])
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Run a double-clicked command."""
         self.dismiss(self.pane.matches[message.index])
 
     def on_click(self, event: events.Click) -> None:
@@ -135,5 +128,4 @@ class PaletteScreen(Dialog[type[Command] | None]):
             self.dismiss(None)
 
     def action_move(self, rows: int) -> None:
-        """Move the cursor."""
         self.pane.action_move(rows)

@@ -20,17 +20,13 @@ from ctxtui.tui.widgets.snapshot import Highlight, Note, Snapshot
 from ctxtui.views.glossary import note, spots
 from ctxtui.views.glossary.spots import Region, Spot
 from ctxtui.views.text import cells
+from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.sums import ROW
 
 _KEYS: Spans = (
-    Span("← → ↑ ↓", "accent bold"),
-    Span(" move  ", "dim"),
-    Span("⏎", "accent bold"),
-    Span(" more in the help  ", "dim"),
-    Span("esc", "accent bold"),
-    Span(" close", "dim"),
-)
+    *key_hint("← → ↑ ↓", "move  "), *key_hint("⏎", "more in the help  "), *key_hint("esc", "close"),
+)  # fmt: skip
 _SIGN: Final = 5
 """Cell of a row that holds the sign of its kind."""
 
@@ -48,7 +44,6 @@ def spots_of(screen: Screen[Any], strips: Sequence[Strip]) -> list[Spot]:
 
 
 def panes_of(screen: Screen[Any]) -> Iterator[tuple[str, Region]]:
-    """Yield the panes of a screen with their regions."""
     for widget in screen.walk_children(Widget):
         region = widget.region
         if not widget.children and widget.display and region.area:
@@ -87,11 +82,9 @@ class ExplainScreen(Dialog[str]):
         self.spot: Spot | None = spots.nearest_spot(self.spots, *_focus(screen))
 
     def compose(self) -> ComposeResult:
-        """Yield the picture of the screen below."""
         yield self._page
 
     def on_mount(self) -> None:
-        """Start at the focus."""
         self._show()
 
     def _show(self) -> None:
@@ -118,7 +111,6 @@ class ExplainScreen(Dialog[str]):
         self.dismiss(self.spot.entry.word if self.spot is not None else "")
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Explain the spot under the mouse."""
         under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is not None and under != self.spot:
             self.spot = under

@@ -109,7 +109,6 @@ class FindScreen(Commanded, Dialog[None]):
         """The text that is searched for, and whether it is a regular expression."""
 
     def compose(self) -> ComposeResult:
-        """Yield the line to type in, the hits and the key line."""
         self.query_line.show([Span(" / ", "accent bold")])
         yield self.query_line
         yield self.pane
@@ -123,11 +122,9 @@ class FindScreen(Commanded, Dialog[None]):
         )
 
     def commands_now(self) -> list[type[Command]]:
-        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     def on_unmount(self) -> None:
-        """End the search process."""
         self._search_id += 1
         self._worker.close()
 

@@ -237,7 +237,6 @@ class HelpPage(ScrolledRows):
 
     @property
     def row_count(self) -> int:
-        """Number of lines."""
         return len(self._rows)
 
     def measure(self) -> None:
@@ -277,7 +276,6 @@ class HelpScreen(Dialog[None]):
         self._first_query = query
 
     def compose(self) -> ComposeResult:
-        """Yield the filter and the page."""
         yield self._filter
         yield self._page
 
@@ -302,5 +300,4 @@ class HelpScreen(Dialog[None]):
         self.dismiss(None)
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll the page."""
         self._page.scroll_to_line(self._page.viewport.top + lines)

@@ -101,26 +101,21 @@ class TextEditor(Commanded, Dialog[str | None]):
 
     @property
     def area(self) -> TextArea:
-        """The text area."""
         return self.query_one(TextArea)
 
     def compose(self) -> ComposeResult:
-        """Yield title, text and key line."""
         yield self._head
         yield _Area(self._editable)
         shown = [Key(*each.key_line()) for each in self.commands]
         yield KeyLine(shown, right=WHILE_TYPING)
 
     def commands_now(self) -> list[type[Command]]:
-        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     def use_text(self) -> None:
-        """Close with the text."""
         self.dismiss(self._editable.unescape(self.area.text))
 
     def leave(self) -> None:
-        """Close without the text."""
         self.dismiss(None)
 
     def undo_typing(self) -> None:

@@ -15,6 +15,7 @@ from ctxtui.tui.dialogs.explain import painted_lines, panes_of
 from ctxtui.tui.widgets.snapshot import Highlight, Note, Snapshot
 from ctxtui.views.glossary import note, tips
 from ctxtui.views.glossary.spots import Region
+from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span, width
 
 _UPDATE_SECONDS: Final = 0.4
@@ -58,11 +59,9 @@ class TipsScreen(Dialog[None]):
         self._page = Snapshot(painted_lines(screen))
 
     def compose(self) -> ComposeResult:
-        """Yield the picture of the screen below."""
         yield self._page
 
     def on_mount(self) -> None:
-        """Show the first tip."""
         self._show()
         self.set_interval(_UPDATE_SECONDS, self._update_picture)
 
@@ -95,12 +94,8 @@ class TipsScreen(Dialog[None]):
         about = region if region.height < size.height // 2 else tall
         last = self._index == len(placed) - 1
         title = [Span(f"{self._index + 1} of {len(placed)}  ", "dim"), Span(tip.title, "accent bold")]
-        foot = [
-            Span("space", "accent bold"),
-            Span(" done   " if last else " next   ", "dim"),
-            Span("esc", "accent bold"),
-            Span(" close (^p tips shows them again)", "dim"),
-        ]
+        step = "done   " if last else "next   "
+        foot = [*key_hint("space", step), *key_hint("esc", "close (^p tips shows them again)")]
         lines = note.lines(title, [(tip.text, "ink")], foot, size.width)
         x, y = note.position_note(about, (width(lines[0]), len(lines)), (size.width, size.height))
         self._page.show([*numbers, Note(x, y, lines)], [Highlight(about.x, about.y, 0)])
@@ -131,5 +126,4 @@ class TipsScreen(Dialog[None]):
             self.app.call_later(self.app.simulate_key, event.key)
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the next tip."""
         self.action_step(1)

@@ -52,7 +52,6 @@ class Browser(Vertical):
         self._shows_welcome = welcome
 
     def compose(self) -> ComposeResult:
-        """Yield the parts from top to bottom."""
         self.filter.lead, self.filter.hint = [Span(" / ", "accent bold")], [Span("type to filter", "faint")]
         yield self.filter
         yield self._welcome
@@ -107,7 +106,6 @@ class Browser(Vertical):
             self.filter.refresh()
 
     def in_view(self) -> Iterator[SessionSummary]:
-        """Yield the sessions in view."""
         for index in self.rows.in_view():
             entry = self.rows.entries[index]
             if isinstance(entry, SessionSummary):
@@ -122,7 +120,6 @@ class Browser(Vertical):
         self._set_order(replace(self.list_order, sort=index, falling=orders[index].falling))
 
     def reverse(self) -> None:
-        """Reverse the order."""
         self._set_order(replace(self.list_order, falling=not self.list_order.falling))
 
     def leave(self) -> bool:

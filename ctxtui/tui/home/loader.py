@@ -213,6 +213,5 @@ class SessionWatcher:
         self.read(())
 
     def stop(self) -> None:
-        """Stop the threads."""
         self._stop.set()
         self._wake.set()

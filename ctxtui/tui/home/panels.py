@@ -36,13 +36,11 @@ class HomeHeader(Widget):
         self.totals = Totals()
 
     def show(self, totals: Totals) -> None:
-        """Show other totals."""
         if totals != self.totals:
             self.totals = totals
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         spans = totals.header(self.size.width, self.directory, self.totals)
         return paint.strip(spans, self.size.width, look_of(self.app), "on-panel")
 
@@ -70,11 +68,9 @@ class Heads(Widget):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         return paint.strip(columns.heads(self.size.width, self.sort), self.size.width, look_of(self.app))
 
     def on_click(self, event: events.Click) -> None:
-        """Post which head was clicked."""
         event.stop()
         head = columns.TABLE.head_at(self.size.width, event.x)
         if head:
@@ -160,12 +156,10 @@ class SessionList(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of sessions and group headings."""
         return len(self.entries)
 
     @property
     def current(self) -> SessionSummary | None:
-        """The session under the cursor, or None."""
         entry = self.entries[self.cursor] if self.cursor < len(self.entries) else None
         return entry if isinstance(entry, SessionSummary) else None
 
@@ -226,5 +220,4 @@ class SessionList(Pane):
                 self.refresh_row(index)
 
     def in_view(self) -> range:
-        """Return the rows in view."""
         return range(min(self.viewport.top, self.row_count), min(self.viewport.top + self.body_height, self.row_count))

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ctxtui.services.workers.search_worker import SessionsSearch
     from ctxtui.services.workers.totals_worker import LedgerMaker, StatsMaker
     from ctxtui.views.glossary.spots import Spot
+    from ctxtui.views.model.session_summary import SessionSummary
     from ctxtui.views.text.span import Spans
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
@@ -63,15 +64,13 @@ HELD = "held"
 
 
 class _Change(Command):
-    """A command that changes or copies the session under the cursor.
+    """A command that changes or copies the session under the cursor."""
 
-    `what` names it in `SessionQuestions.begin`.
-    """
-
-    what: ClassVar[str] = ""
+    change: ClassVar[Callable[[SessionQuestions, SessionSummary], None]]
+    """The method that asks for the change and makes it."""
 
     def __init_subclass__(cls) -> None:
-        cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls.what))
+        cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls))
         super().__init_subclass__()
 
 
@@ -98,7 +97,7 @@ class FilterSessions(Command):
     """
 
     name, keys, label, group = "filter sessions", ("slash",), "filter", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.filter())
+    run = Act(lambda: HomeScreen, lambda home: home.browser.filter.focus())
 
 
 class FindText(Command):
@@ -134,7 +133,7 @@ class NextSort(Command):
     """Sort by the next column."""
 
     name, keys, label, group = "sort by next column", ("S",), "sort", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.sort())
+    run = Act(lambda: HomeScreen, lambda home: home.browser.sort())
 
     @classmethod
     def help(cls) -> str:
@@ -146,14 +145,14 @@ class SortByCost(Command):
     """Sort by cost, most expensive first; again: cheapest first."""
 
     name, group = "sort by cost", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.sort_by("cost"))
+    run = Act(lambda: HomeScreen, lambda home: home.browser.sort_by("cost"))
 
 
 class ReverseSort(Command):
     """Reverse the sort order."""
 
     name, group = "reverse order", "sessions"
-    run = Act(lambda: HomeScreen, lambda home: home.reverse())
+    run = Act(lambda: HomeScreen, lambda home: home.browser.reverse())
 
 
 class Import(_Change):
@@ -163,7 +162,7 @@ class Import(_Change):
     """
 
     name, group = "import session", "sessions"
-    what = "import"
+    change = SessionQuestions.import_
     needs = frozenset({FILE, READABLE})
 
 
@@ -171,7 +170,7 @@ class ExportSession(_Change):
     """Write the session to a file: ctxtui's own format, or the last call as a request body."""
 
     name, keys, label, group = "export session", ("ctrl+e",), "export", "sessions"
-    what = "export"
+    change = SessionQuestions.export
     needs = frozenset({READABLE})
 
 
@@ -179,7 +178,7 @@ class Rename(_Change):
     """Give the session your own title; this imports it first."""
 
     name, group = "rename session", "sessions"
-    what = "rename"
+    change = SessionQuestions.rename
     needs = frozenset({READABLE})
 
 
@@ -187,7 +186,7 @@ class Tag(_Change):
     """Set the session's tags, separated by blanks; this imports it first."""
 
     name, group = "tag session", "sessions"
-    what = "tag"
+    change = SessionQuestions.tag
     needs = frozenset({READABLE})
 
 
@@ -195,7 +194,7 @@ class Archive(_Change):
     """Hide the session from the list, or show it again; this imports it first."""
 
     name, group = "archive session", "sessions"
-    what = "archive"
+    change = SessionQuestions.archive
     needs = frozenset({READABLE})
 
 
@@ -206,7 +205,7 @@ class Subscription(_Change):
     """
 
     name, group = "paid by subscription or by use", "sessions"
-    what = "subscription"
+    change = SessionQuestions.subscription
     needs = frozenset({READABLE})
 
 
@@ -224,7 +223,7 @@ class Delete(_Change):
     """
 
     name, keys, label, group = "delete stored session", ("delete",), "delete", "sessions"
-    what = "delete"
+    change = SessionQuestions.delete
     needs = frozenset({STORED})
 
 
@@ -259,6 +258,7 @@ class HomeScreen(Commanded, Screen[None]):
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (*HOME, *EVERYWHERE)
+    browser: Browser
     BINDINGS = bindings(HOME)
     AUTO_FOCUS = "#sessions"
     DEFAULT_CSS = """
@@ -297,7 +297,6 @@ class HomeScreen(Commanded, Screen[None]):
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
     def compose(self) -> ComposeResult:
-        """Yield the parts from top to bottom."""
         yield HomeHeader(self.collection.name)
         yield self.browser
         yield self.prompt
@@ -311,7 +310,6 @@ class HomeScreen(Commanded, Screen[None]):
         self.set_interval(TICK_SECONDS, self._tick)
 
     def on_unmount(self) -> None:
-        """Stop the reading threads."""
         self.watcher.stop()
 
     # Finding and reading
@@ -360,7 +358,6 @@ class HomeScreen(Commanded, Screen[None]):
                 self._read()
 
     def on_screen_suspend(self) -> None:
-        """Pause watching while another screen covers the list."""
         self.watcher.is_awake = False
 
     def on_screen_resume(self) -> None:
@@ -408,7 +405,6 @@ class HomeScreen(Commanded, Screen[None]):
         self._update_at_cursor()
 
     def commands_now(self) -> list[type[Command]]:
-        """Return the available commands, in the order of use."""
         session = self.browser.rows.current
         facts = {
             FILE: bool(session and session.path and not session.stored),
@@ -440,11 +436,11 @@ class HomeScreen(Commanded, Screen[None]):
         if path:
             self.post_message(Open(path).sent_from(self))
 
-    def change(self, what: str) -> None:
-        """Begin the change `what` of the session under the cursor, if it is available."""
+    def change(self, command: type[_Change]) -> None:
+        """Change the session under the cursor, if the command is available for it."""
         session = self.browser.rows.current
-        if session is not None and any(getattr(command, "what", "") == what for command in self.commands_now()):
-            self.changes.begin(what, session)
+        if session is not None and command in self.commands_now():
+            command.change(self.changes, session)
 
     def target(self) -> Target:
         """Return the session under the cursor, for the user's own commands."""
@@ -456,30 +452,22 @@ class HomeScreen(Commanded, Screen[None]):
         self.changes.show_notice(message)
 
     def show_archived(self) -> None:
-        """Show or hide archived sessions."""
         self.collection.archived = not self.collection.archived
         self.show()
 
-    def filter(self) -> None:
-        """Focus the filter."""
-        self.browser.filter.focus()
-
     def find(self) -> None:
-        """Open the search in all sessions."""
         if self._make_find is not None:
             from ctxtui.tui.dialogs.find import FindScreen
 
             self.app.push_screen(FindScreen(self._make_find()))
 
     def show_tools(self) -> None:
-        """Open the tools of all sessions."""
         if self._make_ledger is not None:
             from ctxtui.tui.lists.costs.tool_ledger import LedgerScreen
 
             self.app.push_screen(LedgerScreen(self._make_ledger()))
 
     def show_stats(self) -> None:
-        """Open the stats."""
         if self._make_stats is not None:
             from ctxtui.tui.lists.costs.stats import StatsScreen
 
@@ -494,18 +482,6 @@ class HomeScreen(Commanded, Screen[None]):
         if spot.pane == "homeheader":
             return explain_totals(self.collection.totals(self.browser.list_order.words))
         return self.browser.sums(spot)
-
-    def sort(self) -> None:
-        """Sort by the next column."""
-        self.browser.sort()
-
-    def sort_by(self, name: str) -> None:
-        """Sort by a column, or reverse the order if it is sorted by it."""
-        self.browser.sort_by(name)
-
-    def reverse(self) -> None:
-        """Reverse the order."""
-        self.browser.reverse()
 
     def leave(self) -> None:
         """Close the notice, the welcome, then the filter, one at a time."""

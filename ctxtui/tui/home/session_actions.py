@@ -39,31 +39,12 @@ class SessionQuestions:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a question is open."""
         return self.line.is_asking
 
-    def begin(self, what: str, session: SessionSummary) -> None:
-        """Start the action `what` on a session.
-
-        Actions are ``import``, ``export``, ``rename``, ``tag``, ``archive``, ``subscription`` and ``delete``.
-        """
-        todo = {
-            "import": self.import_,
-            "export": self.export,
-            "rename": self.rename,
-            "tag": self.tag,
-            "archive": self.archive,
-            "subscription": self.subscription,
-            "delete": self.delete,
-        }
-        todo[what](session)
-
     def import_(self, session: SessionSummary) -> None:
-        """Copy the session into the database."""
         self._run(lambda: self._actions.import_(session), "importing")
 
     def rename(self, session: SessionSummary) -> None:
-        """Ask for a title."""
         self._ask("title", session.title, lambda title: self._actions.rename(session, title))
 
     def tag(self, session: SessionSummary) -> None:
@@ -86,8 +67,6 @@ class SessionQuestions:
         self._ask_key(question, {"y": "delete"}, lambda _: self._run(lambda: self._actions.delete(session), "deleting"))
 
     def export(self, session: SessionSummary) -> None:
-        """Ask for the format, then for the file."""
-
         def chosen(key: str) -> None:
             form = FORMATS[key]
             name = self._actions.export_name(session, form)

@@ -62,7 +62,6 @@ class HeaderLine(Still):
             self.show(replace(self.content, auto_release_s=left))
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         room = self.size.width
         return paint.strip(
             header.draw_header(self.content, room) if self.content else (), room, look_of(self.app), "on-panel"
@@ -104,7 +103,6 @@ class WhyLine(Board):
         return [[Span("▸", "accent"), *spans[1:]] if self.has_focus and spans else spans]
 
     def action_choose(self) -> None:
-        """Post `Chosen`."""
         self.post_message(self.Chosen())
 
     def on_click(self, event: events.Click) -> None:
@@ -124,7 +122,6 @@ class Edge(Still):
     ALLOW_SELECT = False
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         return paint.strip([Span("─" * self.size.width, "hair")], self.size.width, look_of(self.app))
 
 
@@ -134,7 +131,6 @@ class TooSmallLine(Still):
     ALLOW_SELECT = False
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         text = "ctxtui needs 30 x 6 cells" if y == 0 else ""
         return paint.strip([Span(cells.fit(text, self.size.width))], self.size.width, look_of(self.app))
 
@@ -158,7 +154,6 @@ class ViewBoard(Board, Generic[T]):
         self._noted = noted
 
     def show(self, content: T) -> None:
-        """Show another model."""
         if content != self.content:
             self.content = content
             self.redraw()
@@ -208,7 +203,6 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         self.opened = False
 
     def action_open_residual(self) -> None:
-        """Open or fold the residual."""
         if self.content is not None and self.content.residual_cause:
             self.opened = not self.opened
             self.redraw()
@@ -265,7 +259,6 @@ class NextBoard(ViewBoard["NextCallForecast"]):
 
 
 def tools_board() -> ViewBoard[toolset.Toolset]:
-    """Make the board of the context's tools by server."""
     return ViewBoard(
         "tools",
         "├",
@@ -275,5 +268,4 @@ def tools_board() -> ViewBoard[toolset.Toolset]:
 
 
 def growth_board() -> ViewBoard[growth_chart.GrowthChart]:
-    """Make the board of the context's growth."""
     return ViewBoard("growth", "├", lambda *sizes: growth_chart.lines(*sizes), lambda what, _: growth_chart.notes(what))

@@ -55,7 +55,6 @@ class CallsBoard(Board, can_focus=True):
 
     @property
     def room(self) -> int:
-        """Cells for the columns of calls."""
         return call_strip.room_for(self.size.width, self.strip_rows)
 
     def place(self, rows: int, *, shows_marks: bool) -> None:
@@ -91,15 +90,12 @@ class CallsBoard(Board, can_focus=True):
         return call_strip.lines(self._strip, width, self.strip_rows, marked=self.shows_marks, colour=self.look.coloured)
 
     def after(self) -> Spans:
-        """Return the range of calls in view."""
         return self._range
 
     def notes(self) -> Spans:
-        """Return the legend."""
         return self._legend
 
     async def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Go to the next call."""
         event.stop()
         await self.run_action("screen.command('NextCall')")
 
@@ -108,7 +104,6 @@ class CallsBoard(Board, can_focus=True):
         await self.run_action("screen.command('PreviousCall')")
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the clicked call."""
         lead = 1 + (call_strip.AXIS + 1 if self.strip_rows > 1 else 0)
         if event.y >= self.body_top and self._strip is not None:
             self.post_message(self.Pointed((event.x - lead) // self._strip.per))

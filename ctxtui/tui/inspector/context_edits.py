@@ -86,7 +86,6 @@ class ContextEdits:
         self._access.deliver(lambda: self._enable(staging_area))
 
     def _enable(self, staging_area: StagingArea) -> None:
-        """Enable editing."""
         if staging_area.study is not self._state.study:
             return
         self.staging_area = staging_area
@@ -183,7 +182,6 @@ class ContextEdits:
         return True
 
     def context_of(self, scene: Scene) -> Context:
-        """Return the context of a scene, for editing."""
         assert self.staging_area is not None
         return self.staging_area.context(scene)
 

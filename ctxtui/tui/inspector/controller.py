@@ -52,7 +52,6 @@ class ScreenAccess:
 
     @property
     def width(self) -> int:
-        """Columns of the screen."""
         return self._screen.size.width
 
     @property
@@ -99,15 +98,12 @@ class ScreenAccess:
         self._screen.call_later(self._screen.run_action, f"command('{name}')")
 
     def after_frame(self, do: Callable[[], object]) -> None:
-        """Run `do` after the next frame."""
         self._screen.call_after_refresh(do)
 
     def timer(self, seconds: float, do: Callable[[], object]) -> Timer:
-        """Run `do` once after `seconds`."""
         return self._screen.set_timer(seconds, do)
 
     def every(self, seconds: float, do: Callable[[], object]) -> Timer:
-        """Run `do` every `seconds`."""
         return self._screen.set_interval(seconds, do)
 
     def replan(self) -> None:
@@ -124,7 +120,6 @@ class ScreenAccess:
         self._screen.app.refresh()
 
     def copy(self, text: str) -> None:
-        """Copy `text` to the clipboard."""
         self._screen.app.copy_to_clipboard(text)
 
     @property
@@ -153,7 +148,6 @@ class Controller:
         self.panels = state.panels
 
     def show_message(self, message: Spans) -> None:
-        """Show a message on the prompt line."""
         self.prompt.show_message(message)
 
     def facts(self) -> set[str]:

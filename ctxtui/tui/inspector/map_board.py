@@ -54,7 +54,6 @@ class MapBoard(Board, can_focus=True):
 
     @property
     def pixels(self) -> int:
-        """Number of pixels to fill."""
         look = self.look
         return raster.pixel_count(self.raster_width, self.raster_rows, colour=look.coloured, letters=look.ascii)
 
@@ -85,7 +84,6 @@ class MapBoard(Board, can_focus=True):
         self.refresh(Region(0, self.body_top + y, self.size.width, 1))
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw raster, track and scale."""
         if self._make_map is not None and (self._map is None or len(self._map.shown) != self.pixels):
             self._map = self._make_map(self.pixels)
         if self._map is None:
@@ -130,7 +128,6 @@ class MapBoard(Board, can_focus=True):
         self.action_point(-1, 0)
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the clicked block."""
         x, y = event.x - 2, event.y - self.body_top
         if self._map is None or not 0 <= x < self.raster_width:
             return

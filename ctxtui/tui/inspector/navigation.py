@@ -53,7 +53,6 @@ class NavigationController(Controller, ListHost):
         self.prompt.ask(Question(self._lead, self._go_to, on_change=first_row))
 
     def _go_to(self, text: str) -> None:
-        """Go to the destination in `text`, or apply its filter."""
         command = prompt_commands.parse_command(text, self.state.count)
         if isinstance(command, prompt_commands.Go):
             self.state.go(command.number - 1)
@@ -75,13 +74,11 @@ class NavigationController(Controller, ListHost):
     # By keys
 
     def step_call(self, step: int) -> None:
-        """Go to the next or previous call."""
         before = self.state.index
         self.state.go(before + step)
         self._say_if_at_edge(before, step)
 
     def call_edge(self, side: int) -> None:
-        """Go to the first call, or to the end of the last."""
         before = self.state.index
         self.state.go(0 if side < 0 else self.state.count - 1, to_end=side > 0)
         self._say_if_at_edge(before, side)
@@ -116,7 +113,6 @@ class NavigationController(Controller, ListHost):
             self.state.to_block(start)
 
     def step_thread(self, step: int) -> None:
-        """Go to the next or previous thread."""
         if self.state.study is None:
             return
         ids = [row.id for row in threads.thread_rows(self.state.study.session)]
@@ -127,7 +123,6 @@ class NavigationController(Controller, ListHost):
         self.state.to_thread(ids[(at + step) % len(ids)])
 
     def follow(self) -> None:
-        """Follow the recording, or stop."""
         self.state.follow(not self.state.follows)
         is_following = self.state.follows
         message = (
@@ -139,11 +134,9 @@ class NavigationController(Controller, ListHost):
         self.state.show()
 
     def home(self) -> None:
-        """Go back to Home."""
         self.access.post(GoHome())
 
     def open_list(self, opens: str) -> None:
-        """Open the list class `opens`."""
         open_list(self.access.push, self.state, opens)
 
     # Filters

@@ -39,7 +39,7 @@ from ctxtui.tui.inspector.context_edits import BlocksCommand, ContextEdits
 from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
-from ctxtui.tui.inspector.controllers.compactions import CompactionsController
+from ctxtui.tui.inspector.controllers.compactions import Compactions
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
 from ctxtui.tui.inspector.controllers.live_answer import LiveAnswerController
@@ -89,7 +89,6 @@ class PaneLayout(Layout):
         self._boxes = boxes
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
-        """Textual's layout hook."""
         parent.pre_layout(self)
         if all(child.id not in _OVERLAY_IDS for child in children):
             boxes = self._boxes(size.width, size.height)
@@ -147,7 +146,6 @@ class SessionScreen(StillScreen, Commanded):
 
     @property
     def layout(self) -> Layout:
-        """The layout of the panes, for Textual."""
         return self._pane_layout
 
     def compose(self) -> ComposeResult:
@@ -173,7 +171,6 @@ class SessionScreen(StillScreen, Commanded):
         self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:
-        """Close the controllers."""
         for controller in self.controllers:
             controller.close()
 
@@ -202,7 +199,6 @@ class SessionScreen(StillScreen, Commanded):
         self.call_after_refresh(self.state.feed.resume)
 
     def on_delivery(self, message: Delivery) -> None:
-        """Run a thread's delivery."""
         message.do()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -225,7 +221,7 @@ class SessionScreen(StillScreen, Commanded):
         self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Open a block, go to a heavy one, or show a thread."""
+        """Act on the chosen row of a pane."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.place.rule
             if rule is not None and self.state.glimpse is not None:
@@ -233,7 +229,7 @@ class SessionScreen(StillScreen, Commanded):
             elif rule is None:
                 self.call_later(self.owner(BlocksController).open_block)
             elif rule.kind == "compaction":
-                self.call_later(self.owner(CompactionsController).compactions)
+                self.call_later(self.action_command, Compactions.__name__)
             else:
                 self.call_later(self.owner(RulesController).open_rule, rule)
         elif message.pane is self.panels.heaviest:
@@ -242,19 +238,15 @@ class SessionScreen(StillScreen, Commanded):
             self.owner(NavigationController).to_listed(message.index)
 
     def on_why_line_chosen(self, message: WhyLine.Chosen) -> None:
-        """Go to the blocks that make the context large."""
         self.owner(WhyController).go_to_blocks()
 
     def on_map_board_pointed(self, message: MapBoard.Pointed) -> None:
-        """Go to the block at a token."""
         self.owner(NavigationController).to_token(message.token)
 
     def on_calls_board_pointed(self, message: CallsBoard.Pointed) -> None:
-        """Go to the call in a column."""
         self.owner(NavigationController).to_column(message.column)
 
     def on_context_board_picked(self, message: ContextBoard.Picked) -> None:
-        """Filter by a clicked category."""
         self.owner(NavigationController).next_filter(message.category)
 
     def on_context_board_opened(self, message: ContextBoard.Opened) -> None:
@@ -262,7 +254,6 @@ class SessionScreen(StillScreen, Commanded):
         self.state.show()
 
     def action_moved(self, key: str) -> None:
-        """Show the replacement of a key from before 1.0."""
         self.line.show_message([Span(key, "accent bold"), Span(f" has moved: {moved.describe_moved_key(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -294,7 +285,6 @@ class SessionScreen(StillScreen, Commanded):
         self.line.submit(message.edit.text)
 
     def on_line_edit_left(self, message: LineEdit.Left) -> None:
-        """Leave the question."""
         self.leave_prompt()
 
     def leave_prompt(self) -> None:
@@ -314,11 +304,9 @@ class SessionScreen(StillScreen, Commanded):
         return self.owner(BlocksController).target()
 
     def show_message(self, message: Spans) -> None:
-        """Show a message on the prompt line."""
         self.line.show_message(message)
 
     def owners(self) -> Iterable[object]:
-        """Return the controllers."""
         return self.controllers
 
     async def action_command(self, name: str) -> None:

@@ -82,7 +82,6 @@ class Sides:
         return replace(self._map_cache[1], cursor_at=context_map.cursor_token(scene, node))
 
     def columns(self, thread_study: ThreadStudy, scene: Scene) -> Columns:
-        """Return the strip's columns of a thread."""
         columns = self._columns.setdefault(thread_study.thread, Columns())
         columns.update(thread_study.calls, thread_study.events, thread_study.missed)
         if not thread_study.has_reports:
@@ -164,7 +163,6 @@ class Sides:
         return costs[node, tokens]
 
     def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:
-        """Return the growth of the thread."""
         every = [column.total for column in self.columns(thread_study, scene).columns]
         last = max(1, len(every) - 1)
         folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
@@ -177,7 +175,6 @@ class Sides:
         return self._threads.rows(study.session, study.costs, partial(context_size, study.book))
 
     def tools(self, scene: Scene) -> Toolset:
-        """Return the tools of the context."""
         return toolset.toolset(scene, self._tools)
 
 

@@ -201,7 +201,6 @@ class InspectorState:
         return count > 0
 
     def set_edits(self, edits: ContextEdits) -> None:
-        """Set the edits of the context."""
         self.edits = edits
 
     def set_held_countdown(self, left: int | None) -> None:
@@ -279,7 +278,6 @@ class InspectorState:
 
     @property
     def scene(self) -> Scene | None:
-        """The scene shown."""
         return self.panels.scene
 
     @property
@@ -424,7 +422,6 @@ class InspectorState:
             self.panels.show_progress(study, self.shown)
 
     def check_live(self) -> None:
-        """Check whether the recording is being written."""
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()

@@ -184,16 +184,13 @@ class Transcript(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
         return self.data.count if self.data is not None else 0
 
     def row_height(self, index: int, width: int) -> int:
-        """Return the lines of an opened row."""
         assert self.data is not None
         return self.data.height(index, self.grid)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render one line of a row."""
         assert self.data is not None
         mark = "▸" if index == self.cursor and line == 0 else " "
         return self.data.line(index, line, self.grid, mark)

@@ -129,7 +129,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """Yield the details of the row under the cursor."""
         yield self.board
 
     def begin(self) -> None:
@@ -164,7 +163,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         self.draw_rows(
             next((n for n, row in enumerate(self.rows) if previous is not None and row.what is previous.what), 0)
         )
-        self._show_details()
+        self.board.redraw()
 
     @property
     def is_complete(self) -> bool:
@@ -202,13 +201,10 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
     def show(self, rows: Sequence[Suggestion]) -> None:
         """Show the rows, and details of the one under the cursor."""
         super().show(rows)
-        self._show_details()
+        self.board.redraw()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
         """Show details of the row under the cursor."""
-        self._show_details()
-
-    def _show_details(self) -> None:
         self.board.redraw()
 
     def _detail(self, width: int) -> list[Spans]:
@@ -301,7 +297,6 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
         return all(row.after is not None for row in rows)
 
     def table(self, rows: Sequence[ChangedBlock]) -> Table[ChangedBlock]:
-        """Return the table of each block before and after."""
         return views.changed_table(self.source.preview)
 
     def title_suffix(self, rows: Sequence[ChangedBlock]) -> Spans:

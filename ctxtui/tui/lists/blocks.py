@@ -112,7 +112,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         return self.node(row)
 
     def done(self, result: int) -> None:
-        """Go to the block."""
         self.host.to_block(result)
 
     # Keys
@@ -126,7 +125,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
             self.pane.move_to(self.pane.cursor + 1)
 
     def mark_these(self, nodes: Sequence[int]) -> None:
-        """Mark exactly these blocks."""
         self.host.mark(nodes)
         self.host.show()
         self._redraw()
@@ -239,7 +237,6 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         return host.study is not None and host.scene is not None and host.scene.counted
 
     def load(self) -> Sequence[HeavyBlock]:
-        """Weigh the blocks."""
         study, scene = self.host.study, self.scene
         if study is None or scene is None:
             return ()
@@ -258,7 +255,6 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         return ledger is not None and ledger.done >= scene.number and study.thread(scene.thread).is_searched
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
-        """Return the table of blocks with figures."""
         return heaviest_blocks.table(self.host.preview, rows)
 
     def node(self, row: HeavyBlock) -> int:
@@ -284,7 +280,6 @@ class StaleScreen(HeaviestScreen):
         return [row for row in super().load() if row.stale]
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
-        """Return the table of blocks with reasons."""
         return heaviest_blocks.stale_table(self.host.preview, rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
@@ -329,7 +324,6 @@ class RepeatsScreen(BlockList[Repeated]):
         )
 
     def figures(self, rows: Sequence[Repeated]) -> Table[Repeated]:
-        """Return the table of blocks with reasons."""
         return duplicates.table(self.host.preview, rows)
 
     def rule_notes(self, rows: Sequence[Repeated]) -> Spans:

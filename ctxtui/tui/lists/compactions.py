@@ -6,7 +6,7 @@ The context before and after, and facts that were lost or came back.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from textual.app import ComposeResult
 
@@ -16,7 +16,7 @@ from ctxtui.tui.lists.list_screen import HostedList
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.glossary.spots import Spot
 from ctxtui.views.lists import compactions as views
-from ctxtui.views.text.span import Span, Spans
+from ctxtui.views.text.span import Span, Spans, plain
 from ctxtui.views.text.table import Table
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class LostOrKept(Command):
     """List facts that were lost or read again, that were kept, or both."""
 
     name, keys, label, short_label, group = "lost or kept", ("tab",), "lost or kept", "kept", "compactions"
-    run = Act(lambda: CompactionsScreen, lambda screen: screen.toggle_listed())
+    run = Act(lambda: FactList, lambda screen: screen.toggle_listed())
 
 
 class CallBefore(Command):
@@ -134,15 +134,59 @@ class BarsBoard(Board):
 
 _MAX_BOARD_LINES: Final = 14
 """Most lines of the bars board."""
+Result = TypeVar("Result")
 
 
-class CompactionsScreen(HostedList[Fact, CompactionAction]):
+class FactList(HostedList[Fact, Result], Generic[Result]):
+    """The facts that a summary lost, those that it kept, or both."""
+
+    compaction: Compaction | None = None
+    """The compaction of that summary; None until it is compared."""
+    listed = views.LOST
+
+    def __init__(self, host: InspectorState) -> None:
+        super().__init__(host)
+        self.pane.title = self.listed
+
+    def facts(self) -> Sequence[Fact]:
+        """Return the facts to list."""
+        return views.facts(self.compaction, self.listed) if self.compaction is not None else ()
+
+    def show(self, rows: Sequence[Fact]) -> None:
+        super().show(rows)
+        # Also if there are no rows as before: the reason may be another.
+        self.draw_rows()
+
+    def draw_rows(self, cursor: int | None = None) -> None:
+        what = "The history had" if self.listed == views.ALL else f"The summary {self.listed}"
+        is_compared = self.compaction is not None
+        self.pane.none = f"{what} no file, literal or decision." if is_compared else plain(self.loading_text)
+        super().draw_rows(cursor)
+
+    def rule_notes(self, rows: Sequence[Fact]) -> Spans:
+        """Return the number of listed facts."""
+        return views.listed_counts(self.compaction, self.listed) if self.compaction is not None else ()
+
+    def list_facts(self) -> None:
+        """List the facts of another compaction, or other ones of this."""
+        self.rows = self.facts()
+        self.update_rule()
+        self.draw_rows(0)
+
+    def toggle_listed(self) -> None:
+        """List lost facts, kept facts, or both."""
+        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
+        self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
+        self.list_facts()
+
+
+class CompactionsScreen(FactList[CompactionAction]):
     """The facts of each compaction; begins with the last up to call `number`, else the first."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowFact, NextCompaction, PreviousCompaction, LostOrKept, CallBefore, GoOnBetter, BetterSummary, TalkBefore,
     )  # fmt: skip
-    heading, esc_label, empty_text = "facts", "back", "The summary lost no file, literal or decision."
+    heading, esc_label = "facts", "back"
     loading_text = (Span(" · comparing the contexts before and after", "dim"),)
     DEFAULT_CSS = """
     CompactionsScreen #bars { height: 10; }
@@ -152,16 +196,13 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
     def __init__(self, host: InspectorState, number: int) -> None:
         self.compactions: Sequence[Compaction] = ()
         self.index = 0
-        self.listed = views.LOST
         self._number = number
         self._thread = host.thread
         self._has_all_costs = False
         self._bars = BarsBoard()
         super().__init__(host)
-        self.pane.title = "lost"
 
     def compose(self) -> ComposeResult:
-        """Yield the bars above the list."""
         yield self._bars
         yield from super().compose()
 
@@ -182,18 +223,14 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
         every = find_compactions(study.book, self._thread, usd)
         if first:
             self.index = max((n for n, compaction in enumerate(every) if compaction.number <= self._number), default=0)
-        self.compactions = every
-        return self._facts()
-
-    def _facts(self) -> Sequence[Fact]:
-        return views.facts(self.compactions[self.index], self.listed) if self.compactions else ()
+        self.compactions, self.compaction = every, every[self.index] if every else None
+        return self.facts()
 
     def is_final(self, rows: Sequence[Fact]) -> bool:
         """Whether all costs are known."""
         return self._has_all_costs
 
     def show(self, rows: Sequence[Fact]) -> None:
-        """Show the bars and the list."""
         self._bars.styles.height = max(7, min(_MAX_BOARD_LINES, self.size.height * 45 // 100))
         self._bars.show(self.compactions, self.index)
         super().show(rows)
@@ -202,38 +239,22 @@ class CompactionsScreen(HostedList[Fact, CompactionAction]):
         """Return the table of facts and how they came back."""
         return views.TABLE
 
-    def rule_notes(self, rows: Sequence[Fact]) -> Spans:
-        """Return how many facts were lost."""
-        return views.listed_counts(self.compactions[self.index], self.listed) if self.compactions else ()
-
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
         """Return the arithmetic of the bars."""
-        return views.explain_bars(self.compactions[self.index]) if self.compactions else {}
+        return views.explain_bars(self.compaction) if self.compaction is not None else {}
 
     def step(self, step: int) -> None:
-        """Go to the next or previous compaction."""
         index = min(max(0, self.index + step), len(self.compactions) - 1)
         if self.compactions and index != self.index:
-            self.index = index
-            self._reload()
-
-    def toggle_listed(self) -> None:
-        """List lost facts, kept facts, or both."""
-        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
-        self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
-        self._reload()
-
-    def _reload(self) -> None:
-        self._bars.show(self.compactions, self.index)
-        self.rows = self._facts()
-        self.update_rule()
-        self.draw_rows(0)
+            self.index, self.compaction = index, self.compactions[index]
+            self._bars.show(self.compactions, self.index)
+            self.list_facts()
 
     def close_with(self, kind: str) -> None:
         """Close with an action at the call before."""
-        if self.compactions:
-            self.dismiss(CompactionAction(kind, self.compactions[self.index]))
+        if self.compaction is not None:
+            self.dismiss(CompactionAction(kind, self.compaction))
 
-    def choose(self, row: Fact) -> CompactionAction:
+    def choose(self, row: Fact) -> CompactionAction | None:
         """Return the action that shows the fact's block."""
-        return CompactionAction(BLOCK, self.compactions[self.index], row.node)
+        return CompactionAction(BLOCK, self.compaction, row.node) if self.compaction is not None else None

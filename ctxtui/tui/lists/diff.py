@@ -25,7 +25,6 @@ class DiffPane(Pane):
         self._title = title
 
     def show(self, data: DiffList) -> None:
-        """Show the diff."""
         self.data = data
         self.opened = data.opened
         self.reload(cursor=0)
@@ -60,15 +59,12 @@ class DiffPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
         return len(self.data.rows) if self.data is not None else 0
 
     def row_height(self, index: int, width: int) -> int:
-        """Return the lines of an open row."""
         return self.data.height(index, width) if self.data is not None else 1
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render one line of a row."""
         assert self.data is not None
         return self.data.line(index, line, width, here=index == self.cursor)
 
@@ -177,7 +173,6 @@ class DiffScreen(PageScreen[DiffList, Change]):
         self.notify(trouble, severity="error")
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Open a row."""
         self.pane.toggle_row()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:

@@ -55,11 +55,9 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """Yield the details board."""
         yield self.entry
 
     def show(self, rows: Sequence[EditRow]) -> None:
-        """Show the rows, and details of the one under the cursor."""
         super().show(rows)
         self._show_details()
 

@@ -21,7 +21,6 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
         super().__init__()
 
     def load(self) -> Sequence[ForkRow]:
-        """Search the database."""
         return self._make()
 
     def first_cursor(self, rows: Sequence[ForkRow]) -> int:
@@ -29,7 +28,6 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
         return next((n for n, row in enumerate(rows) if row.is_open), 0)
 
     def table(self, rows: Sequence[ForkRow]) -> Table[ForkRow]:
-        """Return the table of the tree."""
         return forks.TABLE
 
     def title_suffix(self, rows: Sequence[ForkRow]) -> Spans:
@@ -38,7 +36,6 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
         return hint if len(rows) == 1 else ()
 
     def rule_notes(self, rows: Sequence[ForkRow]) -> Spans:
-        """Return the number of forks."""
         return forks.notes(rows)
 
     def choose(self, row: ForkRow) -> ForkRow:

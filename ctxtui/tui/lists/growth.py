@@ -143,7 +143,6 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         super().__init__()
 
     def compose(self) -> ComposeResult:
-        """Yield chart and sentences above the list."""
         yield self._above
         yield from super().compose()
 
@@ -207,7 +206,6 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         return self._figures.phases
 
     def show(self, rows: Sequence[GrownPhase]) -> None:
-        """Show the chart and the list."""
         if self._figures is not None:
             self._chart.chart = self._figures.chart
             self._chart.redraw()

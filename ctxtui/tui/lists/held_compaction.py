@@ -12,8 +12,7 @@ from textual.app import ComposeResult
 
 from ctxtui.analysis.content.compactions import Compaction, Fact, improve_summary, keep_fact, preview_compaction
 from ctxtui.tui.commands import Act, Command
-from ctxtui.tui.lists.compactions import BLOCK, CompactionAction
-from ctxtui.tui.lists.list_screen import HostedList
+from ctxtui.tui.lists.compactions import BLOCK, CompactionAction, FactList, LostOrKept
 from ctxtui.tui.widgets.board import Board
 from ctxtui.views.lists import compactions as views
 from ctxtui.views.text import safe_text
@@ -65,11 +64,10 @@ class EditSummary(Command):
     run = Act(lambda: HeldCompactionScreen, lambda screen: screen.edit())
 
 
-class LostOrKeptFacts(Command):
+class LostOrKeptFacts(LostOrKept):
     """List the facts that the summary loses, that it keeps, or both."""
 
-    name, keys, label, short_label, group = "lost or kept", ("tab",), "lost or kept", "kept", "held compaction"
-    run = Act(lambda: HeldCompactionScreen, lambda screen: screen.toggle_listed())
+    group = "held compaction"
 
 
 class SummaryBoard(Board):
@@ -81,7 +79,6 @@ class SummaryBoard(Board):
         self.compaction: Compaction | None = None
 
     def show(self, text: str, compaction: Compaction | None) -> None:
-        """Show this summary."""
         self.text, self.compaction = text, compaction
         self.redraw()
 
@@ -103,7 +100,7 @@ class SummaryBoard(Board):
         return views.title([self.compaction], 0) if self.compaction is not None else ()
 
 
-class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
+class HeldCompactionScreen(FactList[SummaryChange]):
     """The losses of a held `summary`; the result has the summary as the user changed it.
 
     `thread` is the thread whose history it summarizes.
@@ -112,7 +109,7 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowHeldFact, KeepFact, BetterHeldSummary, EditSummary, LostOrKeptFacts,
     )  # fmt: skip
-    heading, esc_label, empty_text = "held summary", "decide", "The summary loses no file, literal or decision."
+    heading, esc_label = "held summary", "decide"
     loading_text = (Span(" · comparing the summary with the history", "dim"),)
     DEFAULT_CSS = """
     HeldCompactionScreen #summary { height: 10; }
@@ -121,15 +118,11 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
 
     def __init__(self, host: InspectorState, thread: str, summary: str) -> None:
         self.summary = summary
-        self.compaction: Compaction | None = None
-        self.listed = views.LOST
         self._thread = thread
         self._summary_board = SummaryBoard()
         super().__init__(host)
-        self.pane.title = "lost"
 
     def compose(self) -> ComposeResult:
-        """Yield the summary above the list."""
         yield self._summary_board
         yield from super().compose()
 
@@ -141,28 +134,19 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
         thread = study.session.threads.get(self._thread)
         tip = thread.tip if thread is not None else 0
         self.compaction = preview_compaction(study.book, self._thread, self.summary, tip or None)
-        return self._facts()
-
-    def _facts(self) -> Sequence[Fact]:
-        return views.facts(self.compaction, self.listed) if self.compaction is not None else ()
+        return self.facts()
 
     def is_final(self, rows: Sequence[Fact]) -> bool:
         """Whether the summary was compared."""
         return self.compaction is not None
 
     def show(self, rows: Sequence[Fact]) -> None:
-        """Show the summary and the list."""
         self._summary_board.styles.height = max(7, self.size.height * 45 // 100)
         self._summary_board.show(self.summary, self.compaction)
         super().show(rows)
 
     def table(self, rows: Sequence[Fact]) -> Table[Fact]:
-        """Return the table of facts."""
         return views.HELD_TABLE
-
-    def rule_notes(self, rows: Sequence[Fact]) -> Spans:
-        """Return how many facts are lost."""
-        return views.listed_counts(self.compaction, self.listed) if self.compaction is not None else ()
 
     def keep(self) -> None:
         """Add the fact under the cursor to the summary."""
@@ -183,14 +167,6 @@ class HeldCompactionScreen(HostedList[Fact, SummaryChange]):
     def _change(self, summary: str) -> None:
         self.summary = summary
         self.begin()
-
-    def toggle_listed(self) -> None:
-        """List lost facts, kept facts, or both."""
-        self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
-        self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
-        self.rows = self._facts()
-        self.update_rule()
-        self.draw_rows(0)
 
     async def action_dismiss(self, result: SummaryChange | None = None) -> None:
         """Close with the summary."""

@@ -195,7 +195,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """Yield the curves."""
         yield self.curves
 
     def begin(self) -> None:
@@ -207,7 +206,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         return views.lab_lines(self.lab, tuple(self._hidden)) if self.lab is not None else ()
 
     def on_unmount(self) -> None:
-        """Stop the worker."""
         self._worker.close()
 
     def on_resize(self) -> None:
@@ -263,7 +261,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.pane.refresh_rule()
 
     def table(self, rows: Sequence[LabLine]) -> Table[LabLine]:
-        """Return the table of results by variant."""
         assert self.lab is not None
         return views.lab_table(self.lab)
 
@@ -349,7 +346,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
             self.message_line.show_message([Span("No strategy was tried: C tries one, ! all of them.", "dim")])
 
     def toggle_curve(self) -> None:
-        """Show or hide the curve of the row under the cursor."""
         row = self.pane.row
         if row is None or self.lab is None:
             return

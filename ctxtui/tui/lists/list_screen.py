@@ -62,7 +62,6 @@ class TabLine(Still):
         self._spans += [Span(f" {name} ", "accent bold reverse" if n == at else "dim") for n, name in enumerate(names)]
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         return paint.strip(self._spans, self.size.width, look_of(self.app), "on-panel")
 
     def on_click(self, event: events.Click) -> None:
@@ -94,7 +93,6 @@ class MessageLine(Still):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         room = self.size.width
         return paint.strip(cropped([Span(" "), *self.message], room), room, look_of(self.app))
 
@@ -272,13 +270,11 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         self.to_tab((self._tab + step) % len(TABS[self.tab_group]))
 
     def to_tab(self, at: int) -> None:
-        """Go to tab `at`."""
         kind = list_class([*TABS[self.tab_group].values()][at])
         if kind is not type(self) and kind.ready(self.host):
             self.app.switch_screen(kind(self.host))
 
     def on_tab_line_turned(self, message: TabLine.Turned) -> None:
-        """Go to the clicked tab."""
         self.to_tab(message.at)
 
     @abstractmethod
@@ -397,7 +393,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             self.set_timer(self.pause(), self.begin)
 
     def update_rule(self) -> None:
-        """Update the title's rule."""
         self.pane.title_spans, self.pane.note_spans = self.title_suffix(self.rows), self.rule_notes(self.rows)
         self.pane.refresh_rule()
 
@@ -412,7 +407,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.fit_list()
 
     def type_filter(self) -> None:
-        """Ask for a filter."""
         self.prompt.ask(
             Question(
                 [Span(" / ", "accent bold")],
@@ -501,7 +495,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return {}
 
     def fail(self, trouble: str) -> None:
-        """Show why there are no rows."""
         self.pane.fail(trouble)
 
     def next_order(self) -> None:
@@ -522,7 +515,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.accept()
 
     def accept(self) -> None:
-        """Choose the row under the cursor."""
         row = self.pane.row
         result = self.choose(row) if row is not None else None
         if result is not None:

@@ -73,7 +73,6 @@ class DetailBoard(Board):
         self.index = 0
 
     def show(self, rows: Sequence[CacheMiss], index: int) -> None:
-        """Show another miss."""
         self.misses, self.index = rows, index
         self.redraw()
 
@@ -111,7 +110,6 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         return host.loaded is not None and host.complete
 
     def below(self) -> Iterable[Widget]:
-        """Yield the details."""
         yield self.detail
 
     def load(self) -> Sequence[CacheMiss]:
@@ -182,7 +180,6 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         return row.thread, row.number
 
     def done(self, result: CallAt) -> None:
-        """Show the call."""
         self.host.to_call(*result)
 
 
@@ -242,7 +239,6 @@ class TotalScreen(StatementList[BillLine]):
             self.show(self.listed(self.statement))
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the total."""
         return {ROW: bill.explain_total(self.statement)} if self.statement is not None else {}
 
     def show_advice(self) -> None:

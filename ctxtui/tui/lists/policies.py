@@ -84,7 +84,6 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         super().__init__()
 
     def below(self) -> Iterable[Widget]:
-        """Yield the description."""
         yield self.about
 
     def begin(self) -> None:
@@ -134,7 +133,6 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         self._show_about()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Show the policy under the cursor."""
         self._show_about()
 
     def _show_about(self) -> None:

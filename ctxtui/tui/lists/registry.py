@@ -130,7 +130,6 @@ TABS: Final = {
 
 
 def list_class(opens: str) -> Any:
-    """Return the class of a list."""
     module, _, name = opens.rpartition(".")
     return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
 

@@ -73,7 +73,6 @@ class RequestPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of wrapped lines."""
         return len(self._rows)
 
     def measure(self) -> None:
@@ -118,7 +117,6 @@ class RequestScreen(PageScreen[Texts, None]):
         self._pane.show([[Span(f"✗ {safe_text.one_line(trouble, 300)}", "crit")]], ())
 
     def toggle_difference(self) -> None:
-        """Switch between the whole request and the difference."""
         self._shows_whole = not self._shows_whole
         self._draw()
 
@@ -139,7 +137,6 @@ class RequestScreen(PageScreen[Texts, None]):
         self._pane.show(texts.difference or [[Span(sentence, "dim")]], [Span("difference from the call shown", "dim")])
 
     def page(self) -> None:
-        """Show the request in the pager."""
         if self._texts is None:
             return
         try:
@@ -151,7 +148,6 @@ class RequestScreen(PageScreen[Texts, None]):
             self.app.refresh()
 
     def copy(self) -> None:
-        """Copy the bytes to the clipboard."""
         if self._texts is None:
             return
         size = len(self._texts.body)

@@ -41,7 +41,6 @@ class AnswersPane(Pane):
         return self.lines[index]
 
     def notes(self) -> Spans:
-        """Return the charge."""
         return [Span(resend.describe_charge(self._trial), "dim")]
 
 

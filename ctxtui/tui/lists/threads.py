@@ -61,6 +61,5 @@ class ThreadsScreen(HostedList[ThreadNode, str]):
         return row.id
 
     def done(self, result: str) -> None:
-        """Show the thread."""
         if result != self.host.thread:
             self.host.to_thread(result)

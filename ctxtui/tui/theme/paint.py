@@ -102,6 +102,6 @@ def _shows_no_blanks(style: Style, blank: Style) -> bool:
     return style.bgcolor is blank.bgcolor and not (style.underline or style.strike or style.reverse or blank.reverse)
 
 
-def blank(width: int, look: Look, ground: str = "") -> Strip:
+def blank(width: int, look: Look) -> Strip:
     """Return an empty line of `width` cells."""
-    return Strip.blank(width, look.palette.style("ink", ground))
+    return Strip.blank(width, look.palette.style("ink"))

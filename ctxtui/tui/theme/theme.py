@@ -58,6 +58,8 @@ def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
     place = f"themes.{name}"
     values = dict(table)
     variables = values.pop("variables", {})
+    if not isinstance(variables, Mapping) or not isinstance(values.get("dark", True), bool):
+        raise BadConfig("`variables` must be a table, and `dark` true or false", place=place)
     base = DARK if values.get("dark", True) else LIGHT
     unknown = [key for key in values if key not in (*THEME_COLOURS, "dark")] + [
         key for key in variables if key not in base
@@ -68,7 +70,8 @@ def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
     colours = {**base, **mine, **variables}
     for colour, value in colours.items():
         try:
-            Color.parse(value)
+            # Rich, which paints, knows fewer spellings.
+            colours[colour] = Color.parse(str(value)).hex6
         except ColorParseError:
             raise BadConfig(f"{colour}: no colour {value!r}", place=place, way_out='write "#4FD9D0"') from None
     return _theme(name, colours, dark=base is DARK)

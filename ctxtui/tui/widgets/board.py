@@ -114,7 +114,6 @@ class Board(Still):
         return look
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API: the rule, then the head, then the body."""
         look = self._look if self._drawing is not None and self._look is not None else self._begin()
         top = self.body_top
         if y >= top:

@@ -171,13 +171,11 @@ class KeyLine(Still):
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         look = look_of(self.app)
         spans = keyline(self.size.width, self._keys, right=self._right, ascii=look.ascii, out=self._out)
         return paint.strip(spans, self.size.width, look, "on-panel")
 
     def on_click(self, event: events.Click) -> None:
-        """Run the action of the clicked key."""
         event.stop()
         for placed in _place_keys(self.size.width, self._keys, self._right, look_of(self.app).ascii, self._out):
             if placed.x <= event.x < placed.end and (action := placed.action(event.x)):

@@ -26,7 +26,6 @@ class TextBuffer:
 
     @property
     def size(self) -> int:
-        """Number of characters."""
         return len(self.text)
 
     def set_text(self, text: str) -> None:
@@ -77,12 +76,15 @@ class TextBuffer:
         self.position = min(self.size, self.position + 1)
 
     def home(self) -> None:
-        """Move the cursor to the start."""
         self.position = 0
 
     def end(self) -> None:
-        """Move the cursor to the end."""
         self.position = self.size
+
+
+def pasted_text(event: events.Paste) -> str:
+    """Return the pasted text with ``\\n`` for each line break; most terminals send ``\\r``."""
+    return event.text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 _HELP = "?"
@@ -112,7 +114,6 @@ class LineEdit(Still, can_focus=True):
 
         @property
         def control(self) -> LineEdit:
-            """The line."""
             return self.edit
 
     class Submitted(Changed):
@@ -133,7 +134,7 @@ class LineEdit(Still, can_focus=True):
         self.short_right: Spans = ()
         """Short form of `right`, shown when there is no space for all of it."""
         self.transform_paste: Callable[[str], str] = str
-        """Transforms a paste of several lines before it is inserted; only the prompt of a chat takes one."""
+        """Transforms a paste before it is inserted; only the prompt of a chat calls it."""
         self.keys: tuple[str, ...] = ()
         self._pause = 0.0
         self._quiet_since: float | None = None
@@ -143,7 +144,6 @@ class LineEdit(Still, can_focus=True):
 
     @property
     def text(self) -> str:
-        """The typed text."""
         return self.buffer.text
 
     def show(
@@ -172,7 +172,6 @@ class LineEdit(Still, can_focus=True):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         look = look_of(self.app)
         room = self.size.width
         if self._pause and self._quiet_since is None:
@@ -298,12 +297,10 @@ class LineEdit(Still, can_focus=True):
         """Insert the first line of a paste."""
         event.stop()
         if not self.keys:
-            self.insert(event.text.partition("\n")[0])
+            self.insert(pasted_text(event).partition("\n")[0])
 
     def on_focus(self) -> None:
-        """Show the cursor."""
         self.refresh()
 
     def on_blur(self) -> None:
-        """Hide the cursor."""
         self.refresh()

@@ -67,7 +67,6 @@ class PromptLine:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a question is open."""
         return self.question is not None
 
     def ask(self, question: Question) -> None:
@@ -89,7 +88,6 @@ class PromptLine:
         self._opened()
 
     def submit(self, text: str) -> None:
-        """Answer the question."""
         question = self.question
         if question is None:
             return
@@ -99,7 +97,6 @@ class PromptLine:
         self._resume_paused()
 
     def cancel(self) -> None:
-        """Close the question without an answer."""
         question = self.question
         if question is None:
             return

@@ -334,7 +334,6 @@ class ScrolledRows(Board):
         return self.strip_of(spans, look, ground)
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Scroll without moving the cursor."""
         event.stop()
         self.scroll_to_line(self.viewport.top + _WHEEL_LINES)
 

@@ -51,7 +51,6 @@ class Snapshot(Still):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """Textual's Line API."""
         look, room = look_of(self.app), self.size.width
         strip = self.strips[y] if y < len(self.strips) else paint.blank(room, look)
         strip = strip.adjust_cell_length(room)

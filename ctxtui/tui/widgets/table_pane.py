@@ -106,7 +106,6 @@ class TablePane(Pane, Generic[Row]):
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
         return len(self.rows or ())
 
     def row_height(self, index: int, width: int) -> int:
@@ -146,7 +145,6 @@ class TablePane(Pane, Generic[Row]):
         return int(bool(self.rows) and self.table is not None and self.table.has_heads)
 
     def head_line(self, y: int, look: Look) -> Strip:
-        """Render the heads."""
         if self._heads is None and self.table is not None:
             self._heads = self.strip_of(self.table.heads(self.body_width - self._inset, self._order), look)
         return self._heads or self.strip_of((), look)

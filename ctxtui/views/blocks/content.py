@@ -198,7 +198,7 @@ def _tool_definition(value: Json) -> Content:
 def excerpt(text: str, at: int) -> Content:
     """The lines of `text` from character `at` on, after a line with the number of lines above."""
     above = text.count("\n", 0, at)
-    heading: list[Spans] = [[Span(f"⋯ {above:,} line{'s' if above != 1 else ''} above", "dim")]] if above else []
+    heading: list[Spans] = [[Span(f"⋯ {numbers.many(above, 'line')} above", "dim")]] if above else []
     below = text.count("\n", at) + (at < len(text) and not text.endswith("\n"))
     return Content(
         chain(heading, (safe_text.spans(line, "ink") for line in safe_text.lines(text, at))), len(heading) + below

@@ -13,7 +13,7 @@ from ctxtui.analysis.content.word_diff import word_diff
 from ctxtui.views.blocks import markdown
 from ctxtui.views.blocks import word_diff as diff
 from ctxtui.views.blocks.body import wrap
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 CURSOR = "▍"
@@ -142,7 +142,7 @@ def _numbered(text: str, room: int) -> Iterator[Spans]:
 def describe_file_change(before: bytes | None, after: bytes) -> str:
     """Describe the change of a file in a few words: ``new, 12 lines, 340 bytes``."""
     lines = after.count(b"\n") + (not after.endswith(b"\n") and bool(after))
-    size = f"{lines:,} line{'s' if lines != 1 else ''}, {len(after):,} bytes"
+    size = f"{numbers.many(lines, 'line')}, {len(after):,} bytes"
     if before is None:
         return f"new, {size}"
     return f"changed, {size} (was {len(before):,})" if before != after else f"unchanged, {size}"

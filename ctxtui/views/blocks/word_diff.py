@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.analysis.content.word_diff import ADDED, REMOVED, SAME, DiffSpan
 from ctxtui.views.blocks.body import wrap
-from ctxtui.views.text import cells, safe_text
+from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
 STYLE: Final = {SAME: "dim", REMOVED: "del strike on-del-bg", ADDED: "add bold on-add-bg"}
@@ -99,7 +99,7 @@ def render(pieces: Iterable[DiffSpan], room: int, *, whole: bool = False, spelle
     text = lines(pieces, spelled=spelled)
     for line in text if whole else fold(text):
         if isinstance(line, int):
-            note = f"{line:,} line{'s' if line != 1 else ''} unchanged"
+            note = f"{numbers.many(line, 'line')} unchanged"
             yield [Span(cells.right("⋮", LINE_NUMBER_CELLS) + "  ", "faint"), Span(note, "faint")]
             continue
         number = str(line.number) if line.number is not None else ""

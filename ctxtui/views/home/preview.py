@@ -182,7 +182,7 @@ def growth_notes(s: SessionSummary) -> list[Span]:
     copied = f" and {s.copied:,} copied" if s.copied else ""
     spans = [Span(f"{numbers.many(s.calls, 'call')}{copied}", "dim"), *_without_subagents(s)]
     if s.misses:
-        spans += [Span("   "), MARK["miss"].span, Span(f" {s.misses} {'miss' if s.misses == 1 else 'misses'}", "dim")]
+        spans += [Span("   "), MARK["miss"].span, Span(f" {numbers.many(s.misses, 'miss', 'misses')}", "dim")]
     for mark, count in (("compaction", s.compactions), ("model", s.model_changes)):
         if count:
             spans += [Span("   "), MARK[mark].span, Span(f" {count}", "dim")]
@@ -194,8 +194,7 @@ def _without_subagents(s: SessionSummary) -> list[Span]:
     if not s.subagents or not s.main_calls:
         return []
     main = numbers.least(s.main_usd, s.main_unpriced > 0 or s.main_partial > 0)
-    agents = f"subagent{'' if s.subagents == 1 else 's'}"
-    return [Span(f", {s.main_calls:,} for {main} without {s.subagents:,} {agents}", "dim")]
+    return [Span(f", {s.main_calls:,} for {main} without {numbers.many(s.subagents, 'subagent')}", "dim")]
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
@@ -254,8 +253,8 @@ def _texts(s: SessionSummary, room: int, home: str) -> list[Spans]:
         out.append(_text_line(category("assistant").span, s.last_answer, "dim", room))
     if s.advice:
         out.append(_text_line(Span(" "), s.advice, "dim", room))
-    models = ", ".join(f"{short_model(name)} {n:,} call{'' if n == 1 else 's'}" for name, n in s.models)
-    facts = [f"{n:,} {word}{'' if n == 1 else 's'}" for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
+    models = ", ".join(f"{short_model(name)} {numbers.many(n, 'call')}" for name, n in s.models)
+    facts = [numbers.many(n, word) for n, word in ((s.turns, "turn"), (s.subagents, "subagent")) if n]
     if s.subscription:
         facts.append(f"subscription, {format_least_cost(s)} list price")
     if s.tags:

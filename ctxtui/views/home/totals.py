@@ -71,14 +71,14 @@ def header(room: int, directory: str, totals: Totals) -> list[Span]:
 
 
 def _groups(totals: Totals) -> list[Spans]:
-    noun = "session" if totals.sessions == 1 else "sessions"
-    session_count = f"{totals.sessions:,} of {totals.of:,} sessions" if totals.of else f"{totals.sessions:,} {noun}"
+    count = totals.sessions
+    session_count = f"{count:,} of {totals.of:,} sessions" if totals.of else numbers.many(count, "session")
     out: list[Spans] = [[Span(session_count, "warn" if totals.of else "dim")]]
     if totals.tokens:
         in_part = totals.partial > 0
         out.append([Span(numbers.least_tokens(totals.tokens, in_part), "ink bold"), Span(" tokens", "dim")])
-        calls = "call" if totals.unpriced == 1 else "calls"
-        more = [Span(f" + {totals.unpriced:,} {calls} without a price", "dim")] if totals.unpriced else []
+        unpriced = numbers.many(totals.unpriced, "call")
+        more = [Span(f" + {unpriced} without a price", "dim")] if totals.unpriced else []
         out.append([Span(numbers.least(totals.cost, in_part), "ink bold"), Span(" list price", "dim"), *more])
     if totals.read:
         share = read_share(totals.read / totals.input)

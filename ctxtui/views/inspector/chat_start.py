@@ -115,4 +115,4 @@ def _paragraphs(start: ChatStart) -> Iterator[str]:
         )
     folder = safe_text.one_line(start.folder, 200)
     yield f"Its file tools work in {folder}; writing there, or running a program, needs your permission."
-    yield "The chat is stored in ctxtui's database; `h` lists all sessions."
+    yield "The chat is stored in ctxtui's database; `esc`, then `h` lists all sessions."

@@ -203,7 +203,7 @@ def _session_cost(content: Header, room: int) -> list[Span]:
     if content.cost is None and totals.total.usd is None:
         return []
     usd = numbers.least(totals.total.usd, totals.total.at_least)
-    agents = f" with {totals.agents:,} subagent{'' if totals.agents == 1 else 's'}" if totals.agents else ""
+    agents = f" with {numbers.many(totals.agents, 'subagent')}" if totals.agents else ""
     return [Span(f" of {usd}", "dim"), Span(agents if room >= 120 else "", "dim")]
 
 

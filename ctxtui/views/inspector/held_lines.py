@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 
 ANSWER_KEYS: Final = ("enter", "a", "w", "x")
@@ -39,7 +40,7 @@ COMPACTION_KEYS: Final = ("enter", "l", "R", "x")
 """Keys named in the question about a held summary; ``l`` shows it and ``R`` edits it first."""
 COMPACTION_LATER: Final[Spans] = (
     Span("‖ ", "warn"),
-    Span("the summary is held: d drops, t cuts, s summarizes; a applies your cut, x refuses; ", "dim"),
+    Span("summary held: d drop, t truncate, s summarize, a apply; then ", "dim"),
     *DECIDES,
 )
 COMPACTION_OUTCOMES: Final[Mapping[str, Spans]] = {
@@ -83,7 +84,8 @@ def question(seconds_left: int, staged: int, can_wait: bool = False, applied: in
     keys = [("⏎", "release"), ("w", "answer"), ("x", "refuse")]
     if staged or applied:
         # The user's edits come first; releasing is labelled "without".
-        keys[:1] = [("a", f"apply {_edits(staged)}" if staged else f"with {_edits(applied)}"), ("⏎", "without")]
+        edits = numbers.many(staged or applied, "edit")
+        keys[:1] = [("a", f"{'apply' if staged else 'with'} {edits}"), ("⏎", "without")]
     # The header shows "held" too, so the word makes room for one more key.
     name, style = " ‖ " if can_wait else " ‖ held ", "crit bold" if seconds_left < RED_SECONDS else "warn bold"
     lead = [Span(name, "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
@@ -103,14 +105,10 @@ def compaction_question(
     release = "give yours" if is_edited else "release"
     release += f" +{pins:,} pinned" if pins else ""
     keys = [("⏎", release), ("l", "what it loses"), ("R", "edit"), ("x", "refuse")]
-    keys += [("a", f"{_edits(staged)} instead")] if staged else []
+    keys += [("a", f"{numbers.many(staged, 'edit')} instead")] if staged else []
     keys += [(MORE_KEY, "more")] if can_wait else []
     style = "crit bold" if seconds_left < RED_SECONDS else "warn bold"
     lead = [Span(" ‖ summary ", "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
     for key, words in keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead
-
-
-def _edits(count: int) -> str:
-    return f"{count:,} edit{'' if count == 1 else 's'}"

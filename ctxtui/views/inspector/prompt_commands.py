@@ -77,7 +77,7 @@ _NAMES: Final = {name.replace("_", " "): index for name, index in INDEX.items()}
     "images": INDEX["image"],
     "documents": INDEX["document"],
 }
-HINT: Final = "call number, event (turn, miss, compaction, jump, error), or categories to show (-name hides, all)"
+HINT: Final = "call number, event (turn, miss, compaction, jump, error …), or categories to show (-name hides, all)"
 
 
 def parse_command(text: str, calls: int) -> PromptCommand:

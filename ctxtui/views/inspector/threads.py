@@ -179,7 +179,7 @@ def table(current: str) -> Table[ThreadNode]:
 
 def _calls(row: ThreadNode) -> str:
     begins = f", started after call {row.since:,} of its parent thread" if row.since else ""
-    return f"{row.calls:,} call{'' if row.calls == 1 else 's'} of this thread{begins}."
+    return f"{numbers.many(row.calls, 'call')} of this thread{begins}."
 
 
 def _context(row: ThreadNode) -> str:

@@ -115,7 +115,7 @@ def _bar(tokens: int | None, most: int, room: int) -> Span:
 
 
 def _calls(row: ListRow, room: int) -> Span:
-    return Span(f"{row.calls:,} call{'s' if row.calls != 1 else ''}", "warn" if row.calls == 0 else "dim")
+    return Span(numbers.many(row.calls, "call"), "warn" if row.calls == 0 else "dim")
 
 
 def explain_tokens(row: ListRow) -> str:
@@ -146,7 +146,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
 
     def name(row: ListRow, room: int) -> list[Span]:
         if isinstance(row, ToolServer):
-            tool_count = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+            tool_count = numbers.many(len(row.tools), "tool")
             tool_count += f", {row.unused_count:,} never called" if row.unused_count else ""
             return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {tool_count}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"

@@ -132,17 +132,17 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
 def summary(diff: Diff) -> Iterator[list[Span]]:
     """Summary rows: the common prefix, and counts of each kind of change."""
     if diff.is_same:
-        text = f"The model reads the same: {_blocks(diff.shared + diff.kept)}, "
+        text = f"The model reads the same: {numbers.many(diff.shared + diff.kept, 'block')}, "
         yield [Span(text), Span(numbers.tokens(diff.shared_tokens + diff.kept_tokens), "bold"), Span(" tokens.")]
         return
-    shared = [Span("Both begin with ", "dim"), Span(_blocks(diff.shared)), Span(", ", "dim")]
+    shared = [Span("Both begin with ", "dim"), Span(numbers.many(diff.shared, "block")), Span(", ", "dim")]
     shared += [Span(numbers.tokens(diff.shared_tokens), "bold"), Span(" tokens", "dim")]
     unrecorded = diff.token - diff.shared_tokens
     if unrecorded > 0:
         shared.append(Span(f", after {numbers.tokens(unrecorded)} that are not recorded", "dim"))
     if diff.kept:
-        text = f"; {_blocks(diff.kept)} after the first difference, {numbers.tokens(diff.kept_tokens)}, are the same"
-        shared.append(Span(text, "dim"))
+        kept = f"{numbers.many(diff.kept, 'block')} after the first difference, {numbers.tokens(diff.kept_tokens)}"
+        shared.append(Span(f"; {kept}, are the same", "dim"))
     shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(diff.token), "bold")]
     yield [*shared, Span(" on.", "dim")]
     yield list(totals(diff))
@@ -186,10 +186,6 @@ def by_category(diff: Diff) -> Iterator[list[Span]]:
         line += [Span(f" {numbers.signed(gained)}", "add")] if gained else []
         line += [Span(f" {numbers.signed(lost)}", "del")] if lost else []
     yield line
-
-
-def _blocks(count: int) -> str:
-    return f"{count:,} block{'s' if count != 1 else ''}"
 
 
 def describe_position(diff: Diff, change: Change) -> str:
@@ -240,11 +236,11 @@ def explain_change(diff: Diff, change: Change) -> str:
 
 
 def explain_summary(diff: Diff) -> str:
-    sentences = [f"They share {_blocks(diff.shared)} with {diff.shared_tokens:,} tokens from the start."]
+    sentences = [f"They share {numbers.many(diff.shared, 'block')} with {diff.shared_tokens:,} tokens from the start."]
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
         count, before, after = diff.count_changes(kind)
         if count:
-            sentences.append(f"{_blocks(count)} {kind}, {before:,} tokens before and {after:,} now.")
+            sentences.append(f"{numbers.many(count, 'block')} {kind}, {before:,} tokens before and {after:,} now.")
     return " ".join(sentences)
 
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from ctxtui.core.session import Skipped
 from ctxtui.curation.price.dependence import Lost, Quote
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
@@ -34,7 +34,7 @@ def _lead(reference: Quote | Lost, room: int) -> Span:
 
 def _quoted(reference: Quote | Lost, room: int) -> Span:
     by = reference.quoted if isinstance(reference, Lost) else len(reference.by)
-    return Span(f"{by:,} later block{'' if by == 1 else 's'} quote{'s' if by == 1 else ''} it" if by else "", "dim")
+    return Span(f"{numbers.many(by, 'later block')} quote{'s' if by == 1 else ''} it" if by else "", "dim")
 
 
 BROKEN_TABLE: Final[Table[Quote | Lost]] = Table(

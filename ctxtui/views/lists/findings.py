@@ -54,7 +54,7 @@ def _fill(finding: Finding, text: str) -> str:
         tokens=f"{numbers.tokens(finding.tokens)} tokens",
         usd=usd or "an unknown sum",
         so_far=f", {usd} so far" if usd else "",
-        calls=f"{finding.calls:,} call{'' if finding.calls == 1 else 's'}",
+        calls=numbers.many(finding.calls, "call"),
         count=_Count(finding.count),
         names=names(finding.names),
     )
@@ -106,7 +106,7 @@ def note(findings: Findings | None) -> str:
 
 def none_found(findings: Findings) -> str:
     """Sentence for an empty list."""
-    return f"Nothing found in {findings.number:,} call{'' if findings.number == 1 else 's'} that would save anything."
+    return f"Nothing found in {numbers.many(findings.number, 'call')} that would save anything."
 
 
 def command(priced: PricedFinding, name: str, findings: Findings) -> str:
@@ -171,12 +171,12 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
 def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
     """Yield the edits that `enter` stages, or the reason why there are none."""
     if priced.blocks:
-        text = f"staged: {priced.blocks:,} block{'' if priced.blocks == 1 else 's'}"
+        text = f"staged: {numbers.many(priced.blocks, 'block')}"
         text += f"; {priced.longer:,} of them would not get shorter" if priced.longer else ""
         text += f"; {priced.along:,} more must go with {'it' if priced.blocks == 1 else 'them'}" if priced.along else ""
         yield [Span(f" {text}", "dim")]
     elif priced.marks:
-        many = f"{len(priced.marks)} breakpoint{'' if len(priced.marks) == 1 else 's'}"
+        many = numbers.many(len(priced.marks), "breakpoint")
         yield [Span(f" staged as {many} of the next request; savings come with later calls", "dim")]
     elif priced.why_not:
         yield [Span(f" nothing to stage: {priced.why_not}", "warn")]
@@ -195,7 +195,7 @@ def _describe_proof(result: EditedCalls) -> str:
     usd = numbers.signed_money(result.usd) if result.usd is not None else "cost unknown"
     costs_more = result.tokens > 0 and result.usd is not None and result.usd > 0
     reason = ": tokens read from the cache are written again" if costs_more else ""
-    return f"{tokens}{usd} in {result.calls:,} call{'' if result.calls == 1 else 's'}{reason}"
+    return f"{tokens}{usd} in {numbers.many(result.calls, 'call')}{reason}"
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:

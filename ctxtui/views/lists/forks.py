@@ -60,4 +60,4 @@ TABLE: Final[Table[ForkRow]] = Table(
 def notes(rows: Sequence[ForkRow]) -> list[Span]:
     """Number of forks, for the rule."""
     forks = sum(bool(row.depth) for row in rows)
-    return [Span(f"{forks:,} fork{'' if forks == 1 else 's'}", "dim")] if forks else []
+    return [Span(numbers.many(forks, "fork"), "dim")] if forks else []

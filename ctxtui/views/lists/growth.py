@@ -40,7 +40,7 @@ def describe_shape(shape: GrowthShape) -> str:
 
 def describe_sent(growth: Growth) -> str:
     """Total tokens sent, and how the total grows."""
-    total = f"{numbers.tokens(growth.carry)} in {len(growth.calls):,} call{'' if len(growth.calls) == 1 else 's'}"
+    total = f"{numbers.tokens(growth.carry)} in {numbers.many(len(growth.calls), 'call')}"
     if growth.shape is None:
         return total
     word = "quadratic" if growth.shape.sent == shapes.FASTER else "nearly linear"

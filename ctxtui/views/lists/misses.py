@@ -93,11 +93,10 @@ def none_found(misses: Misses) -> str:
 
 def heading(misses: Misses) -> list[Span]:
     """The total of all misses, for the rule."""
-    count = len(misses.misses)
     lost = numbers.least(misses.lost, misses.partly_lost) if misses.misses else "$0.000"
     of = f" lost of {numbers.least(misses.usd, misses.at_least)}" if misses.usd is not None else " lost"
     return [
-        Span(f"{count:,} miss{'' if count == 1 else 'es'}  ", "dim"),
+        Span(f"{numbers.many(len(misses.misses), 'miss', 'misses')}  ", "dim"),
         Span(numbers.tokens(misses.tokens), "ink bold"),
         Span(" written again  ", "dim"),
         Span(lost, "crit bold" if misses.misses else "dim"),

@@ -94,7 +94,7 @@ def _placeholder(row: Proposed) -> Spans:
         return ()
     if row.active_ids:
         count = len(row.active_ids)
-        return [Span(f"  {count:,} active edit{'' if count == 1 else 's'}", "ok")]
+        return [Span(f"  {numbers.many(count, 'active edit')}", "ok")]
     return [Span("  its edits would free nothing here" if row.edits else "  nothing to do here", "faint")]
 
 
@@ -127,7 +127,7 @@ def _risk(row: Proposed, room: int) -> Span:
 
 def _sum_of_freed(row: Proposed) -> str:
     count = len(row.edits)
-    each = f"{(row.freed or 0):,} tokens less, by {count:,} edit{'' if count == 1 else 's'}"
+    each = f"{(row.freed or 0):,} tokens less, by {numbers.many(count, 'edit')}"
     share = f"; the next call then fills {numbers.share(row.share, 0)} of the usable window" if row.share else ""
     return f"{each}{share}."
 

@@ -65,7 +65,7 @@ def project_lines(report: RunFigures) -> Iterator[list[Span]]:
     if project is None or files is None:
         return
     for kind, number, tokens in project.kinds():
-        yield _row(kind, tokens, "", f"{number:,} file{'' if number == 1 else 's'}")
+        yield _row(kind, tokens, "", numbers.many(number, "file"))
     near = numbers.interval(project.tokens, project.tokens - project.half, project.tokens + project.half)
     yield _row("in all", project.tokens, near, "tokens of text", "bold")
     yield []

@@ -92,7 +92,7 @@ def rows(sessions: Sequence[FoundSession]) -> list[Row]:
 
 def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
     """A session's line in `room` cells: title, and number of blocks with hits."""
-    count = f"{len(session.blocks):,} block{'' if len(session.blocks) == 1 else 's'}"
+    count = numbers.many(len(session.blocks), "block")
     mark = Span("▸ " if here else "  ", "accent")
     title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(count)))
     return [mark, Span(title, "ink bold"), Span(f"  {count}", "dim")]

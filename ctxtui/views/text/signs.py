@@ -135,6 +135,11 @@ def done(message: object) -> list[Span]:
     return [Span("✓ ", "ok"), Span(safe_text.one_line(str(message), 300))]
 
 
+def key_hint(key: str, does: str) -> list[Span]:
+    """A key and what it does."""
+    return [Span(key, "accent bold"), Span(f" {does}", "dim")]
+
+
 def of_note(note: Note) -> Span:
     """The sign of a note: a star for a bookmark, a pen for other notes."""
     return MARK["bookmark" if note.bookmark else "note"].span

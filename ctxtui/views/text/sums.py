@@ -46,7 +46,7 @@ def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
 
 def product(tokens: int, calls: int, more: str = "") -> str:
     """``4,537 tokens × 89 calls = 403,793.``"""
-    return f"{tokens:,} tokens × {calls:,} call{'' if calls == 1 else 's'} = {tokens * calls:,}{more}."
+    return f"{tokens:,} tokens × {numbers.many(calls, 'call')} = {tokens * calls:,}{more}."
 
 
 def addition(total: int, name: str, terms: Sequence[int], noun: str) -> str:

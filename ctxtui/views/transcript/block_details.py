@@ -38,7 +38,7 @@ def details(
         texts.append(f"gone since call {removal.since:,}, as inferred from its report: {removal.reason_text}")
     # A block that entered with this call has carried nothing yet, and its stability is unknown.
     if weights.calls > 1 or weights.stability:
-        call_count = f"{weights.calls:,} call{'s' if weights.calls != 1 else ''}"
+        call_count = numbers.many(weights.calls, "call")
         texts.append(
             f"since call {weights.first_call:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
             f"{describe_stability(weights)}"

@@ -129,7 +129,7 @@ def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target
     if edit.kind in (APPLY, WAIT):
         count = len(edit.params.get("ids") or ())
         until = f" until {_UNTIL.get(str(edit.params.get('until') or ''), 'later')}" if edit.kind == WAIT else ""
-        return f"{count:,} edit{'' if count == 1 else 's'}{until}"
+        return f"{numbers.many(count, 'edit')}{until}"
     first = label(edit.targets[0]) if edit.targets else ""
     more = f" and {len(edit.targets) - 1:,} more" if len(edit.targets) > 1 else ""
     if edit.kind == BREAKPOINT:

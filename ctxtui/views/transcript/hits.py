@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, overload
 
 from ctxtui.analysis.content.search import Find
 from ctxtui.core.tree import Tree
+from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans, plain
 
 HIT_STYLE: Final = "accent-ink on-accent"
@@ -117,5 +118,5 @@ def describe_progress(at: int | None, count: int, elsewhere: int, done: bool, ca
         position = f"{at + 1:,} of {count:,}{more}" if at is not None else f"{count:,}{more} hits"
     else:
         position = "no hit here" if elsewhere or not done else "no hit"
-    blocks = f", {elsewhere:,} block{'s' if elsewhere != 1 else ''} in other calls or hidden" if elsewhere else ""
+    blocks = f", {numbers.many(elsewhere, 'block')} in other calls or hidden" if elsewhere else ""
     return position + blocks + ("" if done else " ·")

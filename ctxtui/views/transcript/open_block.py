@@ -151,7 +151,7 @@ def body_line(
 
 def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
     """The line under an open block: number of hidden lines, cost, and keys."""
-    hidden = "" if more == 0 else "more lines  " if more is None else f"{more:,} more line{'s' if more != 1 else ''}  "
+    hidden = "" if more == 0 else "more lines  " if more is None else f"{numbers.many(more, 'more line')}  "
     keys = (
         "⏎ fold  "
         + ("e more  " if more != 0 else "")

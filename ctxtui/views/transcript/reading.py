@@ -294,7 +294,7 @@ class Reading:
             diff_lines: list[Spans] = [[edge, *(body.line(n) or ())] for n in range(shown)]
             more = body.count_hidden(shown)
             if more != 0:
-                left = "more lines" if more is None else f"{more:,} more line{'s' if more != 1 else ''}"
+                left = "more lines" if more is None else numbers.many(more, "more line")
                 diff_lines.append([edge, Span(f"⋯ {left}  ", "dim"), Span("⏎", "accent bold"), Span(" opens", "faint")])
             change_lines = self._changes.put(key, diff_lines)
         return change_lines

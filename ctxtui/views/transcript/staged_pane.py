@@ -51,7 +51,7 @@ class WaitingEdits(Struct, frozen=True):
     @property
     def words(self) -> str:
         """``3 wait for expiry in 4:12``."""
-        text = f"{self.count:,} wait{'s' if self.count == 1 else ''} for {self.moment.removeprefix('at ')}"
+        text = f"{numbers.many(self.count, 'waits', 'wait')} for {self.moment.removeprefix('at ')}"
         if self.left is None:
             return text
         return f"{text} in {countdown(self.left)}" if self.left else f"{text}: reached"
@@ -97,25 +97,20 @@ class StagedPane(Struct, frozen=True, kw_only=True):
         return self.staging.broken
 
 
-def count_edits(count: int) -> str:
-    """``3 edits``."""
-    return f"{count:,} edit{'' if count == 1 else 's'}"
-
-
 def notes(pane: StagedPane, room: int) -> list[Span]:
     """Text for the rule: number of edits, and the keys that end staging.
 
     For active edits the key that lists them.
     """
     if pane.active:
-        return [Span(f"{count_edits(pane.active)} active · ", "dim"), Span("E", "accent bold")]
+        return [Span(f"{numbers.many(pane.active, 'edit')} active · ", "dim"), Span("E", "accent bold")]
     count = len(pane.staging.edits)
     if not count:
         return [Span("u", "accent bold"), Span(" takes back", "dim")]
     keys = [Span("w", "accent bold"), Span(" when  ", "dim"), Span("X", "accent bold"), Span(" discard", "dim")]
     if sum(edits.count for edits in pane.waits) < count:
         keys = [Span("a", "accent bold"), Span(" apply  ", "dim"), *keys]
-    count_text = [Span(count_edits(count) + ("   " if room >= 40 else ""), "warn")]
+    count_text = [Span(numbers.many(count, "edit") + ("   " if room >= 40 else ""), "warn")]
     return [*count_text, *(keys if room >= 40 else [])]
 
 
@@ -295,9 +290,8 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
         yield _fit(full_line if width(full_line) < room else brief, room)
     if pane.without_target:
         why = "not in this context" if is_wide else "target gone"
-        yield _fit(
-            [Span(" "), Span("z", "faint"), Span(f" {count_edits(pane.without_target)} asleep: {why}", "dim")], room
-        )
+        text = f" {numbers.many(pane.without_target, 'edit')} asleep: {why}"
+        yield _fit([Span(" "), Span("z", "faint"), Span(text, "dim")], room)
 
 
 def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:

@@ -24,12 +24,12 @@ from ctxtui.curation.policies.profile import make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 from tests.curation.test_random_edits import STRICT
+from tests.offline.signing import sign_all
 
 EAGER: dict[str, dict[str, Any]] = {
     "sliding_window": {"n": 3, "slack": 0},

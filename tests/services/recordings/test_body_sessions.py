@@ -219,3 +219,12 @@ def wire_requests(path: Path) -> list[str]:
             text = like[: text["head"]] + text["middle"] + like[len(like) - text["tail"] :]
         found[exchange["n"]] = text
     return list(found.values())
+
+
+def test_an_address_in_the_working_directory_needs_no_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write_bodies(tmp_path / "bodies", body_case())
+    write_bodies(folder, body_case(session=OTHER, prefix="9"), 2_000_000)
+    monkeypatch.chdir(tmp_path)
+    for session in (SESSION, OTHER):
+        path = locate(f"bodies#{session[:13]}", tmp_path, Settings()).path
+        assert path is not None and load(path).session.about.id == session

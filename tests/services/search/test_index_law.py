@@ -91,5 +91,5 @@ def test_hits_are_the_same_with_the_index_and_without(
     for query, hits in zip(queries, wanted, strict=True):
         shown, searcher = found(among, query, regex=False)
         assert shown == hits, query
-        assert searcher.tally.direct == 0 or len(query.casefold()) < 3
+        assert searcher.tally.direct == 0 or len(query.casefold().replace("i\u0307", "i")) < 3
     assert found(among, r"a.b", regex=True)[0] == words

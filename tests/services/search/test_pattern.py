@@ -64,3 +64,14 @@ def test_bytes_never_rule_out_a_hit(query: str, before: str, after: str) -> None
 def test_the_literals_of_an_expression_are_in_every_hit(query: str, literals: list[str]) -> None:
     assert Pattern(query, regex=True).literals == literals
     assert re.compile(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "text"), [("istanbul", "\u0130stanbul"), ("kelvin", "3 \u212aelvin"), ("süs", "\u017fü\u017f")]
+)
+def test_letters_with_a_case_beyond_ascii_are_not_ruled_out_by_the_bytes(query: str, text: str) -> None:
+    made = Pattern(query)
+    assert list(made.spans(text))
+    for body in (json.dumps(text), json.dumps(text, ensure_ascii=False)):
+        assert made.may_match(body.encode())
+    assert not made.may_match(b"nothing")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.tui.lists.compactions import CompactionsScreen
+from ctxtui.tui.lists.held_compaction import HeldCompactionScreen
 from ctxtui.tui.messages import TalkFrom
+from ctxtui.views.text.span import plain
 from tests.analysis.content.test_compactions import forgetful
 from tests.cases.sessions import Story
 from tests.tui.inspector.test_inspector import opened, text, until
@@ -72,6 +74,35 @@ async def test_what_is_not_wanted_stays_staged() -> None:
         await pilot.press("escape")
         overlay = screen.edits.overlay
         assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.is_asking
+
+
+async def test_a_key_used_before_does_not_close_the_list() -> None:
+    """Enter on a rule is a command like the key that opens the list."""
+    async with opened(forgetful()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.is_editable())
+        await pilot.press("d", "u", "ctrl+home", "down", "enter")
+        await until(
+            pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
+        )
+        page = screen.app.screen
+        assert isinstance(page, CompactionsScreen)
+        await pilot.press("u")
+        assert screen.app.screen is page and "undo edit: not in this list" in plain(page.message_line.message)
+        await pilot.press("Z")
+        assert screen.app.screen is screen
+
+
+async def test_an_empty_list_says_what_there_is_none_of() -> None:
+    """Neither before the comparison nor among the kept facts does it say that nothing was lost."""
+    async with opened(forgetful()) as (screen, pilot):
+        page = HeldCompactionScreen(screen.state, "main", "Nothing of it.")
+        screen.app.push_screen(page)
+        await until(pilot, lambda: page.compaction is not None and bool(page.rows))
+        await pilot.press("tab")
+        assert not page.rows and plain(page.pane.empty()) == "The summary kept no file, literal or decision."
+        page.compaction = None
+        page.list_facts()
+        assert "comparing the summary with the history" in plain(page.pane.empty())
 
 
 async def test_results_that_the_client_took_out_are_gone_to() -> None:

@@ -11,6 +11,7 @@ from textual import events
 from textual.geometry import Size
 
 from ctxtui.tui.chat.screen import TalkEdit
+from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.widgets.line_edit import TextBuffer
 from ctxtui.views.text import cells
 from tests.tui.test_chat import chatting, shown, until
@@ -82,6 +83,18 @@ def test_the_tail_of_a_text_is_as_wide_as_there_is_room(text: str, room: int) ->
     assert not found.startswith("\u0301"), "a mark stands behind its letter"
     before = text[: len(text) - len(found)].rstrip("\u0301")
     assert not before or room <= 0 or cells.width(text[len(before) - 1 :]) > room
+
+
+async def test_line_breaks_are_pasted_as_every_terminal_sends_them(tmp_path: Path) -> None:
+    """Most send a carriage return for a line break, tmux for example."""
+    async with chatting(tmp_path, None) as (screen, pilot):
+        pilot.app.post_message(events.Paste("a\rb\r\nc\nd"))
+        await until(pilot, lambda: screen.prompt.text == "a\nb\nc\nd")
+        await pilot.press("ctrl+p")
+        palette = pilot.app.screen
+        assert isinstance(palette, PaletteScreen)
+        pilot.app.post_message(events.Paste("drop\rb"))
+        await until(pilot, lambda: palette.query_line.text == "drop")
 
 
 async def test_five_megabytes_pasted_into_a_chat_leave_the_keys_as_they_were(tmp_path: Path) -> None:

@@ -44,4 +44,4 @@ def test_a_block_that_grows_has_more_tokens_not_fewer() -> None:
 
 
 def test_the_empty_summary_names_a_command_that_exists() -> None:
-    assert "ctxtui import PATH" in stats.NONE_YET
+    assert "`ctxtui import`" in stats.NONE_YET

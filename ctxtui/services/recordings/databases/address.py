@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote, unquote
@@ -37,7 +38,7 @@ def address_of(database: Path, id_: str) -> Path:
 def split_address(path: Path) -> tuple[Path, str]:
     """Split an address into database or folder and id; any other path is returned with ""."""
     file, mark, id_ = str(path).rpartition(MARK)
-    if not mark or not id_ or path.exists() or not (is_database(Path(file)) or _is_body_folder(Path(file))):
+    if not mark or not id_ or os.path.exists(path) or not (is_database(Path(file)) or _is_body_folder(Path(file))):
         return path, ""
     return Path(file), unquote(id_)
 

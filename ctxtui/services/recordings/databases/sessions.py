@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -64,11 +65,11 @@ def _is_at_rest(path: Path) -> bool:
     Such a file is opened as immutable, because an ordinary connection would leave files next to it.
     """
     log = path.with_name(path.name + LOG)
-    if log.exists() and has_index(path):
+    if os.path.exists(log) and has_index(path):
         return False
     try:
         with path.open("rb") as file:
-            return file.read(_WAL.stop)[_WAL] == b"\x02\x02" and not (log.exists() and log.stat().st_size)
+            return file.read(_WAL.stop)[_WAL] == b"\x02\x02" and not (os.path.exists(log) and log.stat().st_size)
     except OSError:
         return False
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from msgspec import Raw, Struct, field
+from msgspec.structs import replace
 
 from ctxtui.core import block, block_content, canonical
 from ctxtui.core.block import Block, Item, message_place
@@ -116,15 +117,8 @@ def _parse_common_report(raw: bytes, final: bool) -> Report | None:
     return Report(converted if converted.input else None, 0, extra)
 
 
-def report_from_value(value: Json, final: bool) -> Report:
-    """Like `parse_report`, for a JSON value.
-
-    An empty input counts as no usage, since no call has one.
-    """
-    return _with_final(_report_from_value(value), final)
-
-
 def _report_from_value(value: Json) -> Report:
+    """Convert a report; an empty input counts as no usage, since no call has one."""
     extra = (
         {key: extra_value for key in _EXTRA_KEYS if (extra_value := value.get(key))} if isinstance(value, dict) else {}
     )
@@ -137,7 +131,7 @@ def _report_from_value(value: Json) -> Report:
 def _with_final(report: Report, final: bool) -> Report:
     if report.usage is None or report.usage.output_final == final:
         return report
-    return Report(usage.with_final_output(report.usage, final), report.estimated, report.extra)
+    return replace(report, usage=replace(report.usage, output_final=final))
 
 
 SYNTHETIC: Final = "<synthetic>"
@@ -258,7 +252,7 @@ def message_from_value(message: Json, role: str) -> ClaudeMessage | None:
         id=as_str(message.get("id")),
         model=as_str(message.get("model")),
         stop=stop,
-        report=report_from_value(message.get("usage"), bool(stop)),
+        report=_with_final(_report_from_value(message.get("usage")), bool(stop)),
         string=isinstance(message.get("content"), str),
     )
 

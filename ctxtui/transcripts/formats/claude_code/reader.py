@@ -59,7 +59,6 @@ _MARKS: Final = (
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a Claude Code session file."""
     # The first line identifies most files.
     first = _confidence(head[: head.find(b"\n") + 1])
     return first if first >= _SURE else _confidence(head)
@@ -91,7 +90,7 @@ def _may_be_qwen_code(record: dict[str, Json]) -> bool:
     return next(iter(record), "") == "uuid" and not has_content and "isSidechain" not in record
 
 
-class ClaudeCodeReader:
+class ClaudeCodeReader(Reader):
     """Reads one file of a session.
 
     `part` returns readers for its subagents' files, which share its state.

@@ -46,7 +46,6 @@ _MODE: Final = re.compile(r"<user_input mode=\"(\w+)\"")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a session, or a file beside one."""
     first = as_dict(next(iter(file_head.parse_values(head)), None)).keys()
     if first >= _SESSION:
         return 0.97
@@ -247,7 +246,11 @@ def _result_content(content: Json) -> Json:
     parts = as_dicts(content)
     if isinstance(content, str):
         return _cut_middle(content)
-    if isinstance(content, list) and len(parts) == len(content) and all(map(_is_shown, parts)):
+    if (
+        isinstance(content, list)
+        and len(parts) == len(content)
+        and all(part.get("type") in ("text", "image") for part in parts)
+    ):
         return [_cut_texts(_convert_part(part, of_user=False)) for part in parts]
     pictures: list[Json] = []
     text = canonical.dump_text(_cut_texts(_without_pictures(content, pictures)))
@@ -277,10 +280,6 @@ def _cut_middle(text: str) -> str:
 
 def _cut_mark(count: int) -> str:
     return f"\n\n...[truncated {count} chars]...\n\n"
-
-
-def _is_shown(part: dict[str, Json]) -> bool:
-    return part.get("type") in ("text", "image")
 
 
 def _without_pictures(value: Json, pictures: list[Json]) -> Json:

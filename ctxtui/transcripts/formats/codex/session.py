@@ -26,6 +26,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
+from ctxtui.transcripts.reader import Reader
 
 SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
@@ -157,7 +158,6 @@ class CodexSession:
         self._tip = ROOT
 
     def handle_record(self, record: CodexRecord, source: RawRecord) -> list[Event]:
-        """Return the events of one record."""
         match record.type:
             case "response_item":
                 return self._handle_item(record, source)
@@ -363,7 +363,6 @@ def _find_ids(head: bytes) -> dict[str, bytes]:
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a Codex rollout."""
     records = file_head.parse_records(head, 20)
     if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in records):
         return 0.97
@@ -376,7 +375,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.85 if bare and {"instructions", "git"} & first.keys() else 0.0
 
 
-class CodexReader:
+class CodexReader(Reader):
     """Reads one rollout, the main one of its session or a subagent's.
 
     `part` returns a reader for the latter.

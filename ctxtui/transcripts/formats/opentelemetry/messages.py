@@ -102,9 +102,9 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
         fields = {**event.attributes, **event.body}
         if event.name == CHOICE:
             message = decode_column(fields.get("message"))
-            event_message = (
-                message if isinstance(message, dict) else _attributes_under(event.attributes, "message.") or fields
-            )
+            start = "message."
+            members = {name[len(start) :]: v for name, v in event.attributes.items() if name.startswith(start)}
+            event_message = message if isinstance(message, dict) else members or fields
             answer_items += _convert_chat_message({"role": "assistant", **event_message})
         elif event.name in _ROLES:
             request_items += _convert_chat_message({"role": _ROLES[event.name], **fields})
@@ -113,10 +113,6 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
         elif event.name == "gen_ai.content.completion":
             answer_items += genai_messages(fields.get("gen_ai.completion"))
     return request_items, answer_items
-
-
-def _attributes_under(attributes: Attributes, start: str) -> Attributes:
-    return {name[len(start) :]: value for name, value in attributes.items() if name.startswith(start)}
 
 
 def _convert_chat_message(message: dict[str, Json]) -> list[Item]:

@@ -82,7 +82,6 @@ class PiEntry(LinkedEntry):
 
     @property
     def is_model_answer(self) -> bool:
-        """Whether it is an answer of the model."""
         return self.value.get("type") == "message" and self.message.get("role") == "assistant"
 
     @property
@@ -201,7 +200,8 @@ def _iter_lines(
     is_tree = any("parentId" in entry.value for entry in entries)
     for entry, parent in link_entries(entries, before, appended, **_LINKS):
         if isinstance(entry, dict):
-            yield canonical.dumps({**entry, "parentId": parent} if is_tree else _without_id(entry)) + b"\n"
+            own = {key: value for key, value in entry.items() if key != "id"}
+            yield canonical.dumps({**entry, "parentId": parent} if is_tree else own) + b"\n"
         elif entry is entries[0] and entry.value.get("type") == "session":
             yield entry.line(id=id_)
         else:
@@ -225,10 +225,6 @@ def _update_kept_start(
     stays = entries[number]
     name = before[number][0]["id"] if before[number] and stays is not compaction else stays.value.get("id")
     return {"firstKeptEntryId": name} if name != named else {}
-
-
-def _without_id(entry: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in entry.items() if key != "id"}
 
 
 def _make_usage(input_: int, output: int) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.inspector import held_lines
+from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -31,8 +32,7 @@ NOT_ATTACHED: Final = (Span("○ ", "dim"), Span("No program is attached; `ctxtu
 _NO_FORK: Final = (
     Span("○ ", "dim"),
     Span("Only recordings of `ctxtui exec -- COMMAND` can be run again from a call; ", "dim"),
-    Span("f", "accent bold"),
-    Span(" starts a chat", "dim"),
+    *key_hint("f", "starts a chat"),
 )
 
 

@@ -211,7 +211,6 @@ class BlocksController(Controller):
         return Target(variables, self._text())
 
     def pager(self) -> None:
-        """Show the block in the pager."""
         text = self._text()
         if not text:
             self.show_message([Span("There is no text to show here.", "dim")])

@@ -14,6 +14,7 @@ from ctxtui.tui.inspector.context_edits import EditController
 from ctxtui.tui.messages import TalkFrom
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import numbers
+from ctxtui.views.text.signs import done, key_hint
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -111,18 +112,8 @@ class CompactionsController(EditController):
             return
         self.access.soon(self._to_summary)
         more = numbers.tokens(compaction.summary_tokens)
-        self.show_message(
-            [
-                Span("✓ ", "ok"),
-                Span(f"staged: the client's summary ({more}) plus what it lost; "),
-                Span("⏎", "accent bold"),
-                Span(" reads it  ", "dim"),
-                Span("R", "accent bold"),
-                Span(" edits it  ", "dim"),
-                Span("a", "accent bold"),
-                Span(" applies", "dim"),
-            ]
-        )
+        keys = [*key_hint("⏎", "reads it  "), *key_hint("R", "edits it  "), *key_hint("a", "applies")]
+        self.show_message([*done(f"staged: the client's summary ({more}) plus what it lost"), Span("; "), *keys])
 
     def _read_first(self, compaction: Compaction, staged: Sequence[Edit]) -> None:
         """Open the summary and ask whether to continue, so that nothing unread is applied."""

@@ -15,7 +15,7 @@ from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
 from ctxtui.views.text import numbers, safe_text
-from ctxtui.views.text.signs import done, failed
+from ctxtui.views.text.signs import done, failed, key_hint
 from ctxtui.views.text.span import Span
 from ctxtui.views.transcript import edit_answers
 
@@ -73,15 +73,17 @@ class EditLogController(EditController):
                 if self.state.held_countdown is None
                 else ("^o", "decides about the held request")
             )
-            self.show_message([*message, *_key("u", "takes it back · "), *_key(*next_key)])
+            self.show_message([*message, *key_hint("u", "takes it back · "), *key_hint(*next_key)])
         elif overlay.waiting and waits is not None and waits.waits:
             message = [Span(f"{waits.waits[0].words}; ")]
-            self.show_message([*message, *_key("w", "says when")])
+            self.show_message([*message, *key_hint("w", "says when")])
         self.edits.changed()
 
     def _nothing_staged(self, does: str) -> None:
         """Show that a key has nothing to act on, and how to stage edits."""
-        self.show_message([Span(f"No edit is staged to {does}: ", "dim"), *_key("d t s x", "on a block stage edits")])
+        self.show_message(
+            [Span(f"No edit is staged to {does}: ", "dim"), *key_hint("d t s x", "on a block stage edits")]
+        )
 
     def _shows_unread(self, ready: Sequence[Edit]) -> bool:
         """Whether an unread summary is about to be applied; if so, it is shown first."""
@@ -95,7 +97,7 @@ class EditLogController(EditController):
         self.state.to_inserted(unread[0].edit.id)
         count = f", {len(unread):,} are unread" if len(unread) > 1 else ""
         message = [Span("? ", "warn bold"), Span(f"Read the summary before you apply it{count}; ")]
-        self.show_message([*message, *_key("a", "again applies  "), *_key("R", "edits it")])
+        self.show_message([*message, *key_hint("a", "again applies  "), *key_hint("R", "edits it")])
         return True
 
     def discard(self) -> None:
@@ -104,7 +106,7 @@ class EditLogController(EditController):
         if overlay is None or not (discarded := overlay.discard()):
             self._nothing_staged("discard")
             return
-        self.show_message([Span(f"{len(discarded):,} discarded; "), *_key("u", "brings them back")])
+        self.show_message([Span(f"{len(discarded):,} discarded; "), *key_hint("u", "brings them back")])
         self.state.mark(())
         self.edits.changed()
 
@@ -122,7 +124,7 @@ class EditLogController(EditController):
             what = edit_answers.describe_action(last, by_id, self.edits.answers.blocks())
             day = f" of {datetime.fromtimestamp(last[0].at).astimezone():%d %b %H:%M}" if last[0].at else ""
             message = [Span("? ", "warn bold"), Span(f"Made in an earlier run: {what}{day}; ")]
-            self.show_message([*message, *_key("u", "again undoes it")])
+            self.show_message([*message, *key_hint("u", "again undoes it")])
         else:
             self._undo_or_redo(overlay, overlay.undo)
 
@@ -211,10 +213,6 @@ class EditLogController(EditController):
                 self.edits.take_back(edits)
 
         self.access.push(EditLogScreen(self.edits.overlay.log, self.edits.answers.describe), take_back)
-
-
-def _key(key: str, does: str) -> list[Span]:
-    return [Span(key, "accent bold"), Span(f" {does}", "dim")]
 
 
 class Apply(Command):

@@ -112,11 +112,9 @@ class NotesController(Controller):
         return existing or book.on_call(scene.call.id, scene.call.model)
 
     def bookmark(self) -> None:
-        """Set or remove a bookmark on the block."""
         self._toggle(self._block_note(), "the block")
 
     def bookmark_call(self) -> None:
-        """Set or remove a bookmark on the call."""
         self._toggle(self._call_note(), "the call")
 
     def _toggle(self, note: Note | None, what: str) -> None:
@@ -127,11 +125,9 @@ class NotesController(Controller):
             )
 
     def write_note(self) -> None:
-        """Ask for the text of a note on the block."""
         self._write(self._block_note())
 
     def write_on_call(self) -> None:
-        """Ask for the text of a note on the call."""
         self._write(self._call_note())
 
     def _write(self, note: Note | None) -> None:
@@ -139,8 +135,6 @@ class NotesController(Controller):
             self._ask_for(note, note.text)
 
     def _ask_for(self, note: Note, text: str) -> None:
-        """Ask for the text of a note, starting with `text`."""
-
         def written(text: str) -> None:
             if text.strip() != note.text:
                 self._save(note.with_text(text.strip(), time.time()))

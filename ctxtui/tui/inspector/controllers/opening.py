@@ -39,11 +39,9 @@ class OpeningController(Controller):
         self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
 
     def close(self) -> None:
-        """Stop the threads."""
         self.state.feed.stop()
 
     def handle(self, message: Message) -> None:
-        """Handle a message of a loader thread."""
         self._handlers[type(message)](message)
 
     def _on_glimpsed(self, message: Glimpsed) -> None:

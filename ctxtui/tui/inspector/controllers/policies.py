@@ -34,7 +34,7 @@ class PoliciesController(EditController):
         scene = self._require_editable()
         if scene is not None:
             proposals = self._proposals(scene)
-            self.access.push(self._policies(proposals), partial(self._stage_or_take_back, proposals, scene))
+            self.access.push(self._policies(proposals), partial(self._stage_or_take_back, scene))
 
     def advice(self) -> None:
         """Show the advice; the chosen edits are staged."""
@@ -74,7 +74,7 @@ class PoliciesController(EditController):
             if isinstance(chosen, Sequence):
                 self._stage_edits(scene, tuple(chosen))
             else:
-                self._stage_or_take_back(proposals, scene, chosen)
+                self._stage_or_take_back(scene, chosen)
 
         source = AdviceSource(
             name=str(loaded.path or loaded.name),
@@ -105,9 +105,9 @@ class PoliciesController(EditController):
 
         return PoliciesScreen(proposals)
 
-    def _stage_or_take_back(self, proposals: Proposals, scene: Scene, row: Proposed | None) -> None:
+    def _stage_or_take_back(self, scene: Scene, row: Proposed | None) -> None:
         if row is not None and row.edits:
-            self._stage_proposals(proposals, scene.thread, row.edits)
+            self._stage_edits(scene, row.edits)
         elif row is not None:
             self._take_back(row)
 
@@ -160,13 +160,6 @@ class PoliciesController(EditController):
         assert self.edits.staging_area is not None
         for name, text in externalized_content(self.edits.context_of(scene), edits).items():
             self.edits.staging_area.keep(scene.thread)(name, text.encode("utf-8", "replace"))
-        self.edits.stage(edits)
-
-    def _stage_proposals(self, proposals: Proposals, thread: str, edits: tuple[Edit, ...]) -> None:
-        """Stage `edits` of `proposals`, and store their externalized content."""
-        assert self.edits.staging_area is not None
-        for name, text in proposals.artifacts(edits).items():
-            self.edits.staging_area.keep(thread)(name, text.encode("utf-8", "replace"))
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:

@@ -102,7 +102,6 @@ class RewritingController(EditController):
         return edits_from_selection.text_at(context, self.edits.overlay.in_force if self.edits.overlay else (), at)
 
     def edit_in_place(self) -> None:
-        """Edit the text on the screen."""
         editable = self._text_under_cursor()
         if editable is None:
             return

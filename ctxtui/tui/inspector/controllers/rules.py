@@ -5,6 +5,7 @@ from __future__ import annotations
 from ctxtui.core.call import Call
 from ctxtui.tui.inspector.controller import Controller
 from ctxtui.views.text import numbers
+from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.row_index import RuleRow
 
@@ -17,7 +18,6 @@ class RulesController(Controller):
     """
 
     def open_rule(self, rule: RuleRow) -> None:
-        """Open a rule."""
         if rule.kind in ("answer", "since"):
             self._open_blocks(rule)
         elif rule.kind == "break":
@@ -57,7 +57,7 @@ class RulesController(Controller):
             Span(f"{numbers.tokens(broken.tokens)} of {numbers.tokens(broken.cached)} cached", "warn"),
             Span(f" tokens are written again once{paid}  "),
         ]
-        self.show_message([*words, *_key("w", "waits until they expire"), *_key("l", "lists later quotes")])
+        self.show_message([*words, *key_hint("w", "waits until they expire  "), *key_hint("l", "lists later quotes")])
 
     def _to_epoch(self, rule: RuleRow) -> None:
         """Go to the first call of the epoch, and show what it read, wrote and paid in full."""
@@ -83,8 +83,4 @@ def _charged(call: Call) -> Spans:
     fresh = usage.input - usage.cache_read - usage.cache_write
     parts = [("read", usage.cache_read), ("wrote", usage.cache_write), ("paid in full", fresh)]
     parts_text = ", ".join(f"{name} {numbers.tokens(tokens)}" for name, tokens in parts if tokens)
-    return [Span(f": it {parts_text or 'read nothing'}  ", "dim"), *_key("c", "lists misses")]
-
-
-def _key(key: str, what: str) -> list[Span]:
-    return [Span(key, "accent bold"), Span(f" {what}  ", "dim")]
+    return [Span(f": it {parts_text or 'read nothing'}  ", "dim"), *key_hint("c", "lists misses")]

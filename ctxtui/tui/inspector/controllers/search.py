@@ -196,7 +196,6 @@ class SearchController(Controller):
         return self._finder
 
     def close(self) -> None:
-        """Stop the thread."""
         if self._finder is not None:
             self._finder.close()
 

@@ -122,12 +122,10 @@ class StagingController(EditController):
                 break
 
     def note(self) -> None:
-        """Ask for a note to insert after the block."""
         if self.edits.check_ready() and self.edits.require_positions(marked=False):
             self.prompt.ask_for([Span(" note › ", "accent bold")], self._insert_note)
 
     def _insert_note(self, text: str) -> None:
-        """Insert `text` after the block under the cursor."""
         scene, at = self.panels.scene, self.edits.position(self.panels.transcript.node)
         if scene is not None and at is not None and text.strip():
             self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
@@ -161,7 +159,6 @@ class StagingController(EditController):
             self.state.to_inserted(staged[0].id)
 
     def toggle_next_call(self) -> None:
-        """Switch between the next call and this call."""
         self.edits.toggle_next_call()
 
 

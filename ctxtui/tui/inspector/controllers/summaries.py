@@ -120,7 +120,6 @@ class SummariesController(EditController):
         self.prompt.ask_for(words, chosen, keys=keys)
 
     def remark(self) -> None:
-        """Ask for a remark on the summary under the cursor."""
         if not self.prompt.is_asking and self.edits.check_ready():
             words = [Span(" remark on the summary › ", "accent bold")]
             self.prompt.ask_for(words, lambda text: self.rate("", text.strip()) if text.strip() else None)

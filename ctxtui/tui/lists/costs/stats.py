@@ -235,7 +235,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         self.app.push_screen(ComparisonScreen(self._source, change, self.age))
 
     def ask_change(self) -> None:
-        """Ask the user for a change."""
         self.prompt.ask(
             Question([Span("before and after: ", "accent")], self._compare_by, right=[Span(_CHANGE_HINT, "faint")])
         )
@@ -255,5 +254,4 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return view.explain_summary(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:
-        """Stop the worker."""
         self._source.close()

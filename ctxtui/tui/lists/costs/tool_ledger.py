@@ -82,5 +82,4 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         self.draw_rows(0)
 
     def on_unmount(self) -> None:
-        """Stop the worker."""
         self._source.close()

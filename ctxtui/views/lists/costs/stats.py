@@ -291,12 +291,12 @@ def explain_lost(row: UsageSums) -> str:
 
 def explain_cost(row: UsageSums) -> str:
     """Explain the cost as a price per token."""
-    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
-    least += f" {row.partial:,} answers are only partly reported." if row.partial else ""
+    least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
+    least += f" {numbers.many(row.partial, 'answer')} only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
-NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or ctxtui import PATH."
+NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or `ctxtui import`."
 """Text for an empty summary: the reason, and a next step."""
 
 

@@ -62,7 +62,7 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
 
 def _name(row: LedgerRow, room: int) -> list[Span]:
     if isinstance(row, LedgerServer):
-        tool_count = f"{len(row.tools):,} tool{'s' if len(row.tools) != 1 else ''}"
+        tool_count = numbers.many(len(row.tools), "tool")
         return [Span("ƒ ", "cat-tools"), Span(server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
     words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
     return [Span("    "), Span(words, "ink" if row.called else "dim")]
@@ -133,7 +133,7 @@ def explain_carried(row: LedgerRow) -> str:
 def explain_cost(row: LedgerRow) -> str:
     if row.schema_usd is None:
         return _UNKNOWN
-    least = f" {row.unpriced:,} calls have no price." if row.unpriced else ""
+    least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
     if isinstance(row, LedgerServer):
         return sums.money_addition(row.schema_usd, [tool.schema_usd for tool in row.tools], "tools") + least
     return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls: its share of the bill.{least}"
@@ -153,7 +153,7 @@ def explain_results(row: LedgerRow) -> str:
 
 def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
     """Number of sessions in the ledger, and how many are `unrecorded`: without tool definitions."""
-    session_count = f"{sessions:,} session{'s' if sessions != 1 else ''}"
+    session_count = numbers.many(sessions, "session")
     return [
         Span(f"{session_count}, {unrecorded:,} without recorded definitions" if unrecorded else session_count, "dim")
     ]
