@@ -186,7 +186,12 @@ class Tapes:
         elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
         elif isinstance(event, RequestHeld | AnswerDecided):
-            self._write(exchange, _encode_hold(event))
+            hold: dict[str, Json] = (
+                {"held": event.why, "until": event.until}
+                if isinstance(event, RequestHeld)
+                else {"passed_on": dict(event.report)}
+            )
+            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, **hold))
         elif isinstance(event, SocketMessage):
             masked = exchange.mask.mask_text(event.text)
             self._write(
@@ -331,12 +336,6 @@ class Tapes:
             name, unused = self._in_use.popitem(last=False)
             self._waiting.pop(name, None)
             unused.close()
-
-
-def _encode_hold(event: RequestHeld | AnswerDecided) -> bytes:
-    if isinstance(event, RequestHeld):
-        return encode_line(x=event.exchange_id, at=event.at, held=event.why, until=event.until)
-    return encode_line(x=event.exchange_id, at=event.at, passed_on=dict(event.report))
 
 
 def _whole_characters(data: bytes) -> tuple[bytes, bytes]:

@@ -17,6 +17,7 @@ from ctxtui.tui.commands import EVERYWHERE, Command, command_id
 from ctxtui.tui.inspector.screen import InspectorScreen
 from ctxtui.tui.lists.list_screen import PageScreen
 from ctxtui.tui.start import make_app, screen_commands
+from ctxtui.tui.theme.theme import look_of
 from ctxtui.views.text.signs import DARK
 from tests.tui.waiting import until
 
@@ -101,6 +102,8 @@ async def test_commands_that_shared_a_key_keep_it(tmp_path: Path) -> None:
     ("toml", "says"),
     [
         ('[keys]\n"drop blok" = "D"\n', "did you mean 'drop block'"),
+        ('[keys]\n"drop block" = "j"\n', "the key 'j' moves in lists"),
+        ('[commands.words]\nrun = "wc"\nkey = "k"\n', "the key 'k' moves in lists"),
         ('[keys]\n"drop block" = "del"\n', "there is no key 'del'"),
         ('[commands.words]\nrun = "wc"\nkey = "d"\n', "is used by 'drop block'"),
         (
@@ -175,6 +178,15 @@ def test_a_theme_sets_its_colours_and_keeps_the_others(tmp_path: Path) -> None:
     assert app.theme == "forest"
     colours = app.get_css_variables()
     assert (colours["accent"], colours["cat-user"], colours["crit"]) == ("#7FC97F", "#F2C14E", DARK["crit"])
+
+
+@pytest.mark.parametrize("colour", ["#0f0", "#00ff00", "lime", "hsl(120,100%,50%)", "rgb(0,255,0)"])
+async def test_a_theme_takes_every_spelling_of_a_colour(tmp_path: Path, colour: str) -> None:
+    """Rich paints the panes and knows fewer spellings than Textual."""
+    app = app_of(tmp_path, f'theme = "forest"\n[themes.forest]\nprimary = "{colour}"\n')
+    async with app.run_test():
+        accent = look_of(app).palette.style("accent").color
+        assert accent is not None and accent.triplet == (0, 255, 0)
 
 
 async def test_a_key_before_anything_is_loaded_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -274,16 +274,13 @@ def settings_schema() -> dict[str, Any]:
         "properties": {
             name: {
                 **setting.metadata["schema"],
-                "description": setting.metadata["meaning"] + _where_allowed(setting.metadata["user_only"]),
+                "description": setting.metadata["meaning"]
+                + (" (only in your own config.toml)" if setting.metadata["user_only"] else ""),
                 "default": getattr(blank, name),
             }
             for name, setting in FIELDS.items()
         },
     }
-
-
-def _where_allowed(user_only: bool) -> str:
-    return " (only in your own config.toml)" if user_only else ""
 
 
 def describe_settings() -> str:

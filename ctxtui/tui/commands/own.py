@@ -18,6 +18,8 @@ Screens = Mapping[str, Sequence[type[Command]]]
 
 _NAMES: Final = frozenset(each.value for each in Keys)
 """Textual's names of keys that are no single character."""
+_PANE_KEYS: Final = frozenset({"up", "down", "j", "k", "pageup", "pagedown", "G"})
+"""Keys that the focused list takes before any command."""
 
 
 def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str, str]:
@@ -75,7 +77,7 @@ def _set_keys(command: type[Command], keys: tuple[str, ...], by_id: Mapping[str,
 def _key_name(key: str, place: str) -> str:
     """Return Textual's name of a key written as one character, as ``^x``, or by its name.
 
-    Raises `BadConfig` for a name that no key has.
+    Raises `BadConfig` for a name that no key has, and for a key that moves in lists.
     """
     key = key.strip()
     if len(key) == 2 and key.startswith("^"):
@@ -86,6 +88,10 @@ def _key_name(key: str, place: str) -> str:
         return KEY_NAME_REPLACEMENTS.get(key, key)
     if len(key) != 1 and key not in _NAMES:
         raise BadConfig(f"there is no key {key!r}", place=place, way_out='write "D", "^d", "f5" or "space"')
+    if key in _PANE_KEYS:
+        raise BadConfig(
+            f"the key {key!r} moves in lists", place=place, way_out="`ctxtui help keys --free` lists free keys"
+        )
     return key
 
 

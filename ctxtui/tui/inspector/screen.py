@@ -39,7 +39,7 @@ from ctxtui.tui.inspector.context_edits import BlocksCommand, ContextEdits
 from ctxtui.tui.inspector.controller import Controller, Delivery, ScreenAccess
 from ctxtui.tui.inspector.controllers.attached_program import PROGRAM_KEYS, AttachedProgramController
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
-from ctxtui.tui.inspector.controllers.compactions import CompactionsController
+from ctxtui.tui.inspector.controllers.compactions import Compactions
 from ctxtui.tui.inspector.controllers.edit_log import EditLogController
 from ctxtui.tui.inspector.controllers.fork import ForkController, ForksController
 from ctxtui.tui.inspector.controllers.live_answer import LiveAnswerController
@@ -221,7 +221,7 @@ class SessionScreen(StillScreen, Commanded):
         self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Open a block, go to a heavy one, or show a thread."""
+        """Act on the chosen row of a pane."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.place.rule
             if rule is not None and self.state.glimpse is not None:
@@ -229,7 +229,7 @@ class SessionScreen(StillScreen, Commanded):
             elif rule is None:
                 self.call_later(self.owner(BlocksController).open_block)
             elif rule.kind == "compaction":
-                self.call_later(self.owner(CompactionsController).compactions)
+                self.call_later(self.action_command, Compactions.__name__)
             else:
                 self.call_later(self.owner(RulesController).open_rule, rule)
         elif message.pane is self.panels.heaviest:

@@ -70,7 +70,8 @@ def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
     colours = {**base, **mine, **variables}
     for colour, value in colours.items():
         try:
-            Color.parse(str(value))
+            # Rich, which paints, knows fewer spellings.
+            colours[colour] = Color.parse(str(value)).hex6
         except ColorParseError:
             raise BadConfig(f"{colour}: no colour {value!r}", place=place, way_out='write "#4FD9D0"') from None
     return _theme(name, colours, dark=base is DARK)

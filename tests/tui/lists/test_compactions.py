@@ -76,6 +76,22 @@ async def test_what_is_not_wanted_stays_staged() -> None:
         assert overlay is not None and len(overlay.staged) == 1 and not overlay.applied and not screen.line.is_asking
 
 
+async def test_a_key_used_before_does_not_close_the_list() -> None:
+    """Enter on a rule is a command like the key that opens the list."""
+    async with opened(forgetful()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.is_editable())
+        await pilot.press("d", "u", "ctrl+home", "down", "enter")
+        await until(
+            pilot, lambda: isinstance(screen.app.screen, CompactionsScreen) and bool(screen.app.screen.compactions)
+        )
+        page = screen.app.screen
+        assert isinstance(page, CompactionsScreen)
+        await pilot.press("u")
+        assert screen.app.screen is page and "undo edit: not in this list" in plain(page.message_line.message)
+        await pilot.press("Z")
+        assert screen.app.screen is screen
+
+
 async def test_an_empty_list_says_what_there_is_none_of() -> None:
     """Neither before the comparison nor among the kept facts does it say that nothing was lost."""
     async with opened(forgetful()) as (screen, pilot):
