@@ -91,9 +91,12 @@ def hook_transcript() -> str:
     Raises `Malformed`; exit code 2, of wrong use, would make Claude Code block the compaction or the message.
     """
     try:
-        return str(json.loads(sys.stdin.read())["transcript_path"])
+        path = json.loads(sys.stdin.read())["transcript_path"]
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise Malformed("no JSON of a hook on standard input", place="--hook-input") from None
+        path = ""
+    if not isinstance(path, str) or not path:
+        raise Malformed("no JSON of a hook on standard input", place="--hook-input")
+    return path
 
 
 def _lines(settings: dict[str, Any]) -> list[str]:

@@ -164,7 +164,6 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether its content changed."""
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:

@@ -75,6 +75,7 @@ def test_a_key_like_none_suggests_none(tmp_path: Path) -> None:
         ("[themes.dark]\nprimary = '#fff'", "not auto, dark, light, mono"),
         ("theme = 'pink'", "auto, dark, light, mono"),
         ("follow = 3", "true or false"),
+        ('command_reads = "it\'s"', "quoted as in a shell"),
         ("windows = 3", "table"),
         ("[windows]\nm = -1", "table"),
         ("[prices.m]\ninput = 1", "rates"),

@@ -84,7 +84,6 @@ class HistoryItem(ResumeEntry):
 
     @classmethod
     def from_value(cls, value: dict[str, Any], *, is_last: bool) -> HistoryItem:
-        """Make an unchanged item."""
         parts = list(item_parts(value, is_last=is_last))
         results = {n: as_str(as_dict(part.value).get("tool_use_id")) for n, part in enumerate(parts)}
         return cls(

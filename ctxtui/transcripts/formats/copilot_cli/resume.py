@@ -86,12 +86,10 @@ class CopilotEvent(LinkedEntry):
 
     @property
     def kind(self) -> str:
-        """Its type."""
         return as_str(self.value.get("type"))
 
     @property
     def data(self) -> dict[str, Any]:
-        """Its content."""
         return as_dict(self.value.get("data"))
 
     @property

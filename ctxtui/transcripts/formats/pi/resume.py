@@ -82,7 +82,6 @@ class PiEntry(LinkedEntry):
 
     @property
     def is_model_answer(self) -> bool:
-        """Whether it is an answer of the model."""
         return self.value.get("type") == "message" and self.message.get("role") == "assistant"
 
     @property
