@@ -217,6 +217,14 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
     assert sum(b"tool_result" in body for body in left) == 1
 
 
+def test_without_an_earlier_round_nothing_is_summarised() -> None:
+    messages = [{"role": "user", "content": "x" * 2_000}, {"role": "assistant", "content": "y" * 2_000}]
+    context, _ = context_of({"model": "m", "messages": messages}, "anthropic")
+    for keep in (0, 1):
+        step = Step(POLICIES["summarize_at"], {"tokens": 1, "keep": keep, "keep_first": 0})
+        assert run(step, policy_context_of(context)) == []
+
+
 def test_a_boundary_that_is_no_expression_is_named() -> None:
     context, _ = context_of(SHAPES["anthropic"](Random(1)), "anthropic")
     for boundary in ("(", "a{99999999999}", "*"):
