@@ -39,7 +39,6 @@ _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a chat history."""
     text = file_head.decode_head(head)
     if "# aider chat started at 2" in text:
         return 0.95
