@@ -11,10 +11,10 @@ from ctxtui.attach.early_answer import AsEvent
 from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
-KeepAlive = Callable[[bytes, AsEvent, float], bool]
+KeepAlive = Callable[[bytes, AsEvent], bool]
 """Sends a ping to a client that waits for a stream; returns whether it could be sent.
 
-Its arguments: the ping, the encoder of errors as events (the answer has begun by then), the time in Unix seconds.
+Its arguments: the ping, the encoder of errors as events (the answer has begun by then).
 """
 
 
@@ -74,7 +74,7 @@ class RequestVerdict(Struct, frozen=True, kw_only=True):
 class Gate(Protocol):
     """Decides about requests. On a fault of the gate they pass unchanged."""
 
-    def wants(self, head: Head, url: str) -> bool:
+    def wants(self, head: Head) -> bool:
         """Whether to hold the request with this head until it is complete.
 
         Must be fast: it delays every request.

@@ -142,7 +142,7 @@ class Passage:
         exchange.end(at)
         self._end()
 
-    def _send_ping(self, ping: bytes, as_event: AsEvent, at: float) -> bool:
+    def _send_ping(self, ping: bytes, as_event: AsEvent) -> bool:
         """Send a ping to the client of the held request or answer; returns whether it was sent."""
         exchange = self._exchange
         if self._has_ended or exchange is None or self._socket is not None:
@@ -326,7 +326,7 @@ class Passage:
         if wants is None or exchange.body.done or exchange.head.get("expect"):
             return False
         try:
-            gated = wants(exchange.head, exchange.url)
+            gated = wants(exchange.head)
             exchange.skipped_gate = gated and exchange.is_too_large
             return gated and not exchange.skipped_gate
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request

@@ -57,8 +57,8 @@ _MODEL_PATHS: Final = re.compile(
     r"|streamGenerateContent|countTokens)$|/cachedContents$|/api/(?:chat|generate)$"
 )
 
-Wants = Callable[[Head, str], bool]
-"""Whether to ask a gate about a request with this head and URL; must be fast."""
+Wants = Callable[[Head], bool]
+"""Whether to ask a gate about a request with this head; must be fast."""
 
 
 class Route(Struct):

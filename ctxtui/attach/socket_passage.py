@@ -265,16 +265,13 @@ class SocketPassage:
         except Malformed:
             # Pass on everything unread from here on.
             self._reads_client = False
-            self._stop_reading()
+            for held in self._held_frames or ():
+                self._connection.to_provider(held.raw)
+            self._held_frames = None
+            self._pass_on(frames.rest)
         if self._request is None and self._reads_client and self._held_frames is None:
             self._pass_on(frames.rest)
             self._passed_bytes = len(frames.rest)
-
-    def _stop_reading(self) -> None:
-        for frame in self._held_frames or ():
-            self._connection.to_provider(frame.raw)
-        self._held_frames = None
-        self._pass_on(self._client_frames.rest)
 
     def _pass_on(self, data: bytes | bytearray) -> None:
         """Pass on the rest of the frame `data`."""
@@ -285,7 +282,7 @@ class SocketPassage:
         if self._context.altered or (self._has_diverged and compressed):
             return True
         try:
-            return self._wants is not None and self._wants(self._exchange.head, self._exchange.url)
+            return self._wants is not None and self._wants(self._exchange.head)
         except Exception:  # noqa: BLE001 - the boundary: a fault of ours must not stop a message
             return False
 

@@ -288,8 +288,9 @@ _READERS: Final[dict[str, _Reader]] = {
 
 
 def arguments_value(content: BlockContent) -> Json:
-    """Decode a call's input; the text itself if it is no JSON (custom tools take free text)."""
+    """Decode a call's input; the text itself if it is no JSON (custom tools take free text) or is nested too deeply."""
     try:
-        return canonical.loads(content.arguments)
+        value = canonical.loads(content.arguments)
     except (RecursionError, ValueError):
         return content.arguments
+    return content.arguments if canonical.is_deep(value) else value

@@ -75,6 +75,25 @@ def loads(text: str | bytes) -> Json:
     return _make_decoder().decode(text)
 
 
+_MAX_DEPTH: Final = 200
+"""Maximum nesting that is walked recursively: Python allows about 1,000 calls within each other."""
+
+
+def is_deep(value: Json) -> bool:
+    """Whether `value` is nested too deeply for a recursive function."""
+    level = [value]
+    for _ in range(_MAX_DEPTH):
+        level = [
+            item
+            for outer in level
+            if isinstance(outer, dict | list)
+            for item in (outer.values() if isinstance(outer, dict) else outer)
+        ]
+        if not level:
+            return False
+    return True
+
+
 def raw_decode(text: str, at: int) -> tuple[Json, int]:
     """Decode the JSON value that starts at character `at` of `text`.
 

@@ -1,6 +1,6 @@
 """Masks secrets and personal data in a copy of a recording, so that it can be shared.
 
-``ctxtui scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
+``session scrub``, exports and reports use `Masker`. Each mask names what it replaces (``⟨api key 1⟩``), and equal
 secrets get equal masks. Structure stays: JSON stays JSON, and ids still pair calls with their results. Whether a member
 of a record is structure depends on its path (`MaskingRules.structure`); everything else is content.
 

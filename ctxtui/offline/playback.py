@@ -26,7 +26,7 @@ class Playback:
     """Gives recorded answers.
 
     A request with the same messages as a recorded context gets that call's answer. Another request with n answers in it
-    gets the answer after the n-th. After the last recorded answer there is none.
+    gets that of the call after the n-th; after the last one there is none.
     """
 
     def __init__(self, calls: Sequence[RecordedCall]) -> None:
@@ -41,7 +41,7 @@ class Playback:
 
 
 def message_contents(items: Sequence[Item]) -> MessageContents:
-    """Content of messages without thinking, the same in all dialects."""
+    """Content of messages, without thinking and headers."""
     contents: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:

@@ -105,7 +105,6 @@ class CallPairs(Struct):
     """Unpaired calls of the transcript that may be unpaired exchanges: same time, but other figures."""
 
     def add(self, own: Call, wire: Call) -> None:
-        """Pair two records of one call."""
         self.wire[own.id], self.own[wire.id] = wire, own
 
 
@@ -260,7 +259,6 @@ class SessionJoin:
         """Id of a call only in the transcript -> its source call and the mapped call."""
 
     def join(self) -> Session:
-        """Join both sessions in their current state."""
         if self._mapper.update_marks(self.own.tree):
             self._merged_exchanges.clear()
             self._mapped_calls.clear()

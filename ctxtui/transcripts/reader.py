@@ -36,7 +36,7 @@ class Reader(Protocol):
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that grew must be read from its beginning: what a cut one emitted may not be so."""
+        """Whether a file that has grown must be read anew: more bytes may contradict what `settle` emitted."""
         return False
 
     def feed(self, data: bytes) -> list[Event]:

@@ -210,7 +210,7 @@ def describe_file(head: bytes, name: str = "", further: ExtraFormats = tuple) ->
     """Describe a file without a context: ``a PNG image``, ``a pi session without any message``."""
     form = detect(head, name, further)
     if form is not None:
-        return form.bare or f"a {form.name} file without any message"
+        return form.bare or f"{'an' if form.name[0] in 'aeiou' else 'a'} {form.name} file without any message"
     return _content_kind(head)
 
 

@@ -68,7 +68,6 @@ class StreamReader:
         return bool(self._reason or self._blocked or self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self.add(event.value())]
 
     def add(self, chunk: Json) -> Iterator[Delta]:
@@ -104,7 +103,6 @@ class StreamReader:
         return Delta(len(self._parts) - 1, part_kind(news) if news else "text", words)
 
     def response(self) -> Response:
-        """Build the answer received so far."""
         content = {"role": "model", **self._content, "parts": self._parts}
         if "role" in self._content:
             content = {**self._content, "parts": self._parts}

@@ -54,7 +54,6 @@ class KeyMask:
         self._pattern = re.compile(b"|".join(map(re.escape, self._parts))) if keys else None
 
     def mask_text(self, text: str) -> str:
-        """Mask the key in a text."""
         return self.mask_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -90,7 +89,6 @@ class KeyMask:
         return next((m.end() for m in self._pattern.finditer(data) if m.start() < cut < m.end()), cut)
 
     def mask_bytes(self, data: bytes) -> bytes:
-        """Mask the key in `data`."""
         return self._pattern.sub(MASK.encode(), data) if self._pattern else data
 
 

@@ -69,7 +69,6 @@ class StreamReader:
         return self._top.get("done") is True or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add lines and return their deltas."""
         return [delta for event in events for delta in self._handle_line(event.value())]
 
     def _handle_line(self, value: Json) -> Iterator[Delta]:
@@ -88,6 +87,5 @@ class StreamReader:
                 yield Delta(self._shown.setdefault(kind, len(self._shown)), kind, item)
 
     def response(self) -> Response:
-        """Build the answer received so far."""
         response = decode_response({**self._top, "message": self._message})
         return response if self._top.get("done") is True and not self._error else response.as_interrupted(self._error)

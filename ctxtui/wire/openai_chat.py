@@ -188,7 +188,6 @@ class StreamReader:
         return self._done or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add chunks and return their deltas."""
         return [delta for event in events for delta in self._handle_event(event)]
 
     def _handle_event(self, event: ServerEvent) -> Iterator[Delta]:

@@ -114,7 +114,6 @@ class StreamReader:
         return Delta(item_index, str(item.get("type", "")), text)
 
     def response(self) -> Response:
-        """Build the answer received so far."""
         items = [self._assemble(n) for n in sorted(self._items)]
         # Some endpoints leave the last event's output empty.
         output = (self._response.get("output") if self._ended else None) or items

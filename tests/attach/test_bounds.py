@@ -121,7 +121,7 @@ class _Asked:
     def __init__(self) -> None:
         self.asked: list[int] = []
 
-    def wants(self, head: Head, url: str) -> bool:
+    def wants(self, head: Head) -> bool:
         return True
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:

@@ -335,7 +335,7 @@ async def test_where_no_edit_is_in_force_the_body_is_not_even_waited_for(tmp_pat
 
 async def test_a_gate_that_breaks_lets_requests_pass_as_they_are(tmp_path: Path) -> None:
     class Broken:
-        def wants(self, head: object, url: str) -> bool:
+        def wants(self, head: object) -> bool:
             return True
 
         async def decide(self, waiting: WaitingRequest) -> RequestVerdict:

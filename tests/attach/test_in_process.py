@@ -184,6 +184,18 @@ def test_where_a_recording_counts(claude: anthropic.Anthropic, tmp_path: Path) -
     assert len(read(tmp_path / "inner.jsonl").calls) == len(read(tmp_path / "outer.jsonl").calls) == 1
 
 
+def test_a_recording_outlives_the_one_that_it_is_in(claude: anthropic.Anthropic, tmp_path: Path) -> None:
+    outer = ctxtui.record(session="outer", folder=tmp_path)
+    inner = ctxtui.record(thread="inner")
+    outer.stop()
+    claude.messages.create(**ASKED)
+    inner.stop()
+    assert [call.thread for call in read(outer.path).calls.values()] == ["inner"] and not inner.troubles
+    with inner:
+        claude.messages.create(**ASKED)
+    assert len(read(outer.path).calls) == 2
+
+
 def test_afterwards_everything_is_as_it_was(tmp_path: Path) -> None:
     before = httpx2.Client.send, httpx2.AsyncClient.send
     with ctxtui.record(folder=tmp_path):

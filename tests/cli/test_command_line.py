@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import socket
@@ -69,6 +70,18 @@ def test_every_command_has_help_with_examples_that_it_understands(
     for example in told:
         words = re.split(r"[|&>]| -- ", example.partition(f"ctxtui {name}")[2])[0].split()
         assert {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)} <= known, example
+
+
+def test_examples_ask_for_members_that_the_json_has() -> None:
+    shapes = json.loads((Path(__file__).parent / "json_shapes.json").read_text(encoding="utf-8"))
+    checked = set()
+    for name, command in commands():
+        members = {member for asked, shape in shapes.items() if f"{asked} ".startswith(f"{name} ") for member in shape}
+        for path in re.findall(r"jq (?:-r )?'?\.([\w.\[\]]+)", command.help or ""):
+            path = re.sub(r"\[\d+\]", "[]", path)
+            assert not members or path in members or path.removesuffix("[]") in members, f"{name}: {path}"
+            checked |= {name} if members else set()
+    assert {"cost --why", "lab", "cache", "sessions", "doctor"} <= checked
 
 
 @pytest.mark.parametrize("name", OLD_NAMES)

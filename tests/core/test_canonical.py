@@ -58,3 +58,9 @@ def test_a_spelled_number_beside_a_surrogate() -> None:
 def test_what_is_no_json_value_is_refused() -> None:
     with pytest.raises(TypeError, match="object is not a JSON value"):
         canonical.dumps(object())
+
+
+@pytest.mark.parametrize(("levels", "is_deep"), [(0, False), (199, False), (200, True), (900, True)])
+def test_what_is_nested_too_deeply_to_be_walked(levels: int, is_deep: bool) -> None:
+    for begin, end in ("[]", ('{"a":', "}")):
+        assert canonical.is_deep(canonical.loads(begin * levels + "1" + end * levels)) is is_deep

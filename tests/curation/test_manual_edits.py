@@ -14,6 +14,7 @@ from ctxtui.core.edit_kinds import DEDUPLICATE, DROP, HOIST, MOVE, TRUNCATE
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.apply.apply import apply
+from ctxtui.curation.apply.rewrite import cut_call, minimise_tool
 from ctxtui.curation.apply.shared_text import extend_to_line_ends, find_shared_part, find_similar_texts
 from ctxtui.curation.context import Context
 from ctxtui.curation.manual_edits import (
@@ -120,6 +121,19 @@ def test_json_is_compacted_by_rule_or_it_is_said_why_not() -> None:
         compact_blocks(apply(context, [make(DROP, [context.target(here)])]), [here], {"drop": ["bounds"]}).edits == ()
     )
     assert compact_blocks(apply(context, [edit]), [here], {"drop": ["bounds"]}).edits == [], "it is compact already"
+
+
+def test_a_tool_and_a_call_that_are_nested_deeply_stay() -> None:
+    deep = canonical.loads('{"properties":' * 600 + '"' + "x" * 900 + '"' + "}" * 600)
+    for tool in (
+        {"name": "f", "input_schema": deep},
+        {"type": "function", "function": {"name": "f", "parameters": deep}},
+    ):
+        assert minimise_tool(tool, {}) == tool
+    texts = {"type": "function_call", "name": "f", "call_id": "x", "arguments": canonical.dump_text(deep)}
+    for call in (texts, {"type": "tool_use", "name": "f", "id": "x", "input": deep}):
+        made = block.from_part(call)
+        assert cut_call(made, 10, 10) == made
 
 
 def test_definitions_of_tools_are_minimised_once() -> None:

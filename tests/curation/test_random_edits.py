@@ -13,7 +13,6 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import BINDING_BETA, rules_for
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.offline.google import validate as validate_google
 from ctxtui.offline.google.models import gemini
 from ctxtui.offline.openai import validate_chat, validate_responses
@@ -21,6 +20,7 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.tokens.models import RequestLimits
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
+from tests.offline.signing import sign_all
 
 COUNT = 10_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 300
 

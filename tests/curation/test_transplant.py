@@ -18,7 +18,6 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.legality.request_check import encode_outgoing
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.curation.transplant import copy_blocks, find_objection, put_in
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
@@ -26,6 +25,7 @@ from tests.conftest import THOROUGH
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES, edits
 from tests.curation.test_random_edits import STRICT
+from tests.offline.signing import sign_all
 
 TABLE = model_table()
 SEEDS = 60 if THOROUGH else 15

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.offline.exchange import NotJson, Refusal, Reply, StoredResponse, parse
 from ctxtui.offline.http.routes import ROUTES, serve
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.offline.provider import Provider, SetClock
+from tests.offline.signing import sign_all
 from tests.offline.talks import Body, anthropic, chat, claude_code_compacted, codex, codex_compacted, responses
 from tests.wire.hostile import JSONS, spelled
 

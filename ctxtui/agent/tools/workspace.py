@@ -127,7 +127,8 @@ class Workspace:
                 existing = None
             if existing is not None and not stat.S_ISREG(existing.st_mode):
                 raise CtxtuiError("not a file", place=path)
-            temporary = f".{place.name}.ctxtui-{os.getpid()}"
+            # The longest names leave no room for more.
+            temporary = f".{place.name[:50]}.ctxtui-{os.getpid()}"
             mode = stat.S_IMODE(existing.st_mode) if existing is not None else 0o644
             file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode, dir_fd=folder)
             try:

@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from ctxtui.analysis.content.normalized import sort_members
 from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.block_content import arguments_value, read
-from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.usage import Usage
 
@@ -65,17 +65,10 @@ def extract_step(items: Iterable[Item]) -> NextStep:
         category = category_of(block, place)
         content = read(block)
         if category == "tool_call":
-            calls.append(ToolCall(content.name, canonical.dumps(_sort_members(arguments_value(content))).decode()))
+            calls.append(ToolCall(content.name, canonical.dumps(sort_members(arguments_value(content))).decode()))
         elif category == "assistant" and content.text.strip():
             texts.append(content.text.strip())
     return NextStep(tuple(calls), "\n\n".join(texts))
-
-
-def _sort_members(value: Json) -> Json:
-    """Sort the members of objects by name, as their order does not change the arguments."""
-    if isinstance(value, dict):
-        return {key: _sort_members(value[key]) for key in sorted(value)}
-    return [_sort_members(item) for item in value] if isinstance(value, list) else value
 
 
 class Trial(Struct, frozen=True, kw_only=True):

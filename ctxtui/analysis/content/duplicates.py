@@ -216,9 +216,8 @@ class DuplicateFinder:
             self._compare_with_similar(node, text)
 
     def _add_call(self, content: BlockContent) -> None:
-        touched = tuple(find_touches(content, self._cwd))
-        if touched:
-            self._calls[content.call_id] = touched
+        # Also a call that touches no file: it may have the id of an earlier one.
+        self._calls[content.call_id] = tuple(find_touches(content, self._cwd))
 
     def _mark_outdated(self, node: int, touch: Touch) -> None:
         """Mark earlier reads of a file as outdated after it was read or changed."""

@@ -140,7 +140,7 @@ class Guard:
         return values.sub(lambda match: f"⟨{names[match.group()]}⟩", text)
 
     def mask_call(self, block: Block) -> Block:
-        """A call with its secrets masked as ``ctxtui scrub`` does: also by the names of arguments."""
+        """A call with its secrets masked as ``ctxtui session scrub`` does: also by the names of arguments."""
         return self._masker.mask_block(block)
 
     def remove_instructions(self, text: str) -> str:

@@ -30,6 +30,8 @@ def neutral_key(node: Node) -> Hashable:
 
 
 def _definition_key(value: Json) -> str:
+    if canonical.is_deep(value):
+        return canonical.dump_text(value)
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping):
         return _sorted_json(value)
@@ -39,13 +41,14 @@ def _definition_key(value: Json) -> str:
 
 def _sorted_json(value: Json) -> str:
     """JSON text independent of the order of keys."""
-    return canonical.dump_text(_sort_keys(value))
+    return canonical.dump_text(sort_members(value))
 
 
-def _sort_keys(value: Json) -> Json:
+def sort_members(value: Json) -> Json:
+    """Sort the members of objects by name; `value` must not be deep (`canonical.is_deep`)."""
     if isinstance(value, Mapping):
-        return {key: _sort_keys(value[key]) for key in sorted(value)}
-    return [_sort_keys(item) for item in value] if isinstance(value, list) else value
+        return {key: sort_members(value[key]) for key in sorted(value)}
+    return [sort_members(item) for item in value] if isinstance(value, list) else value
 
 
 def diff_text(node: Node) -> str:
@@ -55,7 +58,7 @@ def diff_text(node: Node) -> str:
     """
     value = node.block.value()
     category = CATEGORIES[node.category]
-    if category == "tools":
+    if category == "tools" and not canonical.is_deep(value):
         return "\n".join(_json_lines(value))
     content = read_value(node.block.kind, value)
     if category == "tool_call":

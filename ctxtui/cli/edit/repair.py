@@ -16,7 +16,7 @@ from ctxtui.core.edit_json import to_json
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
-from ctxtui.services.editing.edited_context import resumed_by
+from ctxtui.services.editing.edited_context import FORMS, resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnose, recording_line
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -35,7 +35,9 @@ from ctxtui.views.text.safe_text import one_line
 @click.argument("name", metavar="ID|FILE", type=SessionName())
 @click.option("--error", metavar="TEXT", default="", help="The API's error message.")
 @THREAD_OPTION
-@click.option("--to", "form", help="Format to write (default: the client's own if it can be resumed).")
+@click.option(
+    "--to", "form", type=click.Choice(FORMS), help="Format to write (default: the client's own if it can be resumed)."
+)
 @click.option("--dry-run", is_flag=True, help="Write nothing: only print the problems and their fixes.")
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."

@@ -46,7 +46,7 @@ _LEGEND: Final = "✦ no other variant is both cheaper and less risky; quoted: r
     f"{PATH_HELP} Without --policy, --cache and --model the usual policies are simulated. A NAME may be followed by "
     "settings: 'budget target=80000'.\n\n\b\n"
     "Example: ctxtui lab session.jsonl --policy keep_rounds --cache recorded --cache 1h\n"
-    "Example: ctxtui lab last --json | jq '.rows[0]'",
+    "Example: ctxtui lab last --json | jq '.sessions[0].variants[0]'",
 )
 @click.argument("names", metavar="PATH...", nargs=-1, required=True, type=SessionName())
 @click.option(

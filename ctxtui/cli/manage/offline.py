@@ -153,18 +153,15 @@ async def _serve(server: Server, port: int, as_json: bool) -> None:
 
 
 def _describe_server(running: RunningProvider) -> str:
-    log = running.server.log
-    return _describe_addresses(running) + (f"\nlog: {log.path}" if log else "")
-
-
-def _describe_addresses(running: RunningProvider) -> str:
-    local = running.server.local
+    local, log = running.server.local, running.server.log
     if local is not None:
-        return f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c stops it"
-    return (
-        f"offline provider, no model: {running.url} (Anthropic, Google), {running.openai_url} (OpenAI)\n"
-        "model `offline`, or a real model's id for its rules; any key; ctrl+c stops it"
-    )
+        text = f"offline provider, no model, as {local.kind}: {running.url}, model `offline`; ctrl+c stops it"
+    else:
+        text = (
+            f"offline provider, no model: {running.url} (Anthropic, Google), {running.openai_url} (OpenAI)\n"
+            "model `offline`, or a real model's id for its rules; any key; ctrl+c stops it"
+        )
+    return text + (f"\nlog: {log.path}" if log else "")
 
 
 def _print_request(request: SeenRequest) -> None:

@@ -134,7 +134,7 @@ def _read_all(settings: Settings, by: str) -> CostAnswer:
 class CostAnswer(Struct, frozen=True, kw_only=True):
     """The answer to `ctxtui cost`.
 
-    - `rows`: one per value of ``--by``, empty without it; they add up to `total`.
+    - `rows`: one per value of ``--by``, empty without it; their USD add up to that of `total`.
     - `sums`: of the main threads and of subagents.
     - `sessions`: number of sessions read.
     - `copied`: number of calls that ctxtui copied from other sessions; sums over several sessions leave them out.

@@ -46,7 +46,7 @@ LAST_SESSION, YESTERDAY = "last", "yesterday"
     "cheaper.\n\n"
     "NAME is a file, a folder (every recording in it), a session's id, `last` (this directory's newest session, the "
     "default) or `yesterday` (all calls of that day).\n\n\b\nExample: ctxtui cost --why last\n"
-    "Example: ctxtui cost --why yesterday --json | jq .usd",
+    "Example: ctxtui cost --why yesterday --json | jq .total_usd",
 )
 @click.argument("name", metavar="[NAME]", default=LAST_SESSION, type=SessionName())
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)

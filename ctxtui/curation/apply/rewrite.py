@@ -58,9 +58,9 @@ def _line_start(text: str, offset: int) -> int:
 
 
 def cut_call(block: Block, head: int, tail: int) -> Block:
-    """Cut the long strings in a tool call's input; its JSON stays valid."""
+    """Cut the long strings in a tool call's input, unless it is nested too deeply; its JSON stays valid."""
     value = block.value()
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or canonical.is_deep(value):
         return block
     member = next((key for key in ("function", *FUNCTION_CALL) if isinstance(value.get(key), dict)), "")
     inner = value[member] if member else value
@@ -72,6 +72,8 @@ def cut_call(block: Block, head: int, tail: int) -> Block:
             try:
                 parsed = canonical.loads(call_input)
             except (ValueError, RecursionError):
+                return block
+            if canonical.is_deep(parsed):
                 return block
             return _with_member(block, value, member, key, canonical.dump_text(_cut_strings(parsed, head, tail)))
     return block
@@ -106,9 +108,9 @@ def minimise_tool(tool: Json, params: Mapping[str, Json]) -> Json:
     """Cut the description of `tool`, and remove the texts of its schema.
 
     The description keeps ``description`` characters (default 100). With ``properties`` true, the texts of the schema
-    stay. Names, types and required members always stay.
+    stay. Names, types and required members always stay, and so does a tool that is nested too deeply.
     """
-    if not isinstance(tool, dict):
+    if not isinstance(tool, dict) or canonical.is_deep(tool):
         return tool
     inner = tool.get("function")
     if isinstance(inner, dict):

@@ -225,26 +225,6 @@ def _signature_length(model: str, text: str) -> int:
     return round(facts.hidden_envelope + thinking_tokens / facts.factors.hidden)
 
 
-def sign_all(body: Body) -> dict[str, Json]:
-    """Sign the assistant's thinking in `body` as if this provider had issued it.
-
-    Tests with invented conversations need it.
-    """
-    prefix, last_signature = Prefix(body), ""
-    messages: list[Json] = []
-    for message in as_list(body.get("messages")):
-        role, content = str(as_dict(message).get("role")), as_dict(message).get("content")
-        signed_blocks: list[Json] = []
-        for block in blocks(content):
-            if role == "assistant" and as_dict(block).get("type") == "thinking":
-                last_signature = issue(str(body.get("model")), str(block.get("thinking")), last_signature, prefix)
-                block = {**block, "signature": last_signature}
-            prefix.add(role, block)
-            signed_blocks.append(block)
-        messages.append({**message, "content": content if isinstance(content, str) else signed_blocks})
-    return {**body, "messages": messages}
-
-
 CONTROLS: Final = "thinking-binding-controls-2026-08-01"
 """The beta with which a request chooses the handling of thinking that does not fit, and gets a report."""
 _MODIFIED: Final = (

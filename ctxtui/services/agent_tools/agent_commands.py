@@ -72,8 +72,9 @@ class AgentCommands:
             )
         except FileNotFoundError:
             return ToolResult(call.id, f"there is no program {argv[0]}", is_error=True)
-        except OSError as error:
-            return ToolResult(call.id, f"{argv[0]}: {error.strerror or error}", is_error=True)
+        except (OSError, ValueError) as error:
+            # A NUL or a lone surrogate in an argument is a `ValueError`.
+            return ToolResult(call.id, f"{argv[0]}: {getattr(error, 'strerror', None) or error}", is_error=True)
         return ToolResult(call.id, self._format_result(result, seconds), is_error=bool(result.code) or result.late)
 
     def _parse_call(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:

@@ -51,7 +51,7 @@ class EditsGate:
         # Exclude all objects so far from garbage collection.
         gc.freeze()
 
-    def wants(self, head: Head, url: str) -> bool:
+    def wants(self, head: Head) -> bool:
         """Whether the request may have edits, so that its whole body is needed."""
         sender = identify_sender(head.last)
         session = sender.session or ("" if sender.names_session_in_body else self._session)

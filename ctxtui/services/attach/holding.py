@@ -154,11 +154,11 @@ class HoldGate:
     def __post_init__(self) -> None:
         self._initial_rules = self.rules
 
-    def wants(self, head: Head, url: str) -> bool:
+    def wants(self, head: Head) -> bool:
         """Whether the whole request is needed before it leaves."""
         if self.rules or self.next or (self.preparer is not None and self.preparer.policies):
             return True
-        return self.edits.wants(head, url)
+        return self.edits.wants(head)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Hold the request if a rule or the user says so, until a decision or the end of its time."""
@@ -322,9 +322,7 @@ class HoldGate:
                     async with asyncio.timeout(max(0.0, until - now)):
                         return await asyncio.shield(held.decision)
                 if next_ping is not None and keep_alive is not None and self.clock() >= next_ping:
-                    was_sent = keep_alive(
-                        ping_of(held.dialect, held.client), partial(error_event, held.dialect), self.clock()
-                    )
+                    was_sent = keep_alive(ping_of(held.dialect, held.client), partial(error_event, held.dialect))
                     held.pinged, next_ping = held.pinged or was_sent, next_ping + PING_INTERVAL_S
             return Decision("time is up")
         finally:

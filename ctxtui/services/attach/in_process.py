@@ -42,9 +42,8 @@ class InProcessRecording:
         self.thread = thread
         self._tags = tuple(tags)
         self.folder: Path = folder or (outer.folder if outer is not None else attached_dir())
-        self._outer = outer
         self.recorder: Recorder | None = outer.recorder if outer is not None else None
-        """The recorder that writes it: that of the outer recording if it is inside one."""
+        """The recorder that writes it, shared with the recording that it was started in."""
         self._faults: list[str] = []
         self._open: list[WatchedExchange] = []
         self._tokens: list[Token[InProcessRecording | None]] = []
@@ -72,18 +71,19 @@ class InProcessRecording:
                 return
             _ACTIVE.remove(self)
             last = not _ACTIVE
+            is_shared = any(other.recorder is self.recorder for other in _ACTIVE)
         if last:
             _HOOK.remove()
         # A framework may abandon an answer without closing it.
         for exchange in self._open:
             exchange.end(LEFT)
         self._open.clear()
-        if self._outer is None and self.recorder is not None:
+        if is_shared:
+            self.flush()
+        elif self.recorder is not None:
             self.recorder.close()
             for trouble in self.troubles:
                 sys.stderr.write(f"ctxtui: not everything was recorded: {trouble}\n")
-        else:
-            self.flush()
 
     def __enter__(self) -> InProcessRecording:
         self._begin()
@@ -135,7 +135,7 @@ class InProcessRecording:
         with _LOCK:
             if self in _ACTIVE:
                 return
-            if self.recorder is None or (self._outer is None and self.recorder.closed):
+            if self.recorder is None or self.recorder.closed:
                 name = Path(sys.argv[0]).name if sys.argv else ""
                 self.recorder = Recorder(
                     RecordedRun(

@@ -300,7 +300,7 @@ class RelayedProgram:
             edits,
             self.hold,
             self.recorder.put,
-            self._recorded_names,
+            lambda: [path.name for path in self.recorder.files],
             preparer=preparer,
             clock=self.clock,
             troubles=lambda: self.recorder.troubles,
@@ -319,9 +319,6 @@ class RelayedProgram:
         if self.keep_warm is not None:
             self.keep_warm.start()
         return self._started
-
-    def _recorded_names(self) -> list[str]:
-        return [path.name for path in self.recorder.files]
 
     async def close(self) -> None:
         """End the relays and write the rest of the recording."""

@@ -86,7 +86,7 @@ class SharedRelay:
                 edits,
                 HoldRules(),
                 recorder.put,
-                self._recorded_names,
+                lambda: [path.name for path in recorder.files],
                 preparer=preparer,
                 troubles=lambda: recorder.troubles,
             )
@@ -127,9 +127,6 @@ class SharedRelay:
     @property
     def recorded_files(self) -> list[Path]:
         return self.recorder.files if hasattr(self, "recorder") else []
-
-    def _recorded_names(self) -> list[str]:
-        return [path.name for path in self.recorder.files]
 
 
 def _lock_path(folder: Path) -> Path:

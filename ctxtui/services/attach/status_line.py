@@ -19,7 +19,7 @@ from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.rates import Rates, find_rates
+from ctxtui.pricing.rates import find_rates
 from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
@@ -220,14 +220,10 @@ def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> di
         cached = {}
     if key in cached:
         return cached[key] if isinstance(cached[key], dict) else None
-    rates_ = _look_up_rates(model, fast, length, settings)
+    rates_ = find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
     by_name = {name: getattr(rates_, name) for name in _RATES} if rates_ is not None else None
     _write_cache(file, {**dict(list(cached.items())[-MAX_CACHED_RATES:]), key: by_name})
     return by_name
-
-
-def _look_up_rates(model: str, fast: bool, length: int, settings: Settings) -> Rates | None:
-    return find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
 
 
 def _write_cache(file: Path, rates: dict[str, Any]) -> None:

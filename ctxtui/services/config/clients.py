@@ -336,7 +336,7 @@ def requests_variable(source: str, version: str) -> str:
 
     "" if its recordings have them anyway, if there is no such variable, or if the version is unknown.
     """
-    client, version_match = find_client(source), re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    client, version_match = find_client(source), re.match(r"(\d{1,9})\.(\d{1,9})\.(\d{1,9})", version)
     if client is None or client.whole_since is None or version_match is None:
         return ""
     return client.whole_by if tuple(map(int, version_match.groups())) < client.whole_since else ""

@@ -84,7 +84,7 @@ class _GuardedReader:
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that grew must be read from its beginning."""
+        """Whether a file that has grown must be read anew."""
         return self._run(lambda: getattr(self._reader, "rereads", False) is True)
 
     def feed(self, data: bytes) -> list[Event]:

@@ -81,7 +81,7 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
     steps: list[Step] = []
     for name in policies:
         path = Path(os.path.expanduser(name))
-        if name not in every and (path.suffix == ".toml" or path.is_file()):
+        if name not in every and (path.suffix == ".toml" or os.path.isfile(path)):
             steps += read_profile(path, every).steps
         else:
             steps.append(make_step(name, every))
@@ -118,6 +118,6 @@ def load_profile(path: str, cwd: Path) -> Profile | None:
     if not path:
         return None
     file = cwd / Path(os.path.expanduser(path))
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise NotFound("no such profile", place=str(file), way_out="see the setting profile")
     return read_profile(file, load_policies())

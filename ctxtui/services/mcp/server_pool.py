@@ -81,7 +81,7 @@ class ServerPool:
 
     - `permissions`: the user's permissions.
     - `logs`: the folder of their logs.
-    - `requested`: names or patterns, separated by blanks, of the servers to start ("": all enabled ones).
+    - `requested`: names or patterns, separated by spaces, of the servers to start ("": all enabled ones).
     - `key_over_http`: the setting.
 
     Raises `NotFound` for a wanted name that matches no server.

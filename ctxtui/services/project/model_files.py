@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import struct
 from pathlib import Path
 from typing import BinaryIO, Final
@@ -29,7 +30,7 @@ CONFIG: Final = "config.json"
 
 def is_model_file(name: str) -> bool:
     """True if `name` is a path to a model: a ``.gguf`` file or an existing folder."""
-    return name.endswith(".gguf") or Path(name).is_dir()
+    return name.endswith(".gguf") or os.path.isdir(name)
 
 
 def file_window(path: Path) -> int:

@@ -41,7 +41,7 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     path = Path(model)
     name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
     card = table_for(settings).card(name)
-    model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if path.is_dir() else path}"
+    model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if os.path.isdir(path) else path}"
     if hub and not in_files:
         model_size, source = hub_window(model, os.environ)
     set_as, set_size = find_size(name, settings.context_sizes)

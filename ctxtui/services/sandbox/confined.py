@@ -44,11 +44,12 @@ async def run_confined(
     It can write only there, except for guarded files, and in temporary folders.
     - `memory_mb`: limits its address space (0: no limit).
     - `network`: it may use the network.
-    - `variables`: further environment variables for it, names or patterns separated by blanks; `reads`: further paths
+    - `variables`: further environment variables for it, names or patterns separated by spaces; `reads`: further paths
       that it may read.
     - `unconfined`: run it even if the machine cannot confine it; then it can write everywhere.
 
-    Cancelling this ends it. Raises `CtxtuiError` if it cannot be confined, and `OSError` if it cannot be started.
+    Cancelling this ends it. Raises `CtxtuiError` if it cannot be confined, `OSError` if it cannot be started, and
+    `ValueError` for an argument that no program can get.
     """
     root = folder.resolve()
     way = await asyncio.to_thread(find_confinement, root)

@@ -74,7 +74,6 @@ _MIN_ERROR_STATUS: Final = 400
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins such a recording."""
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, dict) and MARK in first:
         return 1.0

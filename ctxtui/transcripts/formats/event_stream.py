@@ -25,7 +25,6 @@ _PROVIDERS: Final = {ANTHROPIC: "anthropic", GOOGLE: "google", COHERE: "cohere"}
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a captured stream of a model's answer."""
     text = file_head.decode_head(head)
     if not sse.is_stream(text):
         return 0.0

@@ -31,7 +31,6 @@ _CONTEXT: Final = "<session_context>"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a chat."""
     records = file_head.parse_records(head)
     first = records[0] if records else {}
     if {"sessionId", "projectHash"} <= first.keys():

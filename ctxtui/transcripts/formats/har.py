@@ -23,7 +23,6 @@ NAME: Final = "har"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a HAR file."""
     first = next(iter(file_head.parse_values(head)), None)
     log = as_dict(as_dict(first).get("log"))
     if "entries" in log or {"version", "creator"} <= log.keys():

@@ -11,7 +11,6 @@ NAME: Final = "livemcpbench"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins with a task that has a question and messages."""
     keys = first_task(head).keys()
     return 0.9 if {"task_id", "messages"} <= keys and {"Question", "question"} & keys else 0.0
 

@@ -283,7 +283,6 @@ NAME: Final = "llm"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins the rows of llm's database."""
     tables = tables_in(head)
     return 0.95 if {"turns", "parts"} <= tables or {"conversations", "responses"} <= tables else 0.0
 

@@ -43,7 +43,6 @@ _DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a server's log."""
     text = file_head.decode_head(head)
     if "[LM STUDIO SERVER]" in text or "LMSAuthenticator" in text or "LMStudio" in text[:4000]:
         return 0.9 if re.search(_HEAD, text, re.MULTILINE) else 0.0

@@ -37,7 +37,6 @@ _BODY: Final = re.compile(r"Received request: \w+ to \S+(?: with body)?\s*\{")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a log with counts alone."""
     text = file_head.decode_head(head)
     match = _REQUEST_LINE.search(text) or _ANSWER_LINE.search(text)
     return 0.95 if match and not _BODY.search(text) else 0.0

@@ -28,7 +28,6 @@ _PLAIN: Final = frozenset({"role", "content"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a trajectory."""
     values = file_head.parse_values(head)
     first = values[0] if values else None
     if isinstance(first, dict):
@@ -48,7 +47,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a trajectory."""
     yield Described(source=NAME)
     trajectory = as_dict(value)
     info = as_dict(trajectory.get("info"))

@@ -28,7 +28,6 @@ _SERVICE_KEYS: Final = ("created_by", "status", "logprobs")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a list of stored items that name their responses."""
     first = next(iter(file_head.parse_values(head)), None)
     stored_items = as_dicts(as_dict(first).get("data"))
     if not isinstance(first, dict) or first.get("object") != "list" or not stored_items:

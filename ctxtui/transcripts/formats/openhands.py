@@ -31,7 +31,6 @@ _STATE: Final = frozenset({"agent", "stats"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an event, a list of events or a conversation's state."""
     best = 0.0
     for record in file_head.parse_records(head):
         kind = as_str(record.get("kind"))

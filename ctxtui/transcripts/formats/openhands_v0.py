@@ -36,7 +36,6 @@ _RECALLED: Final = ("repo_name", "repo_instructions", "additional_agent_instruct
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an action or an observation, or a list of them."""
     for record in file_head.parse_records(head):
         action = "action" in record and isinstance(record.get("args"), dict)
         observation = "observation" in record and "extras" in record

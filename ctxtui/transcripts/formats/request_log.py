@@ -28,7 +28,6 @@ _CONTEXT: Final = ("model", "instructions", "tools", "messages", "input")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins such a log."""
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, list):
         return 0.95 if first[:1] == [LOGS] else 0.0

@@ -40,7 +40,6 @@ _CHILDREN: Final = ("child_llm", "child_llms", "child", "children")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a log of turns, or a trial."""
     first = next(iter(file_head.parse_records(head)), {})
     if first.keys() >= _TURN and first.keys() & {"code_executed", "execution_result"}:
         return 0.95

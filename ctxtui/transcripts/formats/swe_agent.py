@@ -27,7 +27,6 @@ NAME: Final = "swe-agent"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a trajectory."""
     first = next(iter(file_head.parse_values(head)), None)
     if not isinstance(first, dict):
         return 0.0
@@ -41,7 +40,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a trajectory."""
     trajectory = as_dict(value)
     model, cwd = _read_settings(trajectory.get("replay_config"))
     yield Described(source=NAME, cwd=cwd)

@@ -35,7 +35,6 @@ _WRAPPERS: Final = frozenset({"string", "bytes", "base64_string", "base64"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a cassette."""
     text = file_head.decode_head(head[:400]).replace("\r\n", "\n")
     if _BEGIN.match(text):
         return 0.95

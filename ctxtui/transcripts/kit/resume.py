@@ -164,7 +164,6 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
 
     @property
     def is_changed(self) -> bool:
-        """Whether its content changed."""
         return self.removed or bool(self.changes)
 
     def change(self, part: int, block: Block | None) -> bool:
@@ -286,7 +285,7 @@ def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
                 yield _NAMED_KINDS[kind]
 
 
-def read_text(block: Block) -> str:
+def read_block_text(block: Block) -> str:
     """Return the text of a block; "" if it has none."""
     return block_content.read(block).text
 

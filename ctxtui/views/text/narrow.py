@@ -1,4 +1,4 @@
-"""Text for narrow panes: complete figures and facts, never cut in the middle."""
+"""Text for narrow panes: complete figures and facts where they fit."""
 
 from __future__ import annotations
 

@@ -97,10 +97,10 @@ def test_writing_and_editing(root: Path) -> None:
 
 
 def test_editing_keeps_line_ends_mode_and_odd_bytes(root: Path) -> None:
-    odd = root / "odd.txt"
+    odd = root / ("odd" * 85)
     odd.write_bytes(b"a\r\nb\xff\r\n")
     odd.chmod(0o770)
-    run(root, "edit_file", path="odd.txt", old="a", new="A")
+    run(root, "edit_file", path=odd.name, old="a", new="A")
     assert odd.read_bytes() == b"A\r\nb\xff\r\n"
     assert odd.stat().st_mode & 0o777 == 0o770
 

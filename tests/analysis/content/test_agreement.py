@@ -44,6 +44,12 @@ def test_the_order_of_arguments_does_not_matter_their_values_do() -> None:
     assert REST.same_tools(NextStep((), "something else")) and not REST.same_tools(READ)
 
 
+def test_arguments_may_be_nested_deeply() -> None:
+    text = '{"a":' * 900 + "1" + "}" * 900
+    part = blocks.from_part({"type": "function_call", "name": "f", "call_id": "x", "arguments": text})
+    assert extract_step([Item(part, Place("messages", "assistant"))]).tools == ("f",)
+
+
 def test_wilson_is_wilson() -> None:
     assert wilson_interval(0, 0) == (0, 0, 0.0, 1.0)
     found = wilson_interval(8, 10)

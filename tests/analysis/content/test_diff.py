@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.content.changing_blocks import find_changing_blocks
 from ctxtui.analysis.content.diff import CHANGED, ENTERED, LEFT, RESPELLED, TAKEN_OUT, Diff, DiffSide, compare_contexts
-from ctxtui.analysis.content.normalized import neutral_key
+from ctxtui.analysis.content.normalized import diff_text, neutral_key
 from ctxtui.core import block as blocks
+from ctxtui.core import canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.block_content import SCHEMA_MEMBERS
 from ctxtui.core.call import Epoch, EpochStart
@@ -168,3 +169,13 @@ def test_a_tool_whose_schema_changed_is_another_in_every_spelling(member: str) -
 
     assert key(member, "object") != key(member, "string")
     assert key(member, "object") == key("input_schema", "object")
+
+
+def test_a_call_or_a_tool_may_be_nested_deeply() -> None:
+    text = '{"a":' * 600 + "1" + "}" * 600
+    call = blocks.from_part({"type": "function_call", "name": "f", "call_id": "x", "arguments": text})
+    tool = blocks.make("tool", {"name": "f", "input_schema": canonical.loads(text)})
+    tree = Tree()
+    tree.extend(ROOT, [Item(tool, Place("tools")), Item(call, Place("messages", "assistant"))])
+    for node in (tree[1], tree[2]):
+        assert text in diff_text(node) and neutral_key(node) == neutral_key(node)

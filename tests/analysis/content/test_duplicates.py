@@ -37,10 +37,10 @@ class Work:
         self.story = Story().user("go")
         self.made = 0
 
-    def do(self, name: str, result: str, **given: object) -> int:
+    def do(self, name: str, result: str, id_: str = "", **given: object) -> int:
         """One tool call with its result; the result's node."""
         self.made += 1
-        id_ = f"t{self.made}"
+        id_ = id_ or f"t{self.made}"
         self.story.call(use(id_, name, **given)).results((id_, result))
         return self.story.head
 
@@ -69,6 +69,13 @@ def test_a_part_that_is_read_again_leaves_the_whole() -> None:
     part = work.do("Read", "\n".join(numbered(CODE).splitlines()[9:30]), file_path="/w/a.py", offset=10, limit=21)
     found = work.found()
     assert list(found) == [part] and found[part][0] == NEAR
+
+
+def test_a_call_with_the_id_of_an_earlier_one_does_not_read_its_file() -> None:
+    work = Work()
+    work.do("Read", numbered(CODE), "again", file_path="/w/a.py")
+    work.do("Bash", "Monday", "again", command="date")
+    assert work.found() == {}
 
 
 def test_a_file_that_was_changed_makes_what_was_read_of_it_outdated() -> None:

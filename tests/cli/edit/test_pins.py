@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import subprocess
@@ -28,6 +29,7 @@ from ctxtui.services.editing.pins import (
 from ctxtui.services.recordings.open import load as open_file
 from tests.cases.claude_code import Script, text
 from tests.cli.conftest import Run
+from tests.services.lookalike import claude_code
 
 
 @pytest.fixture
@@ -124,6 +126,16 @@ def test_what_is_pinned_holds_nothing_that_nobody_sees() -> None:
     words = as_text([PinnedBlock("Ba\x1b]0;x\x07sh", "red\x1b[31m\r\nnext\tcell\u202e\U000e0041", "d")])
     assert "␛" in words and "next\tcell" in words
     assert not any(c in words for c in "\x1b\x07\r\u202e\U000e0041")
+
+
+@pytest.mark.parametrize("told", ["", "[]", "{}", '{"transcript_path": ""}', '{"transcript_path": 5}', "[" * 100_000])
+def test_a_hook_that_names_no_transcript(
+    ctxtui: Run, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.jsonl").write_bytes(claude_code(1))
+    for command in ("edits pins", "cache", "compactions --ahead"):
+        monkeypatch.setattr("sys.stdin", io.StringIO(told))
+        assert ctxtui(*command.split(), "--hook-input").code == 4
 
 
 @pytest.mark.parametrize("command", ["pins a", "edits pins a", "edits pins --hook-input"])

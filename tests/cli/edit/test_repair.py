@@ -76,6 +76,7 @@ def test_a_recording_becomes_a_file_that_its_tool_resumes(
     assert claude_code_faults(made.read_bytes(), before, made.stem) == []
     assert b'"tool_use"' not in made.read_bytes()
     assert "nothing to fix" in ctxtui("repair", made).err
+    assert ctxtui("repair", made, "--to", "nothing").code == 2
     copy, body = tmp_path / "copy.jsonl", tmp_path / "body.json"
     assert ctxtui("export", recording, "--to", "ctxtui", "-o", copy).code == 0
     assert ctxtui("repair", copy, "-o", body).code == 0

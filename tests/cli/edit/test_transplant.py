@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from ctxtui.offline.anthropic import validate
-from ctxtui.offline.anthropic.thinking import sign_all
 from tests.cli.conftest import Run
+from tests.offline.signing import sign_all
 
 
 def recording(path: Path, question: str, *, dialect: str = "anthropic") -> Path:

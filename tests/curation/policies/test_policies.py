@@ -24,12 +24,12 @@ from ctxtui.curation.policies.profile import make_step, parse_profile
 from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.provider_rules import rules_for
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.services.config.package_data import model_table
 from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
 from tests.curation.test_random_edits import STRICT
+from tests.offline.signing import sign_all
 
 EAGER: dict[str, dict[str, Any]] = {
     "sliding_window": {"n": 3, "slack": 0},
@@ -215,6 +215,14 @@ def test_a_window_keeps_the_task_behind_memory() -> None:
     left = [item.block.body for item in applied.sent]
     assert any(b"the task" in body for body in left) and any(b"likes it short" in body for body in left)
     assert sum(b"tool_result" in body for body in left) == 1
+
+
+def test_without_an_earlier_round_nothing_is_summarised() -> None:
+    messages = [{"role": "user", "content": "x" * 2_000}, {"role": "assistant", "content": "y" * 2_000}]
+    context, _ = context_of({"model": "m", "messages": messages}, "anthropic")
+    for keep in (0, 1):
+        step = Step(POLICIES["summarize_at"], {"tokens": 1, "keep": keep, "keep_first": 0})
+        assert run(step, policy_context_of(context)) == []
 
 
 def test_a_boundary_that_is_no_expression_is_named() -> None:

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from ctxtui.offline.anthropic.thinking import sign_all
 from ctxtui.offline.anthropic.validate import OLD_VERSION, refusals
 from ctxtui.offline.exchange import NotJson, parse
 from tests.corpus import CORPUS
+from tests.offline.signing import sign_all
 from tests.offline.talks import Edit, anthropic, at, edited, without
 
 PNG = base64.b64encode(

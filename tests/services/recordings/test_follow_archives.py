@@ -10,6 +10,7 @@ import pytest
 
 from ctxtui.services.recordings import recording
 from ctxtui.services.recordings.open import load
+from tests.cases import client_homes
 from tests.cases.agents import mini_swe_agent
 from tests.transcripts.formats.inspect_ai.test_inspect import sample
 from tests.transcripts.reading import as_bytes
@@ -35,10 +36,14 @@ def test_samples_appear_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "sample second epoch 1" in loaded.session.threads
 
 
-def test_what_a_half_written_file_seemed_to_hold_does_not_stay(tmp_path: Path) -> None:
-    """A file that is one JSON: its last answer, cut, looked like another call."""
-    data, path = as_bytes(mini_swe_agent()), tmp_path / "a.traj.json"
-    for cut in range(len(data) // 2, len(data), 40):
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("a.traj.json", as_bytes(mini_swe_agent())), (".aider.chat.history.md", client_homes.aider() * 2)],
+)
+def test_what_a_half_written_file_seemed_to_hold_does_not_stay(tmp_path: Path, name: str, data: bytes) -> None:
+    """A last answer that is cut, or whose counts are not written yet, looked like another call."""
+    path = tmp_path / name
+    for cut in range(len(data) // 2, len(data), 10):
         path.write_bytes(data[:cut])
         loaded = load(path)
         with path.open("ab") as file:

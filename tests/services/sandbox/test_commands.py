@@ -45,6 +45,12 @@ async def gone(pid: int) -> bool:
     return False
 
 
+@pytest.mark.parametrize("odd", ["a\0b", "a\ud800b"])
+async def test_an_argument_that_no_program_can_get_is_an_error_for_the_model(tmp_path: Path, odd: str) -> None:
+    result = await commands(tmp_path)[0].run(call(f"echo {odd}"))
+    assert result.is_error and result.text.startswith("echo: ")
+
+
 async def test_a_command_that_is_cancelled_or_late_ends_with_all_that_it_started(tmp_path: Path) -> None:
     # It ignores being asked, and its child would outlive it.
     script = "trap '' TERM; sleep 60 & echo $! > child; echo here; wait"

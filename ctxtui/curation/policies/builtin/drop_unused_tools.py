@@ -17,7 +17,7 @@ NAME = "drop_unused_tools"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """After `rounds` rounds, drop every tool without a call, all at once.
 
-    Tools precede everything else in the prompt. A decision is never revised, so that the prefix stays.
+    Tools precede everything else in the prompt. It decides once, so that the prefix changes once.
     """
     if len(policy_context.rounds) < settings["rounds"] or policy_context.touched.get(NAME):
         return

@@ -17,7 +17,7 @@ NAME = "summarize_at"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns.
+    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns (0: one).
 
     If there are no more than `keep` turns, summarise everything before the last `keep` rounds instead. The first
     `keep_first` messages and memory files stay.
@@ -27,17 +27,11 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
         return
     turns = policy_context.turns
     start = _first_position(policy_context, settings["keep_first"])
-    if len(turns) > max(1, settings["keep"]):
-        stop, what = (
-            turns[-max(1, settings["keep"])].start,
-            format_range("turn", 1, len(turns) - max(1, settings["keep"])),
-        )
-    else:
-        rounds = policy_context.rounds
-        if len(rounds) <= settings["keep"]:
-            return
-        stop = rounds[-max(1, settings["keep"])].start
-        what = format_range("round", 1, len(rounds) - max(1, settings["keep"]))
+    keep = max(1, settings["keep"])
+    name, parts = ("turn", turns) if len(turns) > keep else ("round", policy_context.rounds)
+    if len(parts) <= keep:
+        return
+    stop, what = parts[-keep].start, format_range(name, 1, len(parts) - keep)
     for first, last in _stretches_between_memory(policy_context, start, stop):
         yield from summarize_runs(policy_context, NAME, first, last, what, length=settings["length"])
 

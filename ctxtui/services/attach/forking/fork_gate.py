@@ -31,9 +31,9 @@ class ForkGate(Struct):
     _live_threads: set[str] = field(default_factory=set)
     """Threads that are live now."""
 
-    def wants(self, head: Head, url: str) -> bool:
+    def wants(self, head: Head) -> bool:
         """Whether the request may be answered from the recording, or `live` needs it whole."""
-        return bool(len(self.answers)) or self.live.wants(head, url)
+        return bool(len(self.answers)) or self.live.wants(head)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
         """Answer with the recorded answer, or else as `live` decides."""

@@ -190,7 +190,7 @@ class Preparer:
         of_pause = (
             call
             for call in session.calls.values()
-            if call.keeps_warm and call.sent_head == last.sent_head and _follows(call, last)
+            if call.keeps_warm and call.sent_head == last.sent_head and (call.started or 0.0) > (last.started or 0.0)
         )
         again = recording.replay.request_after(last, last.sent_head, query.at)
         usage = replace(again.simulator.predict(again.prompt, query.at).to_usage(), output=request.answer_tokens)
@@ -275,11 +275,6 @@ class Preparer:
         while len(self._open) > MAX_OPEN_RECORDINGS:
             del self._open[next(iter(self._open))]
         return recording
-
-
-def _follows(call: Call, last: Call) -> bool:
-    """Whether `call` began after `last`."""
-    return (call.started or 0.0) > (last.started or 0.0)
 
 
 def _difference(later: float | None, now: float | None) -> float | None:

@@ -132,7 +132,11 @@ class PreparerClient:
             settings=self._settings,
         )
         answer = await self._ask_child(request)
-        prepared = answer if isinstance(answer, PreparedRequest) else _describe_failure(answer)
+        if isinstance(answer, PreparedRequest):
+            prepared = answer
+        else:
+            trouble = f"a request was sent without forecast and policies: {answer}"
+            prepared = PreparedRequest(why=str(answer), trouble=trouble)
         if prepared.trouble and prepared.trouble not in self.troubles:
             self.troubles.append(prepared.trouble)
         return prepared
@@ -163,7 +167,3 @@ class PreparerClient:
 
     def close(self) -> None:
         self._child.close()
-
-
-def _describe_failure(why: object) -> PreparedRequest:
-    return PreparedRequest(why=str(why), trouble=f"a request was sent without forecast and policies: {why}")

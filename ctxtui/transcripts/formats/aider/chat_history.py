@@ -39,7 +39,6 @@ _SCALE: Final = {"": 1, "k": 1_000, "M": 1_000_000}
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a chat history."""
     text = file_head.decode_head(head)
     if "# aider chat started at 2" in text:
         return 0.95
@@ -67,6 +66,11 @@ class AiderReader(Reader):
         self._emitted: list[Event] = []
         self._all_messages: list[Item] = []
         """Messages of both sides in all chats of the file, in case aider restores them."""
+
+    @property
+    def rereads(self) -> bool:
+        # `settle` makes a call of an answer whose counts may follow later.
+        return True
 
     def feed(self, data: bytes) -> list[Event]:
         return [event for line in self._lines.feed(data) for event in self._handle_line(line)]

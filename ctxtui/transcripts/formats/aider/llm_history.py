@@ -34,7 +34,6 @@ _DATA: Final = re.compile(r"data:([^;,]*);base64,(.*)", re.DOTALL)
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins such a file."""
     lines = file_head.decode_head(head).lstrip("\r\n").split("\n", 2)
     first = _HEADER.fullmatch(lines[0].rstrip("\r"))
     if not first:

@@ -92,7 +92,6 @@ class BodyDecoder:
         return Decoded(self._source, tuple(items), "", {}, Response())
 
     def message(self, value: Json) -> list[Item]:
-        """Decode a single message to items."""
         section = next(s for s in GRAMMARS[self._source].sections if s.name == "messages")
         return [part.item for part in section.split(value, "$")]
 

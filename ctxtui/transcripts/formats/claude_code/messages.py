@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 def handle_message(
     state: ClaudeState, record: ClaudeRecord, message: ClaudeMessage, source: RawRecord, agent: str
 ) -> list[Event]:
-    """Handle a record with a message."""
     thread, events = state.thread(record, agent)
     if state.contexts and records_requests(record.version):
         state.requests(agent).store.record(record, message, sent_items(record, message))

@@ -59,7 +59,6 @@ _MARKS: Final = (
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a Claude Code session file."""
     # The first line identifies most files.
     first = _confidence(head[: head.find(b"\n") + 1])
     return first if first >= _SURE else _confidence(head)

@@ -46,7 +46,6 @@ class TokenCounts(NamedTuple):
     reasoning: int = 0
 
     def plus(self, other: TokenCounts) -> TokenCounts:
-        """Add two counts."""
         return TokenCounts._make(map(add, self, other))
 
     def less(self, other: TokenCounts) -> TokenCounts:

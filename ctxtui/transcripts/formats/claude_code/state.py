@@ -70,9 +70,9 @@ class ClaudeState:
         `agent` is the subagent of the file.
         """
         thread = self.threads.find(record, agent)
-        if thread.told or thread.id == MAIN:
+        if thread.announced or thread.id == MAIN:
             return thread, []
-        thread.told = True
+        thread.announced = True
         return thread, [ThreadSeen(thread.id, parent=MAIN)]
 
     def requests(self, agent: str) -> ClaudeRequests:

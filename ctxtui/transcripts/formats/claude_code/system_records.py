@@ -100,7 +100,6 @@ _SPEAKERS: Final = ("user", "assistant", "message", "")
 
 
 def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """Handle a record of type ``system``."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     match record.subtype:
@@ -277,7 +276,6 @@ _data: Final = msgspec.json.Decoder(_Data)
 
 
 def parse_progress(record: ClaudeRecord) -> Progress:
-    """Parse the progress in `record`."""
     tool_use = record.parent_tool_use_id or ""
     raw = bytes(record.data)
     if record.loose is None and raw[:1] == b"{":

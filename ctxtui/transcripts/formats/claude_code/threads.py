@@ -105,7 +105,6 @@ class ClaudeThreads:
         return {a: task for a, task in self.tasks.agents.items() if a not in threads or not threads[a].call}
 
     def main(self) -> ClaudeThread:
-        """Return the main thread."""
         return self._threads.setdefault(MAIN, ClaudeThread())
 
     def parent(self, record: ClaudeRecord, thread: ClaudeThread, starts: bool) -> Point:
@@ -153,7 +152,7 @@ class ClaudeThread(Struct):
     - `process`: the client that wrote the records (session id, version).
     - `input`, `call`: reported input and id of the last call.
     - `resumed`: a client has started since then.
-    - `told`: the thread was announced by an event.
+    - `announced`: an event has announced the thread.
     - `front`: the node of its system prompt and tools (`ROOT`: not recorded); `front_whole`: both are known.
     - `partial`: calls whose tools are not known yet; `prompt`: the system prompt of a snapshot.
     """
@@ -172,7 +171,7 @@ class ClaudeThread(Struct):
     front_whole: bool = False
     prompt: str = ""
     partial: list[str] = field(default_factory=list)
-    told: bool = False
+    announced: bool = False
     label: str = ""
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:

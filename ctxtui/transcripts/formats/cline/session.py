@@ -46,7 +46,6 @@ _MODE: Final = re.compile(r"<user_input mode=\"(\w+)\"")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a session, or a file beside one."""
     first = as_dict(next(iter(file_head.parse_values(head)), None)).keys()
     if first >= _SESSION:
         return 0.97

@@ -158,7 +158,6 @@ class CodexSession:
         self._tip = ROOT
 
     def handle_record(self, record: CodexRecord, source: RawRecord) -> list[Event]:
-        """Return the events of one record."""
         match record.type:
             case "response_item":
                 return self._handle_item(record, source)
@@ -364,7 +363,6 @@ def _find_ids(head: bytes) -> dict[str, bytes]:
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a Codex rollout."""
     records = file_head.parse_records(head, 20)
     if any(isinstance(r.get("payload"), dict) and str(r.get("type")) in TYPES and "timestamp" in r for r in records):
         return 0.97

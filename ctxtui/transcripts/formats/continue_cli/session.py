@@ -38,7 +38,6 @@ _FIGURES: Final[tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]] = (
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a session."""
     first = next(iter(file_head.parse_values(head)), None)
     items = as_dicts(as_dict(first).get("history"))
     has_keys = {"sessionId", "history"} <= as_dict(first).keys() and "workspaceDirectory" in as_dict(first)
@@ -46,7 +45,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a session."""
     session, ids = as_dict(value), Ids()
     dialogue, thoughts = Dialogue(tree, ids=ids), list[Json]()
     reports: list[Json] = []

@@ -43,7 +43,6 @@ _EXTRA_MEMBERS: Final = ("messageId", "requestId", "outputTokens", "turnId")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an event file."""
     for record in file_head.parse_records(head):
         kind = as_str(record.get("type"))
         if kind.startswith("session.") and as_str(get_path(record, "data", "producer")).startswith("copilot"):
@@ -63,12 +62,10 @@ class _Thread:
         self._count = 0
 
     def add(self, items: list[Item]) -> None:
-        """Append a message."""
         self._count += 1
         self._messages.put(f"{self._count}", items)
 
     def set_system(self, items: list[Item]) -> None:
-        """Replace the system prompt."""
         self._system = items
         self._messages.put(_SYSTEM, items, first=True)
 

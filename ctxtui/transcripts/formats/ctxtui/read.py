@@ -41,7 +41,6 @@ _decode_block: Final = msgspec.json.Decoder(_BlockLine).decode
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a ctxtui session, of any version."""
     first = next(iter(file_head.parse_values(head)), None)
     is_ctxtui = isinstance(first, dict) and next(iter(first), "") == NAME and isinstance(first[NAME], int)
     return 1.0 if is_ctxtui else 0.0

@@ -73,7 +73,6 @@ _TABLES: Final = frozenset({"sessions", "messages", "schema_version"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins the rows of Goose's database."""
     return 0.9 if tables_in(head) >= _TABLES else 0.0
 
 

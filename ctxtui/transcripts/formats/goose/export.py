@@ -31,7 +31,6 @@ JSON_COLUMNS: Final = {
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an export."""
     export = as_dict(next(iter(file_head.parse_values(head)), None))
     return 0.95 if {"id", "working_dir", "extension_data"} <= export.keys() else 0.0
 
@@ -47,7 +46,6 @@ def to_tables(export: dict[str, Json]) -> Tables:
 
 
 def read_export(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of an export."""
     return read_tables(to_tables(as_dict(value)), tree)
 
 

@@ -26,7 +26,6 @@ NAME: Final = "goose request log"
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins such a log."""
     first = as_dict(next(iter(file_head.parse_values(head)), None))
     begins = b'{"model_config":' in head[:100] and b'"input":' in head
     return 0.96 if begins or {"model_config", "input"} <= first.keys() else 0.0
@@ -107,5 +106,4 @@ def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
 
 
 def reader(tree: Tree) -> LinesReader:
-    """Make a reader of one log."""
     return LinesReader(_LogHandler(tree))

@@ -65,7 +65,6 @@ def messages_by_ref(refs: Json, pool: list[Json]) -> list[Json]:
 
 
 def message_items(message: Json, path: str = "$") -> list[Item]:
-    """Convert one message to items."""
     fields = as_dict(message)
     content = fields.get("content")
     message_members: dict[str, Json] = {"role": fields.get("role")}
@@ -101,7 +100,6 @@ def _convert_part(part: Json) -> Json:
 
 
 def tool_items(listed_tools: Json) -> list[Item]:
-    """Convert the offered tools to items."""
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in as_dicts(listed_tools)]
 
 
@@ -150,7 +148,6 @@ class SampleReader:
         """The sample's own conversation, to which its compactions belong."""
 
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
-        """Yield the events of `sample`."""
         yield ThreadSeen(self._name, self._label)
         old = as_dict(sample.get("transcript"))
         shared = SharedParts(
@@ -296,7 +293,6 @@ _SAMPLE: Final = frozenset({"epoch", "target", "messages"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a log."""
     if head.startswith(_ZIP):
         return 0.9 if any(word_ in head[:4096] for word_ in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
     first = next(iter(file_head.parse_values(head)), None)
@@ -309,7 +305,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def reader(tree: Tree) -> WholeReader:
-    """Make a reader of one log."""
     return WholeReader(tree, _parse)
 
 

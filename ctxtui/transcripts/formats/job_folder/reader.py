@@ -27,7 +27,6 @@ _ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a folder's files, or the log of a turn."""
     first = next(iter(file_head.parse_values(head)), None)
     if as_list(first)[:1] == [JOB]:
         return 1.0
@@ -70,7 +69,6 @@ class _Job:
         self._answers: list[str] = []
 
     def add_file(self, entry: dict[str, Json]) -> Iterator[Event]:
-        """Add the next file."""
         named, value = _FILE.match(as_str(entry.get("name"))), entry.get("value")
         if "trouble" in entry:
             yield Skipped(1, f"{as_str(entry.get('name'))}: {as_str(entry.get('trouble'))}")

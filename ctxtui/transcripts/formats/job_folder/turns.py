@@ -50,7 +50,6 @@ def is_turn(turn: dict[str, Json], name: str = "") -> bool:
 
 
 def turn_call(turn: dict[str, Json]) -> Call:
-    """Build the call of a turn's log."""
     figures, agent = find_figures(turn), _find_agent(turn)
     usage = None
     if figures:
@@ -85,7 +84,6 @@ class Turns:
         """The messages of each turn so far: observation, answer, results."""
 
     def add(self, turn: dict[str, Json]) -> Iterator[Event]:
-        """Add the next turn."""
         agent, call = _find_agent(turn), turn_call(turn)
         parts = _answer_parts(agent)
         if not parts and call.usage is not None:

@@ -37,7 +37,6 @@ _PROVIDERS: Final = frozenset({"anthropic", "openai"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an agent's file."""
     records = file_head.parse_records(head)
     first = records[0] if records else {}
     return 0.97 if first.get("type") == "metadata" and {"protocol_version", "created_at"} <= first.keys() else 0.0

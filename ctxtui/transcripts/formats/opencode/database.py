@@ -94,7 +94,6 @@ _TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({SESSIONS
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins rows of OpenCode's database, or a stored session file."""
     if any(tables_in(head) >= tables for tables in _TABLES):
         return 0.95
     first = as_dict(next(iter(file_head.parse_values(head)), None))

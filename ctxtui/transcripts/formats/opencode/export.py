@@ -23,7 +23,6 @@ _SHARED: Final = frozenset({"session", "message", "part"})
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an export."""
     first = next(iter(file_head.parse_values(head)), None)
     if isinstance(first, list):
         kinds = {as_str(row.get("type")) for row in as_dicts(first) if isinstance(row.get("data"), dict)}
@@ -45,7 +44,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of an export."""
     yield Described(source=NAME)
     export = assemble(value) if isinstance(value, list) else as_dict(value)
     info = as_dict(export.get("info"))

@@ -31,7 +31,6 @@ Part = dict[str, Json]
 
 
 def is_known(part: Part) -> bool:
-    """Whether a part has a known kind."""
     kinds = ("text", "reasoning", "tool", "file", "compaction", "subtask")
     return as_str(part.get("type")) in {*_SILENT, *kinds}
 

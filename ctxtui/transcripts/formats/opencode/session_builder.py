@@ -35,12 +35,10 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The message's own id."""
         return as_str(self.info.get("id"))
 
     @property
     def is_answer(self) -> bool:
-        """Whether it is an answer of the model."""
         return self.info.get("role") == "assistant"
 
     @property
@@ -91,7 +89,6 @@ class SessionBuilder:
         """The last message, whose tool call may still run."""
 
     def write(self, messages: Sequence[OpenCodeMessage]) -> Iterator[Event]:
-        """Yield the events of all messages, in recorded order."""
         moments = [
             prune_time
             for message in messages

@@ -97,7 +97,6 @@ class ModelCall(Struct):
 
     @property
     def span(self) -> OtelSpan:
-        """The most detailed span."""
         return self.spans[0]
 
     @property

@@ -76,7 +76,6 @@ class _CutMessage(Exception):
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins messages of OTLP."""
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
     requests, _ = decode_requests(head)
@@ -257,5 +256,4 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
 
 
 def reader(tree: Tree) -> WholeReader:
-    """Make a reader of OTLP's messages."""
     return WholeReader(tree, _parse)

@@ -158,7 +158,6 @@ _OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a trace."""
     records = file_head.parse_records(head, 10)
     if any(is_otlp(record) for record in records):
         return 0.97

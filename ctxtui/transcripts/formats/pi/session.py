@@ -36,7 +36,6 @@ _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", 
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins a pi session."""
     records = file_head.parse_records(head)
     first = records[0] if records else {}
     if first.get("type") == "session" and "cwd" in first and "payload" not in first:

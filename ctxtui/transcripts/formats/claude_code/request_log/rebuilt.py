@@ -244,7 +244,6 @@ class ClaudeRequests:
         )
 
     def find(self, id_: str) -> ClaudeRequest | None:
-        """Find the request with this id."""
         return self._known.get(id_)
 
     def shape_of(self, request: ClaudeRequest) -> RequestShape | None:

@@ -34,7 +34,6 @@ class MessageHash:
         self.count = 0
 
     def add(self, part: Json) -> None:
-        """Add a part of the content."""
         self.add_text(_hashed_text(part))
 
     def add_text(self, text: bytes) -> None:

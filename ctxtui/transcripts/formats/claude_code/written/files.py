@@ -32,7 +32,6 @@ _MIN_INDEX_MEMBERS: Final = 3
 
 
 def sniff(head: bytes, name: str) -> float:
-    """Confidence that `head` begins an index of bodies, or a folder of them as one stream."""
     first = next(iter(file_head.parse_records(head)), None)
     if first is None:
         return 0.0

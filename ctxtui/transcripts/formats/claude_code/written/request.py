@@ -128,7 +128,6 @@ class WrittenRequest(Struct, frozen=True):
 
     @property
     def compacts(self) -> bool:
-        """Whether it asks for the summary of a compaction."""
         return bool(self.ending.texts) and _COMPACTION.search(self.ending.texts[0]) is not None
 
     @property
