@@ -324,8 +324,8 @@ def test_what_is_spelled_wrongly_is_named() -> None:
 
 def test_no_two_tools_are_offered_under_one_name() -> None:
     tools = [
-        ("a b", "x"), ("a_b", "x"), ("a.b", "x"), ("s", "x.y"), ("s", "x_y"), ("s", "x y"), ("a", "b__c"), ("a__b", "c"),
-        ("a_", "b"), ("a", "_b"), ("server", "t" * 90), ("server", "t" * 91),
+        ("a b", "x"), ("a_b", "x"), ("a.b", "x"), ("s", "x.y"), ("s", "x_y"), ("s", "x y"), ("a", "b__c"),
+        ("a__b", "c"), ("a_", "b"), ("a", "_b"), ("server", "t" * 90), ("server", "t" * 91),
     ]  # fmt: skip
     names = [model_name(server, tool) for server, tool in tools]
     assert len(set(names)) == len(names)
