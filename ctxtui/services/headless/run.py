@@ -50,10 +50,6 @@ Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
 
 
-def ignore_event(_: ChatNews) -> None:
-    """Ignore an event."""
-
-
 class HeadlessRun:
     """Sends messages (`tell`) to the agent of `host`, which is not open yet.
 
@@ -64,7 +60,7 @@ class HeadlessRun:
     Use it with ``async with``; `go` does everything for `options.task`.
     """
 
-    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = ignore_event) -> None:
+    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = lambda news: None) -> None:
         self._options = options
         self._host = host
         self._say = say
