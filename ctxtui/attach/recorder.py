@@ -86,12 +86,9 @@ class Tapes:
     """
 
     def __init__(self, run: RecordedRun) -> None:
-        self.exchanges = 0
-        """Number of exchanges that have ended."""
         self.lock = threading.Lock()
         """Held while lines are made and taken out. `flush` writes without it; `record` writes with it, but rarely."""
         self._run = run
-        self._ended_count = 0
         self._open: dict[str, _RecordedExchange] = {}
         self._tapes: dict[str, Tape] = {}
         self._in_use: OrderedDict[str, Tape] = OrderedDict()
@@ -117,8 +114,6 @@ class Tapes:
             if tape is None:
                 break
             tape.write(lines)
-        self.exchanges += self._ended_count
-        self._ended_count = 0
 
     def close(self) -> None:
         for tape in self._in_use.values():
@@ -146,7 +141,6 @@ class Tapes:
     def drop(self) -> None:
         """Discard waiting lines whose state is unknown."""
         self._waiting.clear()
-        self._ended_count = 0
         for tape in self._in_use.values():
             tape.drop()
 
@@ -288,7 +282,6 @@ class Tapes:
             ),
         )
         del self._open[event.exchange_id]
-        self._ended_count += 1
 
     def _write(self, exchange: _RecordedExchange, data: bytes) -> None:
         tape = exchange.tape
@@ -495,11 +488,6 @@ class Recorder:
             self._wake.set()
             time.sleep(0.002)
         return True
-
-    @property
-    def exchanges(self) -> int:
-        """Number of exchanges that have ended; those of recordings without a model's request are not written."""
-        return self._tapes.exchanges
 
     @property
     def files(self) -> list[Path]:

@@ -1,7 +1,8 @@
 """The file for a bug report: versions, settings, counts, a session's shape; no content.
 
-A text gets in only if it is ctxtui's own or one of a known list. Every id is replaced by a hash with a salt that is
-made for this file and not kept, so that equal ids stay equal and nothing can be looked up.
+A text gets in only if it is ctxtui's own, names installed code or the system, or is one of a known list. Every id is
+replaced by a hash with a salt that is made for this file and not kept, so that equal ids stay equal and nothing can be
+looked up.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ def sql_text(words: str) -> str | bytes:
 
 
 def py_text(value: str | bytes) -> str:
-    """Convert a SQL value made by `sql_text` back to text."""
+    """Convert a SQL value made by `sql_text` back to text. Raises `Damaged`."""
     if isinstance(value, str):
         return value
     try:

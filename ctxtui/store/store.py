@@ -55,7 +55,7 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 def backup(path: Path, to: Path, now: float) -> Path:
     """Copy the database to the new file `to` (in a folder: under a name with the time); returns its path.
 
-    Raises `CtxtuiError` for an existing file: nothing is overwritten.
+    Raises `CtxtuiError` if the file exists or cannot be written.
     """
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"

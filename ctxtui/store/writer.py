@@ -1,5 +1,4 @@
-"""The writer: one thread with one connection through which all live sessions are written.
-
+"""The writer: a thread with a connection of its own through which a live session is written.
 `put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
 the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
 tries again: nothing is dropped while the program runs.

@@ -72,6 +72,11 @@ async def relayed(port: int, folder: Path, session: str = "s", **more: object) -
         recorder.close()
 
 
+def ended(folder: Path) -> int:
+    """The number of exchanges recorded in `folder` that have ended."""
+    return sum(path.read_bytes().count(b'"ended"') for path in folder.glob("*.jsonl"))
+
+
 async def talk(port: int, *requests: bytes, end: bytes = b"") -> bytes:
     """What comes back for `requests`, one after the other on one connection, each up to `end` or the end of it all."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -21,6 +21,7 @@ from ctxtui.attach.exchange_events import (
 )
 from ctxtui.attach.recorder import Recorder, Tapes
 from ctxtui.attach.run import RecordedRun
+from tests.attach.raw import ended
 
 PATIENCE = 60.0
 KEY = "sk-ant-api03-" + "k1e2y3" * 8
@@ -138,7 +139,7 @@ def test_answers_that_come_at_once_are_all_there_and_in_order(tmp_path: Path) ->
         thread.join(PATIENCE)
     assert recorder.flush(PATIENCE)
     recorder.close(PATIENCE)
-    assert not recorder.troubles and recorder.exchanges == 4
+    assert not recorder.troubles and ended(tmp_path) == 4
     for x in names:
         assert said_in(tmp_path, x) == "".join(f"{x} says {n}\n" for n in range(600))
         assert [line for line in lines(tmp_path) if line.get("x") == x][-1]["ended"] is True

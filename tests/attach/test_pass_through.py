@@ -22,7 +22,7 @@ from ctxtui.attach import route
 from ctxtui.attach.exchange import CUT, GONE
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.upstream import Upstream
-from tests.attach.raw import raw_provider, relayed, talk
+from tests.attach.raw import ended, raw_provider, relayed, talk
 
 BODY = json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "höi"}]}).encode()
 HEAD = (
@@ -150,14 +150,14 @@ async def test_a_client_that_goes_away_ends_the_request(tmp_path: Path) -> None:
             await reader.read()
         gone.set()
 
-    async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, recorder):
+    async with raw_provider(answer) as provider, relayed(provider.port, tmp_path) as (relay, _):
         reader, writer = await asyncio.open_connection("127.0.0.1", relay.port)
         writer.write(b"GET /v1/messages HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await asyncio.wait_for(reader.readuntil(b"first\r\n"), 20)
         writer.transport.abort()
         await asyncio.wait_for(gone.wait(), 20)
         async with asyncio.timeout(20):
-            while not recorder.exchanges:
+            while not ended(tmp_path):
                 await asyncio.sleep(0.01)
     assert json.loads((tmp_path / "s.jsonl").read_text().splitlines()[-1])["error"] == GONE
 

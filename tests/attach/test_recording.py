@@ -23,6 +23,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.services.recordings.open import load
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
+from tests.attach.raw import ended
 from tests.transcripts.reading import law_2, read, survives_cuts
 
 URL = "https://api.anthropic.com/v1/messages"
@@ -358,7 +359,7 @@ def test_it_records_after_a_long_silence(tmp_path: Path, monkeypatch: pytest.Mon
             assert time.monotonic() < limit
             time.sleep(0.005)
         exchange(recorder.put, f"r.{n}", body("hoi", *("ja", "so") * n), (STREAM % f"msg_{n}").encode())
-        while recorder.exchanges != n + 1:
+        while ended(tmp_path) != n + 1:
             assert time.monotonic() < limit
             time.sleep(0.005)
     assert len(load(tmp_path / "talk.jsonl").session.calls) == 3

@@ -245,7 +245,7 @@ def test_backup_and_vacuum(tmp_path: Path) -> None:
         store.vacuum()
         assert (store.info().free, store.info().wal_size) == (0, 0)
         assert store.info().size < 0.7 * copy.stat().st_size
-        with pytest.raises(Unreadable):
+        with pytest.raises(CtxtuiError, match="cannot be written"):
             store.backup(tmp_path / "nowhere" / "x.db")
     with Store.open(copy) as store:
         assert state(store.load(ids[0])) == state(talk(200, seed=1))

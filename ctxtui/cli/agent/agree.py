@@ -34,7 +34,7 @@ from ctxtui.services.lab.variants import parse_policy
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.lists.resend import agreement_lines
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 
@@ -201,7 +201,7 @@ _SHARE: Final = "hits of=cases share low high"
 
 def _print(result: AgreeResult, glyphs: str) -> None:
     painter, room = Painter(glyphs), width()
-    calls = f"{len(result.calls):,} call{'' if len(result.calls) == 1 else 's'}"
+    calls = numbers.many(len(result.calls), "call")
     painter.lines(rule(safe_text.one_line(result.title)[: room - 50], f"{calls}, {result.model}"))
     painter.lines(agreement_lines(result.variants, room))
     for name in result.idle:

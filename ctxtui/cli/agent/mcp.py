@@ -33,6 +33,7 @@ from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 from ctxtui.services.members import members
 from ctxtui.views.home.columns import is_empty
 from ctxtui.views.lists.costs import tool_ledger as view
+from ctxtui.views.text import numbers
 from ctxtui.views.text.safe_text import one_line
 
 
@@ -204,8 +205,7 @@ def _sizes_to_json(definition_sizes: DefinitionSizes, source: str, most: int | N
 def _print(definition_sizes: DefinitionSizes) -> None:
     for tool in definition_sizes.tools:
         write(f"{round(tool.tokens):>7,}  {one_line(tool.name, 100)}")
-    count = len(definition_sizes.tools)
-    tool_count = "1 tool" if count == 1 else f"{count:,} tools"
+    tool_count = numbers.many(len(definition_sizes.tools), "tool")
     write(
         f"{definition_sizes.tokens:>7,}  ±{definition_sizes.slack:,} tokens in every request: {tool_count}, "
         f"counted for {definition_sizes.model}"

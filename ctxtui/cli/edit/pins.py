@@ -6,7 +6,7 @@ import difflib
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -26,7 +26,12 @@ from ctxtui.services.editing.pins import (
     read_settings,
 )
 from ctxtui.services.members import members
-from ctxtui.views.text import safe_text
+from ctxtui.views.text import numbers, safe_text
+
+YES_OPTION: Final = click.option("--yes", is_flag=True, help="With --hook: do not ask.")
+HOOK_INPUT_OPTION: Final = click.option(
+    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
+)
 
 
 @click.command(
@@ -39,10 +44,8 @@ from ctxtui.views.text import safe_text
 )
 @click.argument("name", metavar="[NAME]", type=SessionName(), default="last")
 @click.option("--hook", is_flag=True, help="Install the SessionStart hook (matcher: compact) that prints them.")
-@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
-@click.option(
-    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
-)
+@YES_OPTION
+@HOOK_INPUT_OPTION
 @JSON_OPTION
 @click.pass_context
 def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: bool, as_json: bool) -> None:
@@ -53,7 +56,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: b
     blocks = pinned_blocks(loaded.session, edits)
     if hook:
         install_hook(Path(loaded.session.about.cwd or "."), pins_command(), PINS_HOOK, yes)
-        note(f"{len(blocks):,} block{'' if len(blocks) == 1 else 's'} pinned now")
+        note(f"{numbers.many(len(blocks), 'block')} pinned now")
     elif as_json:
         fields = [members(block, "digest tool=name text") for block in blocks]
         write_json({"session": loaded.session.about.id or loaded.name, "pins": fields})

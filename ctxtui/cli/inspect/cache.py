@@ -16,7 +16,7 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.cache.marker_placement import DEFAULT
 from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edits_of, config_of, open_recording
-from ctxtui.cli.edit.pins import hook_transcript, install_hook
+from ctxtui.cli.edit.pins import HOOK_INPUT_OPTION, YES_OPTION, hook_transcript, install_hook
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
@@ -51,10 +51,8 @@ from ctxtui.views.text.status_line import describe_cold_send
 @click.option(
     "--hook", is_flag=True, help="Let Claude Code announce messages after the cache expired (UserPromptSubmit)."
 )
-@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
-@click.option(
-    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
-)
+@YES_OPTION
+@HOOK_INPUT_OPTION
 @JSON_OPTION
 @click.pass_context
 def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **hooks: bool) -> None:
@@ -205,7 +203,7 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
     """Yield one line per thread: their tables are nearly equal, and --json has them in full."""
     own, least = sum(trials.own for trials in placings), sum(trials.plan.cost for trials in placings)
     unit = placings[0]
-    heading = f"{len(placings):,} further thread{'' if len(placings) == 1 else 's'}"
+    heading = numbers.many(len(placings), "further thread")
     sums = (
         f": {_format_cost(unit, own)} as recorded, {_format_cost(unit, least)} at least"
         if len({trials.relative for trials in placings}) == 1

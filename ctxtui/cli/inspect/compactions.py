@@ -21,7 +21,7 @@ from ctxtui.analysis.content.compactions import (
 )
 from ctxtui.analysis.figures import CallFigures
 from ctxtui.cli.context import JSON_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.pins import hook_transcript, install_hook
+from ctxtui.cli.edit.pins import HOOK_INPUT_OPTION, YES_OPTION, hook_transcript, install_hook
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
@@ -45,10 +45,8 @@ MAX_FACTS: Final = 12
 @click.option("--all", "every", is_flag=True, help=f"Print all lost facts, not only the first {MAX_FACTS}.")
 @click.option("--ahead", is_flag=True, help="Print what a compaction now must keep, as instructions for its summary.")
 @click.option("--hook", is_flag=True, help="With --ahead: let Claude Code add this to the instructions (PreCompact).")
-@click.option("--yes", is_flag=True, help="With --hook: do not ask.")
-@click.option(
-    "--hook-input", is_flag=True, hidden=True, help="The session is named by a hook's JSON on standard input."
-)
+@YES_OPTION
+@HOOK_INPUT_OPTION
 @JSON_OPTION
 @click.pass_context
 def compactions(context: click.Context, /, name: str, thread: str, every: bool, as_json: bool, **options: bool) -> None:

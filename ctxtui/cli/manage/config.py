@@ -10,7 +10,7 @@ import click
 from ctxtui.cli.context import JSON_OPTION, config_of
 from ctxtui.cli.output import write, write_json
 from ctxtui.cli.paint import abbreviate_home
-from ctxtui.services.config.config import Config, project_file, settings_schema
+from ctxtui.services.config.config import Config, find_upwards, settings_schema
 from ctxtui.services.config.paths import config_file, database, log_dir
 
 
@@ -53,7 +53,7 @@ def _config_json(configuration: Config) -> dict[str, object]:
         {"name": name, "value": value, "origin": origin.kind, "place": origin.place}
         for name, value, origin in configuration.rows()
     ]
-    project = project_file(Path.cwd())
+    project = find_upwards(Path.cwd())[0]
     files = {
         "user": str(config_file()),
         "project": str(project) if project else None,

@@ -22,6 +22,7 @@ from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.members import members
 from ctxtui.services.search.index import fill_in_parallel, list_unindexed, merge_parts
 from ctxtui.store.store import Store
+from ctxtui.views.text import numbers
 
 
 def database_of(context: click.Context) -> Path:
@@ -116,7 +117,7 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
         return
     for name, reason in fields["failed"].items():
         note(f"{name}: {reason}")
-    indexed, up_to_date = _count_sessions(fields["indexed"]), fields["known"]
+    indexed, up_to_date = numbers.many(fields["indexed"], "session"), fields["known"]
     write(f"{indexed} indexed, {up_to_date:,} were up to date; index size {_format_size(fields['size'])}")
 
 
@@ -178,7 +179,7 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
     else:
         for id_ in ids:
             write(escape(id_))
-        write(f"{_count_sessions(len(ids))} {'would be ' if dry_run else ''}deleted")
+        write(f"{numbers.many(len(ids), 'session')} {'would be ' if dry_run else ''}deleted")
     for session in open_chats:
         note(str(session))
     return REFUSED.number if open_chats else None
@@ -195,12 +196,8 @@ def _prune(context: click.Context, older_than: float, *, dry_run: bool, ask: boo
         if dry_run:
             return ids, open_chats
         if ids and ask:
-            click.confirm(f"Delete {_count_sessions(len(ids))}?", abort=True, err=True)
+            click.confirm(f"Delete {numbers.many(len(ids), 'session')}?", abort=True, err=True)
         return store.prune(older_than, now), open_chats
-
-
-def _count_sessions(count: int) -> str:
-    return "1 session" if count == 1 else f"{count} sessions"
 
 
 def _format_size(count: int) -> str:

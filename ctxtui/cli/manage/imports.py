@@ -22,6 +22,7 @@ from ctxtui.services.recordings.identity import source_info
 from ctxtui.services.recordings.open import load, load_stream
 from ctxtui.services.recordings.open_by_name import STREAM
 from ctxtui.store.store import Store
+from ctxtui.views.text import numbers
 
 
 @click.command("import")
@@ -106,7 +107,7 @@ def _failure(name: str, error: CtxtuiError) -> dict[str, Any]:
 
 
 def _describe_result(result: dict[str, Any]) -> str:
-    calls = f"{result['calls']:,} call{'' if result['calls'] == 1 else 's'}"
+    calls = numbers.many(result["calls"], "call")
     new_calls = result["calls"] - result["calls_before"]
     if result["new"]:
         state = f"imported, {calls}"

@@ -23,7 +23,7 @@ from ctxtui.services.members import members
 from ctxtui.services.project.model_window import model_window
 from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.report import CountedProject, RunPlan, RunReport, make_run_report
-from ctxtui.views.lists.run_report import budget_lines, project_lines, warning_lines
+from ctxtui.views.lists.run_report import budget_lines, warning_lines
 
 
 @click.command(
@@ -86,11 +86,11 @@ def _parse_take(text: str) -> tuple[str, int]:
 def _print(report: RunReport, path: Path, glyphs: str) -> None:
     painter = Painter(glyphs)
     painter.lines(rule("Context budget"))
-    painter.lines(budget_lines(report))
+    painter.lines(budget_lines(report.budget, report.kilobytes))
     if report.project is not None:
         painter.line([])
         painter.lines(rule("Repository", abbreviate_home(str(report.project.root))))
-    painter.lines((*project_lines(report), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
+    painter.lines((*report.project_lines(), *([[]] if report.warnings else []), *warning_lines(report.warnings)))
 
 
 def budget_json(report: RunReport) -> dict[str, Any]:

@@ -113,24 +113,17 @@ def check_(
     return EXIT_CODES[all_passed(result.passed for result in checked)].number
 
 
-def _parse_limits(limit_options: dict[str, Any]) -> Limits:
-    context, chars, hits = (
-        limit_options["max_context"],
-        limit_options["max_block_chars"],
-        limit_options["min_cache_read"],
-    )
-    return Limits(
-        max_context=None if context is None else parse_count(context, "--max-context"),
-        max_block_chars=None if chars is None else parse_count(chars, "--max-block-chars"),
-        min_cache_read=None if hits is None else parse_share(hits, "--min-cache-read"),
-        max_rewrites=limit_options["max_rewrites"],
-        max_cost=limit_options["max_cost"],
-        min_read_per_write=limit_options["min_read_per_write"],
-        max_seconds=limit_options["max_seconds"],
-        max_repeats=limit_options["max_repeats"],
-        max_secrets=0 if limit_options["no_secrets"] else None,
-        max_lost=limit_options["max_lost"],
-    )
+def _parse_limits(options: dict[str, Any]) -> Limits:
+    """The limits of the options, which have the same names."""
+    limits = {name: value for name, value in options.items() if name != "no_secrets"}
+    for name, parse in (
+        ("max_context", parse_count),
+        ("max_block_chars", parse_count),
+        ("min_cache_read", parse_share),
+    ):
+        if limits[name] is not None:
+            limits[name] = parse(limits[name], f"--{name.replace('_', '-')}")
+    return Limits(**limits, max_secrets=0 if options["no_secrets"] else None)
 
 
 def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from ctxtui.analysis.call_choice import choose_call
 from ctxtui.analysis.findings.priced import Findings, PricedFinding
 from ctxtui.analysis.money.edited_calls import EditedCalls
 from ctxtui.cli.context import (
+    CALL_OPTION,
     JSON_OPTION,
     NAME_HELP,
     THREAD_OPTION,
@@ -40,9 +41,7 @@ from ctxtui.views.lists import findings as views
     "Example: ctxtui findings session.jsonl --json | jq '.findings[0]'",
 )
 @click.argument("name", metavar="NAME", type=SessionName())
-@click.option(
-    "--call", "number", type=click.IntRange(min=1), metavar="N", help="At the thread's Nth call (default: last)."
-)
+@CALL_OPTION
 @THREAD_OPTION
 @click.option("--horizon", type=click.IntRange(1, 10_000), metavar="N", help=HORIZON_HELP)
 @JSON_OPTION

@@ -176,7 +176,7 @@ def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:
         return f"{forecast.total:,} tokens are over {settings.hold_over_tokens:,}"
     if settings.hold_over_usd and forecast.usd is not None and forecast.usd > settings.hold_over_usd:
-        return f"its input costs about ${forecast.usd:.3f}, over ${settings.hold_over_usd:g}"
+        return f"its input costs about ${forecast.usd:.4f}, over ${settings.hold_over_usd:g}"
     if settings.hold_on_miss and forecast.miss:
         return f"the cache would miss ({forecast.miss})"
     return ""

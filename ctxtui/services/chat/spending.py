@@ -53,7 +53,7 @@ class Spending:
         self._reserved: dict[str, float] = {}
         """USD reserved for requests in progress, by thread: sub-agents send theirs concurrently."""
         self._unreported = 0.0
-        """Maximum USD of answers whose cost was not reported."""
+        """USD that was reserved for calls whose cost is not known."""
         self._freed = asyncio.Event()
 
     @property

@@ -175,11 +175,6 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
     return user if user.is_file() else None
 
 
-def project_file(cwd: Path) -> Path | None:
-    """The nearest ``ctxtui.toml`` of the user's own in `cwd` or above it; None if there is none."""
-    return find_upwards(cwd)[0]
-
-
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
     """Find the nearest file of this name in `cwd` or above it.
 

@@ -73,7 +73,7 @@ class Audit(NamedTuple):
 
 
 def audit_session(session: Session, counter: Counter, settings: Settings, estimator: str = "") -> Audit:
-    """Forecast every call of a session from the calls before it, and find its cache misses.
+    """Forecast the calls of a session from those before them, and find its cache misses.
 
     See `analysis.audit` and `analysis.cache.audit`. `estimator` as for `book_for`.
     """

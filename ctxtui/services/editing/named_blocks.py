@@ -15,6 +15,8 @@ NAME_LENGTH: Final = 10
 """Hex digits of a digest in a block's name."""
 MIN_NAME_LENGTH: Final = 4
 """Hex digits that a name needs at least."""
+MAX_DIGITS: Final = 9
+"""Maximum digits of a number in a name."""
 
 
 class NamedBlock(NamedTuple):
@@ -45,12 +47,13 @@ def find_block(context: Context, name: str) -> int:
     or `Several` if it is ambiguous.
     """
     digest, mark, number = name.strip().lower().partition("#")
-    nth = int(number) if number.isdecimal() else 0
+    is_number = number.isdecimal() and len(number) <= MAX_DIGITS
+    nth = int(number) if is_number else 0
     positions = [position for position, item in enumerate(context.items) if item.block.digest.startswith(digest)]
     digests = {context.items[position].block.digest for position in positions}
     if len(digest) < MIN_NAME_LENGTH:
         raise NotFound(f"{name!r} is too short for a block", way_out=f"give {MIN_NAME_LENGTH} or more hex digits")
-    if not digests or (mark and not number.isdecimal()):
+    if not digests or (mark and not is_number):
         raise NotFound(f"no block {name!r} in this context", way_out="`ctxtui edits stage NAME --blocks` names them")
     if len(digests) > 1:
         raise Several(f"{name!r} names {len(digests)} blocks", way_out="give more hex digits of the digest")

@@ -13,7 +13,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.transplant import CopiedBlocks, copy_blocks, put_in
-from ctxtui.services.editing.named_blocks import find_block
+from ctxtui.services.editing.named_blocks import MAX_DIGITS, find_block
 from ctxtui.services.editing.session_end import next_head
 
 RANGE: Final = ".."
@@ -23,7 +23,7 @@ RANGE: Final = ".."
 def split_call(name: str) -> tuple[str, int]:
     """Split ``SESSION@CALL`` into the session's name and the call's number (0: the last)."""
     session, _, number = name.rpartition("@")
-    return (session, int(number)) if session and number.isdecimal() else (name, 0)
+    return (session, int(number)) if session and number.isdecimal() and len(number) <= MAX_DIGITS else (name, 0)
 
 
 def copy_named(session: Session, number: int, names: Iterable[str]) -> CopiedBlocks:

@@ -32,13 +32,9 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.editing.curate import curate_context
 from ctxtui.services.editing.edited_context import write_context
-from ctxtui.services.headless.run import HeadlessRun, Observe, Say, ignore_event
+from ctxtui.services.headless.run import HeadlessRun, Observe, Say
 from ctxtui.services.headless.run_options import RunOptions, RunResult
 from ctxtui.services.recordings.open import load_stream
-
-
-def discard(_: str) -> None:
-    """Discard a line."""
 
 
 def agent_run(
@@ -59,8 +55,8 @@ def agent_run(
     budget_usd: float | None = None,
     log_dir: Path | str | None = None,
     settings: Mapping[str, Any] | None = None,
-    say: Say = discard,
-    observe: Observe = ignore_event,
+    say: Say = lambda line: None,
+    observe: Observe = lambda news: None,
 ) -> HeadlessRun:
     """Create a run; send messages to its agent with `HeadlessRun.tell`.
 

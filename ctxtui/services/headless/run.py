@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from types import TracebackType
 from typing import Self
@@ -40,16 +40,14 @@ from ctxtui.services.project.model_window import ModelWindow
 from ctxtui.services.project.progress import ReadingProgress, report_progress
 from ctxtui.services.project.report import RunPlan, RunReport, make_run_report
 from ctxtui.tokens.weights import weigh
-from ctxtui.views.lists.run_report import plain_lines as report_lines
+from ctxtui.views.lists.run_report import budget_lines
+from ctxtui.views.text import safe_text
+from ctxtui.views.text.span import plain
 from ctxtui.wire.request import ANSWER_LIMITS, Request
 from ctxtui.wire.speech import user_message
 
 Say = Callable[[str], object]
 Observe = Callable[[ChatNews], object]
-
-
-def ignore_event(_: ChatNews) -> None:
-    """Ignore an event."""
 
 
 class HeadlessRun:
@@ -62,7 +60,7 @@ class HeadlessRun:
     Use it with ``async with``; `go` does everything for `options.task`.
     """
 
-    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = ignore_event) -> None:
+    def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = lambda news: None) -> None:
         self._options = options
         self._host = host
         self._say = say
@@ -227,7 +225,7 @@ class HeadlessRun:
         if host.files.usable_tokens:
             progress = ReadingProgress()
             finding = asyncio.to_thread(report_before_run, host, task, self._counter, progress)
-            for line in report_lines(await report_progress(finding, progress, self._say)):
+            for line in _report_lines(await report_progress(finding, progress, self._say)):
                 self._say(line)
         else:
             self._say(f"warning: the window of {host.chat_model.model} is not known: limits are not checked")
@@ -472,6 +470,16 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
         memory=memory.texts if memory is not None else (),
     )
     return make_run_report(plan, host.config, host.cwd, counter, progress)
+
+
+def _report_lines(report: RunReport) -> Iterator[str]:
+    """The whole report as text, for a log."""
+    yield f"context budget: {safe_text.one_line(report.budget.model, 120)}"
+    yield from (f"  {plain(line).rstrip()}" for line in budget_lines(report.budget, report.kilobytes))
+    if report.project is not None:
+        yield "repository:"
+        yield from (f"  {plain(line).rstrip()}" for line in report.project_lines() if line)
+    yield from (f"warning: {safe_text.one_line(warning.text, 300)}" for warning in report.warnings)
 
 
 def has_price(host: Host) -> bool:

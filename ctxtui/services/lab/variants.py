@@ -90,7 +90,7 @@ def candidate_variants() -> list[Variant]:
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
     """A policy's or profile's name and steps; a policy's settings may follow a colon or blank.
 
-    For example ``budget:target=80000``. Raises `NotFound`, `BadConfig`.
+    For example ``budget:target=80000``. Raises `NotFound`, `Unreadable`, `BadConfig`.
     """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()

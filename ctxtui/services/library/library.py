@@ -74,7 +74,7 @@ class SessionLibrary:
         self._folders: dict[str, float] = {}
         self._last: list[FoundRecording] = []
         self._own: dict[str, str] = {}
-        """Recordings by ctxtui -> the program's own transcript of the same session; both are one row."""
+        """The program's own transcript of the same session, by ctxtui's recording; both are one row."""
         self._transcripts: dict[str, SessionSummary] = {}
         self.trouble: CtxtuiError | None = None
         """The error of the last reading of the database, if any."""
@@ -184,7 +184,7 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """All sessions, for Home and every command.
+        """All sessions, for Home and for commands over many sessions.
 
         - Recordings of known clients and of ctxtui's relay.
         - Chats and imports that are only in the database.

@@ -25,6 +25,8 @@ from ctxtui.services.project.progress import ReadingProgress
 from ctxtui.services.project.reader import ProjectText, read_project
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import prior_weights, weigh
+from ctxtui.views.lists.run_report import project_lines
+from ctxtui.views.text.span import Span
 
 _COUNT_BATCH = 100
 """Files counted between progress reports."""
@@ -112,6 +114,12 @@ class RunReport(Struct, frozen=True):
     def kilobytes(self) -> float:
         """KB of text that fit into the available budget."""
         return self.budget.available * self.per_token / 1000
+
+    def project_lines(self) -> Iterator[list[Span]]:
+        """The project's files as lines; none without a project."""
+        if self.project is not None and self.selection is not None:
+            project = self.project
+            yield from project_lines(self.budget, self.selection, project.kinds(), project.tokens, project.half)
 
 
 class Meter:

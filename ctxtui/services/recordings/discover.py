@@ -84,7 +84,7 @@ def find_recordings(
     samples: tuple[Path, ...] = (),
     clients: Mapping[str, bool] | None = None,
 ) -> list[FoundRecording]:
-    """Find all recordings of known clients, and `samples`, newest first.
+    """Find the recordings at the places of enabled clients, and `samples`, newest first.
 
     `clients` is the setting that disables some. Unreadable folders and vanished files are skipped.
     """

@@ -1,4 +1,4 @@
-"""Searches every session; those that the index rules out are not opened."""
+"""Searches many sessions; those that the index rules out are not opened."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
 
 
 def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
-    """Add `tags` to a session, or remove them; duplicates are ignored. Returns the session's id."""
+    """Add `tags` to a session, or remove them; returns the session's id. Raises `CtxtuiError` for an empty tag."""
     names = [name.strip() for name in tags]
     if not all(names):
         raise CtxtuiError("a tag may not be empty")

@@ -1,4 +1,4 @@
-"""Identity of recordings: importing one twice stores it once, and nothing stored is lost.
+"""Identity of recordings: importing one twice stores it once.
 
 A session is named by the recording's own id, else by its path. An equal id alone does not prove identity: a subagent's
 file carries its parent's id, an older copy lacks calls, a log may be overwritten by another run. So the calls decide.

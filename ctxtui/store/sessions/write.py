@@ -1,4 +1,4 @@
-"""Writes sessions: an import replaces its session's rows, a live session only adds rows.
+"""Writes sessions: an import replaces its session's rows, a live session is appended to.
 
 Blocks are shared: existing ones are never written again. Several processes may append to one session. Runs only grow,
 so each process's copy of a run remains a prefix of it. If another process was faster, new blocks become a run of their

@@ -285,7 +285,7 @@ def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
                 yield _NAMED_KINDS[kind]
 
 
-def read_text(block: Block) -> str:
+def read_block_text(block: Block) -> str:
     """Return the text of a block; "" if it has none."""
     return block_content.read(block).text
 

@@ -13,7 +13,7 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.chat.model_choice import ModelOffer, list_offers
 from ctxtui.services.config.config import Config
 from ctxtui.services.counting.pricing import prices_for
-from ctxtui.services.external_editor import NoPager, show_in_pager
+from ctxtui.services.external_editor import show_in_pager
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands import Command
 from ctxtui.tui.inspector.controller import ScreenAccess
@@ -92,7 +92,7 @@ class ModelController(ChatController):
             body = runner.conversation.draft().body.decode("utf-8", "replace")
             with self.access.suspended():
                 show_in_pager(safe_text.lines(body), self._pager)
-        except (CtxtuiError, NoPager) as error:
+        except CtxtuiError as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()
 
@@ -105,6 +105,6 @@ class ModelController(ChatController):
             text = await render_prompt(model.endpoint, runner.conversation.draft().body)
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
-        except (CtxtuiError, NoPager) as error:
+        except CtxtuiError as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
         self.access.repaint()

@@ -26,8 +26,8 @@ class Board(Still):
     ALLOW_SELECT = False
     DEFAULT_CSS = "Board { height: 1fr; }"
 
-    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None) -> None:
+        super().__init__(id=id)
         self.title, self.join = title, join
         self._lines: list[Strip] | None = None
         self._look: Look | None = None

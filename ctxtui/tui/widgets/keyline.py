@@ -125,10 +125,7 @@ def keyline(
 
 
 class KeyLine(Still):
-    """The last row of a screen, with its keys.
-
-    `right` are keys that are always shown, `out` is the key that leaves.
-    """
+    """The last row of a screen, with its keys; `right` are always shown."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "KeyLine { height: 1; dock: bottom; }"
@@ -140,31 +137,18 @@ class KeyLine(Still):
             super().__init__()
             self.action = action
 
-    def __init__(
-        self,
-        keys: Sequence[Key] = (),
-        *,
-        right: Sequence[Key] = ALWAYS,
-        out: Key | None = None,
-        id: str | None = None,
-    ) -> None:
+    def __init__(self, keys: Sequence[Key] = (), *, right: Sequence[Key] = ALWAYS, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._keys = tuple(keys)
-        self._right, self._out = tuple(right), out
+        self._keys, self._right = tuple(keys), tuple(right)
+        self._out: Key | None = None
 
     @property
     def keys(self) -> tuple[Key, ...]:
         """The keys at the left, in order; those that do not fit are not drawn."""
         return self._keys
 
-    @keys.setter
-    def keys(self, keys: Sequence[Key]) -> None:
-        if tuple(keys) != self._keys:
-            self._keys = tuple(keys)
-            self.refresh()
-
     def show(self, keys: Iterable[Key], *, right: Sequence[Key] = ALWAYS, out: Key | None = None) -> None:
-        """Show other keys; the arguments are those of a new line."""
+        """Show other keys; `out` is the key that leaves."""
         shown = tuple(keys), tuple(right), out
         if shown != (self._keys, self._right, self._out):
             self._keys, self._right, self._out = shown

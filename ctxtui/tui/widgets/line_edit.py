@@ -32,18 +32,6 @@ class TextBuffer:
         """Replace the text; the cursor goes to its end."""
         self.text, self.position = text, len(text)
 
-    def text_before(self, count: int) -> str:
-        """The last `count` characters before the cursor, at most."""
-        return self.text[max(0, self.position - max(0, count)) : self.position]
-
-    def text_after(self, count: int) -> str:
-        """The first `count` characters from the cursor on, at most."""
-        return self.text[self.position : self.position + max(0, count)]
-
-    def text_from_start(self, count: int) -> str:
-        """The first `count` characters, at most."""
-        return self.text[: max(0, count)]
-
     def insert(self, text: str) -> None:
         """Insert `text` before the cursor."""
         self.text = self.text[: self.position] + text + self.text[self.position :]
@@ -197,9 +185,10 @@ class LineEdit(Still, can_focus=True):
         # Read only what can be visible; combining marks take no cell.
         most = 4 * room + 16
         if not self.has_focus or self.keys:
-            return [Span(cells.cut(safe_text.line(buffer.text_from_start(most)), room))]
-        before = cells.tail(safe_text.line(buffer.text_before(most)), free)
-        after = buffer.text_after(most)
+            return [Span(cells.cut(safe_text.line(buffer.text[:most]), room))]
+        at = buffer.position
+        before = cells.tail(safe_text.line(buffer.text[max(0, at - most) : at]), free)
+        after = buffer.text[at : at + most]
         rest = cells.cut(safe_text.line(after[1:]), room)
         return [Span(before), Span(safe_text.line(after[:1] or " "), "ink reverse"), Span(rest)]
 

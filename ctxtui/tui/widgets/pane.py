@@ -41,8 +41,8 @@ class Pane(ScrolledRows, can_focus=True):
     class Chosen(Moved):
         """A row was opened by Enter or a double click."""
 
-    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(title=title, join=join, id=id, classes=classes)
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None) -> None:
+        super().__init__(title=title, join=join, id=id)
         self.cursor: int = 0
         """The row under the cursor."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from msgspec import Struct
+
 from ctxtui.tui.widgets.line_edit import LineEdit
 from ctxtui.views.text.span import Spans
 
@@ -12,7 +14,7 @@ def _nothing() -> None:
     pass
 
 
-class Question:
+class Question(Struct, eq=False):
     """A question: a line that starts with `text`, or one of `keys`, after the label `lead`.
 
     - `right`: shown at the end of the line; `esc`: the label of that key in the key line.
@@ -26,29 +28,19 @@ class Question:
       called for each earlier key that is no answer, with all printable keys typed so far.
     """
 
-    # Not a dataclass: creating one takes a millisecond of the first frame.
-    def __init__(
-        self,
-        lead: Spans,
-        on_submit: Callable[[str], object],
-        *,
-        text: str = "",
-        keys: tuple[str, ...] = (),
-        right: Spans = (),
-        esc: str = "leave",
-        on_cancel: Callable[[], object] = _nothing,
-        on_change: Callable[[], object] = _nothing,
-        stays: bool = False,
-        resume: Callable[[], object] | None = None,
-        on_pause: Callable[[], object] = _nothing,
-        pause: float = 0.0,
-        on_early: Callable[[str], object] | None = None,
-    ) -> None:
-        self.lead, self.text, self.keys, self.right = lead, text, keys, right
-        self.on_submit, self.on_cancel, self.on_change = on_submit, on_cancel, on_change
-        self.esc = esc
-        self.stays, self.resume, self.on_pause = stays, resume, on_pause
-        self.pause, self.on_early = pause, on_early
+    lead: Spans
+    on_submit: Callable[[str], object]
+    text: str = ""
+    keys: tuple[str, ...] = ()
+    right: Spans = ()
+    esc: str = "leave"
+    on_cancel: Callable[[], object] = _nothing
+    on_change: Callable[[], object] = _nothing
+    stays: bool = False
+    resume: Callable[[], object] | None = None
+    on_pause: Callable[[], object] = _nothing
+    pause: float = 0.0
+    on_early: Callable[[str], object] | None = None
 
 
 class PromptLine:

@@ -178,8 +178,8 @@ class ScrolledRows(Board):
     After a change of its data a subclass calls `reload`, for one row `refresh_row`.
     """
 
-    def __init__(self, *, title: str = "", join: str = "", id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(title=title, join=join, id=id, classes=classes)
+    def __init__(self, *, title: str = "", join: str = "", id: str | None = None) -> None:
+        super().__init__(title=title, join=join, id=id)
         self._viewport = Viewport()
         self.opened: frozenset[int] = frozenset()
         """Rows that may be higher than one line."""

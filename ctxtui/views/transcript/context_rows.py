@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
-from ctxtui.core.block import UNREADABLE
+from ctxtui.core.block import HEADER, UNREADABLE
 from ctxtui.core.call import answer_path
 from ctxtui.core.category import CATEGORIES, INDEX
 from ctxtui.core.note import Note
@@ -134,7 +134,11 @@ class Tails:
         answer = call.response_head or scene.head
         if tip != answer and not tree.holds(tip, answer):
             # A held request may encode the answer differently, or start again: it is shown as it would be sent.
-            head = tree.common(tip, scene.head)
+            # What it shares with the last call, as sent or as the program made it, is nothing new.
+            shared = (tree.common(tip, head) for head in (scene.head, call.raw_head))
+            head = max(shared, key=lambda node: tree[node].depth)
+            while tree[head].kind == HEADER:
+                head = tree[head].parent
             rest = tree.path(tip, head)
             return head, [(RuleRow("since", "not sent yet", rest[0]), tip)] if rest else []
         tails = []

@@ -7,7 +7,7 @@ import pytest
 
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.agent_tools.agent_tools import select_enabled
-from ctxtui.services.config.config import Origin, describe_settings, load, project_file
+from ctxtui.services.config.config import Origin, describe_settings, find_upwards, load
 from ctxtui.services.config.settings import FIELDS, Settings
 
 
@@ -41,12 +41,12 @@ def test_the_order_is_flag_env_project_user_default(tmp_path: Path) -> None:
     assert found.origins["glyphs"] == Origin("project", f"{tmp_path / 'p/ctxtui.toml'}:3")
 
 
-def test_the_project_file_is_looked_for_upwards(tmp_path: Path) -> None:
+def test_the_find_upwards_is_looked_for_upwards(tmp_path: Path) -> None:
     write(tmp_path / "ctxtui.toml", "")
     nearer = write(tmp_path / "a/b/ctxtui.toml", "")
     (tmp_path / "a/b/c").mkdir()
-    assert project_file(tmp_path / "a/b/c") == nearer
-    assert project_file(tmp_path / "a") == tmp_path / "ctxtui.toml"
+    assert find_upwards(tmp_path / "a/b/c")[0] == nearer
+    assert find_upwards(tmp_path / "a")[0] == tmp_path / "ctxtui.toml"
 
 
 def test_an_unknown_key_names_file_line_and_the_nearest(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_a_project_s_file_that_others_can_write_is_not_read(tmp_path: Path) -> N
     theirs = write(tmp_path / "a/ctxtui.toml", "theme = 'dark'\n")
     theirs.chmod(0o666)
     found = load(env={}, cwd=tmp_path / "a", user=tmp_path / "none")
-    assert found.settings.theme == "light" and project_file(tmp_path / "a") == mine
+    assert found.settings.theme == "light" and find_upwards(tmp_path / "a")[0] == mine
     assert [(one.path, one.reason) for one in found.ignored] == [(theirs, "anyone may write it")]
 
 
@@ -201,9 +201,9 @@ def test_the_walk_up_ends_at_the_repository(tmp_path: Path) -> None:
     write(tmp_path / "ctxtui.toml", "")
     (tmp_path / "repo/.git").mkdir(parents=True)
     (tmp_path / "repo/src").mkdir()
-    assert project_file(tmp_path / "repo/src") is None
+    assert find_upwards(tmp_path / "repo/src")[0] is None
     own = write(tmp_path / "repo/ctxtui.toml", "")
-    assert project_file(tmp_path / "repo/src") == own
+    assert find_upwards(tmp_path / "repo/src")[0] == own
 
 
 def test_a_flag_without_value_and_a_named_file_that_is_missing(tmp_path: Path) -> None:

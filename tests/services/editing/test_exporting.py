@@ -9,8 +9,11 @@ import pytest
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import BODIES
 from ctxtui.services.editing.exporting import CURL, copy_session, export_session, own_form
+from ctxtui.services.editing.named_blocks import find_block
+from ctxtui.services.editing.transplant import split_call
 from ctxtui.wire.registry import DIALECTS
 from tests.cases import cline
 from tests.cases.sessions import session_in
@@ -61,3 +64,14 @@ def test_an_unknown_form_is_answered_with_the_known_ones_alone() -> None:
     with pytest.raises(NotFound) as caught:
         export_session(session, "codex", choose_call(session))
     assert "codex" not in caught.value.way_out and "anthropic" in caught.value.way_out
+
+
+def test_a_number_of_thousands_of_digits_names_nothing() -> None:
+    session, _ = session_in("anthropic")
+    context = Context.of_call(session.tree, choose_call(session).call, choose_call(session).call.sent_head)
+    digest = context.items[-1].block.digest
+    assert find_block(context, digest) == len(context) - 1
+    for number in ("9" * 5000, "x", "1"):
+        with pytest.raises(NotFound):
+            find_block(context, f"{digest}#{number}")
+    assert split_call(f"a@{'9' * 5000}")[1] == 0 and split_call("a@12") == ("a", 12)

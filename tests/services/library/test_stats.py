@@ -17,7 +17,7 @@ from ctxtui.core.usage import QuotaReport
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.totals.client_quotas import read_reports, store_reports
 from ctxtui.services.library.totals.spending import TOOL, total_sessions
-from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, parse_change
+from ctxtui.services.library.totals.stat_changes import TAG, VERSION, Change, compare, find_changes, parse_change
 from ctxtui.services.library.totals.stats import WAYS, make_stats
 from ctxtui.transcripts.kit.quota import read_quota_headers, read_rate_limits
 from ctxtui.views.lists.costs import stats as view
@@ -265,3 +265,16 @@ def test_a_reset_beyond_the_calendar_is_unknown(resets: object, tmp_path: Path) 
     settings = Settings(data_dir=str(tmp_path))
     store_reports({"rate_limits": {"five_hour": {"used_percentage": 5, "resets_at": resets}}}, settings, 1e9)
     assert [stored.resets for stored in read_reports(settings)] == [0]
+
+
+@pytest.mark.parametrize("versions", [("1.0 (a)", "2.0 (b)"), ("1.0", "1.1"), ("v1", "v2"), ("1 beta 2", "1 beta 3")])
+@pytest.mark.parametrize("source", ["codex", "openhands v0", ""])
+def test_a_change_that_is_listed_compares_what_it_lists(versions: tuple[str, str], source: str) -> None:
+    own = [
+        (SessionSummary(key=str(n), source=source, client_version=version, known=True), [CallSpent(f"m{n}", 5)])
+        for n, version in enumerate(versions)
+    ]
+    for seen in find_changes(own):
+        shown = compare(own, parse_change(seen.words))
+        assert (shown.before.calls, shown.after.calls) == (seen.calls_before, seen.calls_after) == (1, 1)
+    assert len(find_changes(own)) == 1

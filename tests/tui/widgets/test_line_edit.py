@@ -69,10 +69,6 @@ def test_a_buffer_is_a_text_with_a_cursor(text: str, keys: list[str]) -> None:
         plain.press(key)
         acts(buffer).get(key, lambda key=key: buffer.insert(key))()
         assert (buffer.position, buffer.size) == (plain.at, len(plain.text))
-        for count in (0, 1, 7, 2000):
-            assert buffer.text_before(count) == plain.text[max(0, plain.at - count) : plain.at]
-            assert buffer.text_after(count) == plain.text[plain.at : plain.at + count]
-            assert buffer.text_from_start(count) == plain.text[:count]
     assert buffer.text == plain.text
 
 

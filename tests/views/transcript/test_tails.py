@@ -7,7 +7,7 @@ import pytest
 from ctxtui.core import block
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
-from ctxtui.core.session import MAIN, CallSeen, Session, TipMoved
+from ctxtui.core.session import MAIN, CallSeen, Described, Session, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from tests.cases.scenes import rows_of, study_of
 
@@ -35,3 +35,19 @@ def test_an_answer_stands_behind_whatever_left(left: list[Item], since: list[Ite
     for node in shown:
         assert rows.holds(node) and rows.entry(rows.index_of(node)) == node
     assert not any(rows.holds(node) for node in set(tree.path(raw)) - set(shown))
+
+
+def test_a_held_request_after_an_edited_one_shows_as_unsent_only_what_is_new() -> None:
+    tree, head = Tree(), Item(block.header("user"), USER)
+    edited = [head, MORE[0], *ASKED[1:]]
+    raw, sent = tree.extend(ROOT, [head, *ASKED]), tree.extend(ROOT, edited)
+    answer = tree.extend(sent, SAID)
+    again = [Item(block.text("four, five"), ASSISTANT), *NEXT]
+    tip = tree.extend(raw, again)
+    for own, first in ((raw, ASKED), (ROOT, [])):
+        call = Call("a", MAIN, own, sent, answer, model="m")
+        events = [Described(source="attached"), CallSeen(call), TipMoved(MAIN, tip)]
+        rows = rows_of(study_of(Session(tree).fold(events)))
+        shown = [rule.kind if (rule := rows.rule_at(n)) else tree[rows.entry(n)].block for n in range(rows.count)]
+        rest = again if first else [*ASKED, *again]
+        assert shown == [*(one.block for one in first), "since", *(one.block for one in rest)]

@@ -51,7 +51,11 @@ def parse_change(text: str) -> Change:
     if equals and kind in _WITHOUT_AND_WITH and named:
         return Change(words, kind, named)
     if equals and kind == VERSION and _version_numbers(named):
-        source, _, version = named.rpartition(" ")
+        # The client's name may have several words, and so may a version: "2.0 (build 7)".
+        first_digit = re.search(r"(?:^|\s)(?=\d)", named)
+        source, version = (
+            (named[: first_digit.start()], named[first_digit.end() :]) if first_digit else named.rpartition(" ")[::2]
+        )
         return Change(words, VERSION, version, source=source.strip())
     try:
         when = datetime.fromisoformat(words)

@@ -14,7 +14,7 @@ MARK: Final = "#"
 MAGIC: Final = b"SQLite format 3\0"
 
 _UNQUOTED: Final = ":@+,=~ "
-"""Characters of a path that need no quoting in a SQLite URI."""
+"""Characters that an address has as they are in the id."""
 
 
 def is_database(path: Path) -> bool:

@@ -45,7 +45,7 @@ RowFilter = Callable[[sqlite3.Connection, str], tuple[str, Mapping[str, object]]
 
 @contextmanager
 def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database `path` without changing it or any file next to it. Raises `Unreadable`.
+    """Open the database `path` without changing it; SQLite may make the index (-shm) of its log. Raises `Unreadable`.
 
     Invalid UTF-8 is read as U+FFFD.
     """

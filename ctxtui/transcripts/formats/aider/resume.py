@@ -13,7 +13,7 @@ from typing import Final
 
 from ctxtui.core.block import HEADER, NOT_RECORDED
 from ctxtui.transcripts.formats.aider.chat_history import COPIED
-from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, count_losses, read_text
+from ctxtui.transcripts.kit.resume import UNANSWERED, ResumedFile, ResumeOrder, count_losses, read_block_text
 
 _TYPED: Final = "#### "
 _OWN: Final = "aider builds its system prompt, examples, files and repository map itself"
@@ -48,7 +48,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         is_after_end = order.end is not None and index is not None and index >= order.end
         if is_after_end or item.block.kind in (HEADER, NOT_RECORDED):
             continue
-        words = read_text(item.block)
+        words = read_block_text(item.block)
         if index is not None and index not in dialogue_texts:
             lost.append(_OWN)
         elif words.strip():
@@ -95,7 +95,7 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
     recognized by their wording (that of aider 0.86).
     """
     texts = {
-        index: read_text(item.block)
+        index: read_block_text(item.block)
         for index, item in enumerate(order.path)
         if item.block.kind != HEADER and item.place.section == "messages" and item.place.role != "system"
     }

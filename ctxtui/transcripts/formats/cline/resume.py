@@ -44,7 +44,7 @@ from ctxtui.transcripts.kit.resume import (
     name_losses,
     new_blocks,
     outdated_reports,
-    read_text,
+    read_block_text,
 )
 
 _SUMMARY_TITLE: Final = "Context summary:\n\n"
@@ -197,7 +197,7 @@ def _make_metrics(input_: int, output: int) -> dict[str, Any]:
 
 
 def _is_cut(block: Block) -> bool:
-    return block.kind == RESULT and len(read_text(block)) > MAX_RESULT_CHARS
+    return block.kind == RESULT and len(read_block_text(block)) > MAX_RESULT_CHARS
 
 
 def _to_cline_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
@@ -215,4 +215,4 @@ def _to_cline_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             return {**value, **name, "content": content}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mediaType": source.get("media_type")}
-    return {"type": "text", "text": read_text(block)}
+    return {"type": "text", "text": read_block_text(block)}

@@ -37,7 +37,7 @@ from ctxtui.transcripts.kit.resume import (
     is_answer,
     name_losses,
     new_blocks,
-    read_text,
+    read_block_text,
 )
 
 _OUTPUT: Final = {"name": "Tool Result", "description": "Tool execution result"}
@@ -117,7 +117,7 @@ def _change_member(member: str, value: Any, new: dict[int, Block | None]) -> Any
     """Replace the parts of a member at the keys of `new`; None removes one."""
     if not isinstance(value, list):
         block = new[0]
-        return read_text(block) if block is not None else ""
+        return read_block_text(block) if block is not None else ""
     changed = []
     for n, part in enumerate(value):
         block = new.get(n)
@@ -129,7 +129,7 @@ def _change_member(member: str, value: Any, new: dict[int, Block | None]) -> Any
 
 
 def _change_part(member: str, part: dict[str, Any], block: Block) -> dict[str, Any]:
-    text, value = read_text(block), as_dict(block.value())
+    text, value = read_block_text(block), as_dict(block.value())
     if member == CONTENT:
         return _make_content(block)
     if member == RESULTS:
@@ -144,7 +144,7 @@ def _make_content(block: Block) -> dict[str, Any]:
     value = as_dict(block.value())
     if value.get("type") == "image_url":
         return {"type": "imageUrl", "imageUrl": value.get("image_url")}
-    return {"type": "text", "text": read_text(block)}
+    return {"type": "text", "text": read_block_text(block)}
 
 
 def _make_function(call: dict[str, Any]) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _add_result(answer: dict[str, Any], block: Block) -> bool:
         "toolCall": call,
         "status": "errored" if value.get("is_error") is True else "done",
         "parsedArgs": canonical.loads(call["function"]["arguments"]),
-        "output": [{**_OUTPUT, "content": read_text(block)}],
+        "output": [{**_OUTPUT, "content": read_block_text(block)}],
     }
     answer.setdefault(RESULTS, []).append(state)
     return True

@@ -45,8 +45,8 @@ from ctxtui.transcripts.kit.resume import (
     link_entries,
     name_losses,
     new_blocks,
+    read_block_text,
     read_source,
-    read_text,
     replace_members,
 )
 
@@ -115,7 +115,7 @@ class CopilotEvent(LinkedEntry):
         data = self.data
         if self.kind == "assistant.message":
             return self._changed_answer()
-        text = "".join(read_text(block) for block in self.changes.values() if block is not None)
+        text = "".join(read_block_text(block) for block in self.changes.values() if block is not None)
         match self.kind:
             case "session.compaction_complete":
                 return {**data, "summaryContent" if data.get("summaryContent") else "summary": text}
@@ -141,7 +141,7 @@ class CopilotEvent(LinkedEntry):
             elif block.kind == "tool_use":
                 calls.append(request if n not in self.changes else {**request, **_make_request(block)})
             else:
-                texts.append(read_text(block))
+                texts.append(read_block_text(block))
         kept = {key: member for key, member in self.data.items() if thought or key not in _REASONING}
         return {**kept, TEXT: "\n\n".join(texts), CALLS: calls}
 
@@ -200,14 +200,14 @@ def _make_records(
     records: list[Body] = []
     for group in groups:
         if is_answer(group[0]):
-            texts = [read_text(item.block) for item in group if item.block.kind != "tool_use"]
+            texts = [read_block_text(item.block) for item in group if item.block.kind != "tool_use"]
             calls = [_make_request(item.block) for item in group if item.block.kind == "tool_use"]
             about = {"messageId": next(ids), **({"model": model} if model else {})}
             data = {**about, TEXT: "\n\n".join(texts), CALLS: calls}
             records.append({"type": "assistant.message", "data": data, COPIED: MAKER})
             continue
         for item in group:
-            text = read_text(item.block)
+            text = read_block_text(item.block)
             if item.block.kind == RESULT:
                 value = as_dict(item.block.value())
                 failed = value.get("is_error") is True

@@ -43,7 +43,7 @@ from ctxtui.transcripts.kit.resume import (
     is_answer,
     name_losses,
     new_blocks,
-    read_text,
+    read_block_text,
 )
 
 _SUMS: Final = ("total_tokens", "input_tokens", "output_tokens", "cost")
@@ -196,10 +196,10 @@ def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
             }
             return {"type": "toolResponse", "id": value.get("tool_use_id"), **kept, "toolResult": _make_success(result)}
         case "thinking" if recorded.get("type") == "thinking":
-            return {**recorded, "thinking": read_text(block)}
+            return {**recorded, "thinking": read_block_text(block)}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return {"type": "text", "text": read_text(block)}
+    return {"type": "text", "text": read_block_text(block)}
 
 
 def _make_success(value: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ from ctxtui.transcripts.kit.resume import (
     inserted_blocks,
     is_answer,
     name_losses,
-    read_text,
+    read_block_text,
 )
 
 _ID: Final = re.compile(r"(ses|msg|prt)_([0-9a-f]{12})(\w{14})")
@@ -162,14 +162,14 @@ class ImportMessage(ResumeEntry):
                 yield _IMAGES
             state.pop("attachments", None)
             as_dict(state.get("time")).pop("compacted", None)
-            state["error" if state.get("status") == "error" else "output"] = read_text(block)
+            state["error" if state.get("status") == "error" else "output"] = read_block_text(block)
         elif part.get("type") == "tool":
             as_dict(part.get("state"))["input"] = value.get("input")
         elif part.get("type") in ("text", "reasoning"):
-            part["text"] = read_text(block)
+            part["text"] = read_block_text(block)
         else:
             ids: Part = {key: part[key] for key in ("id", "sessionID", "messageID") if key in part}
-            parts[place] = {**ids, "type": "text", "text": read_text(block)}
+            parts[place] = {**ids, "type": "text", "text": read_block_text(block)}
 
     def set_tokens(self, input_tokens: int | None, answer_tokens: int) -> None:
         """Set estimated tokens; without `input_tokens` they are zeros, which stand for no report."""
@@ -204,7 +204,7 @@ def _make_messages(
         if like.is_answer:
             info["time"]["completed"] = created
         yield ImportMessage.from_message(
-            OpenCodeMessage(info, [{"type": "text", "text": read_text(item.block)} for item in group])
+            OpenCodeMessage(info, [{"type": "text", "text": read_block_text(item.block)} for item in group])
         )
 
 

@@ -32,8 +32,8 @@ from ctxtui.transcripts.kit.resume import (
     name_losses,
     new_blocks,
     outdated_reports,
+    read_block_text,
     read_source,
-    read_text,
     replace_members,
 )
 
@@ -110,7 +110,7 @@ class PiEntry(LinkedEntry):
     def _changed_members(self, only: Block | None) -> dict[str, Any]:
         """Changed members; `only` is the new content of an entry of one block."""
         role, message = self.message.get("role"), self.message
-        words = read_text(only) if only is not None else ""
+        words = read_block_text(only) if only is not None else ""
         if _is_summary(self.value):
             return {"message": {**message, "summary": words}} if message else {"summary": words}
         if role == "toolResult" and only is not None:
@@ -247,13 +247,13 @@ def _to_pi_part(block: Block) -> dict[str, Any]:
             return {"type": "toolCall", **call, **other_members}
         case "image" if "data" in source:
             return {"type": "image", "data": source["data"], "mimeType": source.get("media_type")}
-    return _make_text(read_text(block))
+    return _make_text(read_block_text(block))
 
 
 def _convert_content(block: Block) -> list[Any]:
     content = as_dict(block.value()).get("content")
     if not isinstance(content, list):
-        return [_make_text(read_text(block))]
+        return [_make_text(read_block_text(block))]
     return [
         _to_pi_part(blocks.from_part(part)) if isinstance(part, dict) else _make_text(str(part)) for part in content
     ]

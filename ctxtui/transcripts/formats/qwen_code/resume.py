@@ -33,8 +33,8 @@ from ctxtui.transcripts.kit.resume import (
     name_losses,
     new_blocks,
     outdated_reports,
+    read_block_text,
     read_source,
-    read_text,
     replace_members,
 )
 
@@ -137,7 +137,7 @@ class QwenRecord(LinkedEntry):
             return {"systemPayload": {**as_dict(self.value.get("systemPayload")), "compressedHistory": contents}}
         members: dict[str, Any] = {"message": contents[0]}
         if isinstance(shown := self.value.get("toolCallResult"), dict):
-            texts = [read_text(block) for block in self.changes.values() if block is not None]
+            texts = [read_block_text(block) for block in self.changes.values() if block is not None]
             members["toolCallResult"] = {**shown, "resultDisplay": "\n".join(texts)}
         return members
 
@@ -175,7 +175,7 @@ def _to_part(block: Block, old: Any = None) -> Any:
     """Convert a block to the client's part; a result keeps the further members of `old`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
-    text = read_text(block)
+    text = read_block_text(block)
     match value.get("type"):
         case "tool_use":
             return {"functionCall": {"id": value.get("id"), "name": value.get("name"), "args": value.get("input")}}

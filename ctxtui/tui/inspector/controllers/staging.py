@@ -188,7 +188,7 @@ class TruncateBlock(BlocksCommand):
 
 
 class Summarize(BlocksOrInsertsCommand):
-    """Replace the marked blocks by one summary, built from the recording without a model.
+    """Replace each run of marked blocks by a summary, built from the recording without a model.
 
     On a summary: set its maximum tokens. `R` edits it.
     """

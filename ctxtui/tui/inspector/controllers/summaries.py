@@ -261,7 +261,7 @@ class SummariesController(EditController):
 
 
 class WriteSummary(BlocksOrInsertsCommand):
-    """Let a model write the summary of the marked blocks, or write this one again.
+    """Let a model summarize the marked blocks up to the first gap, or write this summary again.
 
     The model is the session's, another one, or the agent itself with its whole context. You confirm the model and the
     estimated price first; the result is staged for you to apply.
