@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import codecs
 import json
-from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections.abc import Callable, Iterator
 from functools import cache
+from hashlib import blake2b
 from json import JSONDecoder
 from typing import Any, Final
 

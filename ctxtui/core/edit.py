@@ -5,9 +5,9 @@ Originals are never touched.
 
 from __future__ import annotations
 
-from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from hashlib import blake2b
 from typing import Final
 
 from msgspec import Struct

@@ -201,7 +201,7 @@ class Masker:
 
         Returns the tail for the block after it.
         """
-        return self._follow_value(tail, block_.value(), _kind_of_block(block_))
+        return self._follow_value(tail, _flatten(block_.value()), _kind_of_block(block_))
 
     def follow_all(self, tree: Tree) -> None:
         """Call `follow` along every path of `tree`."""
@@ -233,7 +233,11 @@ class Masker:
                 self._ids.add(value)
             elif kind in (_CONTENT, "json") or kind in self._structure:
                 inner = _parse_json(value)
-                yield from (value,) if inner is None else self._iter_texts(inner, _CONTENT)
+                try:
+                    texts = [value] if inner is None else list(self._iter_texts(inner, _CONTENT))
+                except RecursionError:
+                    texts = [value]
+                yield from texts
         elif isinstance(value, list):
             for item in value:
                 yield from self._iter_texts(item, kind)
@@ -304,14 +308,15 @@ class Masker:
     def mask_value(self, value: Json, kind: str = "part") -> Json:
         """Mask every text in the JSON `value`.
 
-        `kind` is the kind of the object (``part``, ``body`` ...).
+        `kind` is the kind of the object (``part``, ``body`` ...). A member that is nested too deeply becomes text.
         """
+        value = _flatten(value)
         self._follow_value((), value, kind)
         return self._mask_member(value, kind)
 
     def mask_block(self, block_: Block) -> Block:
         """Mask a block; returns the same block if nothing changes."""
-        value = block_.value()
+        value = _flatten(block_.value())
         masked = self._mask_member(value, _kind_of_block(block_))
         kind = self.mask_word(block_.kind)
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
@@ -408,7 +413,10 @@ class Masker:
         inner = _parse_json(text)
         if inner is None:
             return mask_text(text)
-        masked = self._mask_member(inner, _CONTENT)
+        try:
+            masked = self._mask_member(inner, _CONTENT)
+        except RecursionError:
+            return self.mask_text(text)
         return text if masked == inner else canonical.dump_text(masked)
 
     def _mask_number(self, value: float | Number, key: str) -> Json:
@@ -690,6 +698,13 @@ def _parse_json(text: str) -> Json:
         return canonical.loads(text)
     except (ValueError, RecursionError):
         return None
+
+
+def _flatten(value: Json) -> Json:
+    """Return `value` with text for each member that is nested too deeply to be masked."""
+    if isinstance(value, dict):
+        return {key: canonical.dump_text(item) if canonical.is_deep(item) else item for key, item in value.items()}
+    return canonical.dump_text(value) if canonical.is_deep(value) else value
 
 
 def _remove_matches(pattern: re.Pattern[str], text: str) -> tuple[str, Callable[[int], int], list[int]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from _blake2 import blake2b  # hashlib's own: that module loads OpenSSL, which takes a millisecond or two
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
+from hashlib import blake2b
 from itertools import dropwhile
 from typing import Final, NamedTuple
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxtui.core import block
+from ctxtui.core import block, canonical
 from ctxtui.core.canonical import Json
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import PIXEL, Masker
@@ -264,6 +264,20 @@ def test_a_block_without_findings_is_the_same_block() -> None:
     assert masker(Level.PERSONAL).mask_block(plain) is plain
     masked = masker().mask_block(block.text(SECRETS[0]))
     assert masked.value() == {"type": "text", "text": "⟨api key 1⟩"}
+
+
+@pytest.mark.parametrize("level", Level)
+def test_a_call_that_is_nested_deeply_is_masked(level: Level) -> None:
+    text = '{"a":' * 600 + json.dumps(SECRETS[0]) + "}" * 600
+    one = masker(level)
+    for member, given_value in (("input", canonical.loads(text)), ("arguments", text)):
+        call = block.make("tool_use", {"type": "tool_use", "id": "t", "name": "f", member: given_value})
+        one.follow((), call)
+        masked = one.mask_block(call)
+        assert SECRETS[0].encode() not in masked.body and masked.value()["type"] == "tool_use"
+        assert SECRETS[0] not in str(masker(level).mask_value(call.value()))
+    plain = block.make("tool_use", {"input": canonical.loads('{"a":' * 600 + "1" + "}" * 600)})
+    assert level == Level.TEXT or one.mask_block(plain) is plain
 
 
 @given(st.text(max_size=300))

@@ -332,7 +332,7 @@ TABLE: Table[HomeRow] = Table(
         ),
         HomeColumn(
             "turns", 5, lambda row, _: Span(f"{row.summary.turns:,}"), gap=2, from_width=WIDE,
-            sum=lambda row: f"{row.summary.turns:,} turns in {row.summary.calls:,} calls.",
+            sum=lambda row: f"{numbers.many(row.summary.turns, 'turn')} in {numbers.many(row.summary.calls, 'call')}.",
             field="turns", value=lambda s: s.turns,
         ),
         HomeColumn(

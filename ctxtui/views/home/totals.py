@@ -54,7 +54,7 @@ def explain_totals(totals: Totals) -> dict[str, str]:
         "cost": f"{spent} {note}",
         "list price": f"{spent} {note}",
         "hit rate": sums.share(totals.read, totals.input, " of input"),
-        "sessions": f"{totals.sessions:,} are added up{of}: {totals.calls:,} calls.",
+        "sessions": f"{totals.sessions:,} are added up{of}: {numbers.many(totals.calls, 'call')}.",
     }
 
 

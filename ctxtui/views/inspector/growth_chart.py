@@ -52,7 +52,7 @@ def lines(chart: GrowthChart, room: int, height: int) -> list[Spans]:
     if height < 1:
         return []
     if len(chart.tokens) < 2:
-        return [[Span(" Only one call so far.", "dim")]]
+        return [[Span(" A curve needs two calls.", "dim")]]
     top = scale.ceiling(max(*chart.tokens, chart.usable * 1.05))
     chart_width = max(1, room - 8)
     points = [(float(number), tokens) for number, tokens in enumerate(chart.tokens)]

@@ -93,7 +93,7 @@ def parse_command(text: str, calls: int) -> PromptCommand:
         word = words[0].lstrip("#")
         if word.isdecimal():
             number = int(word[:9])
-            return Go(number) if 1 <= number <= calls else ParseError(f"there are {calls:,} calls, not {number:,}")
+            return Go(number) if 1 <= number <= calls else ParseError(f"no call {number:,}: the last is {calls:,}")
         step, kind = (-1, word[1:]) if word.startswith("-") else (1, word)
         if kind.removesuffix("s") in KINDS:
             return Seek(kind.removesuffix("s"), step)

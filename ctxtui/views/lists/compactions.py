@@ -251,7 +251,7 @@ TABLE: Final[Table[Fact]] = Table(
             6,
             lambda fact, _: Span(f"{fact.times:,}×", "dim"),
             from_width=70,
-            sum=lambda fact: f"{fact.times:,} blocks of the context before had it.",
+            sum=lambda fact: f"{numbers.many(fact.times, 'block')} of the context before had it.",
         ),
         Column("came back", 22, _back, "left", gap=2, from_width=60, wider=((100, 25),)),
         Column("tokens", 7, _tokens, sum=_sum_of_tokens),

@@ -90,10 +90,11 @@ def explain(priced: PricedFinding) -> str:
     about, moment = priced.finding, priced.moment
     if moment is None or moment.once is None or moment.per_call is None:
         each = f", {numbers.money(about.usd_per_call)} for each call ahead" if about.usd_per_call is not None else ""
-        return f"{about.tokens:,} tokens in {about.calls:,} calls so far{each}."
+        return f"{about.tokens:,} tokens in {numbers.many(about.calls, 'call')} so far{each}."
     once, later = numbers.signed_money(moment.once), numbers.signed_money(moment.per_call)
     price = f"{once} with the next call, then {later} for each of {priced.horizon - 1:,} more"
-    return f"{price}; {priced.freed:,} tokens less in each, {about.tokens:,} in {about.calls:,} calls so far."
+    so_far = f"{about.tokens:,} in {numbers.many(about.calls, 'call')} so far"
+    return f"{price}; {priced.freed:,} tokens less in each, {so_far}."
 
 
 def note(findings: Findings | None) -> str:
@@ -150,7 +151,8 @@ def price_lines(priced: PricedFinding, findings: Findings) -> Iterator[Spans]:
     if priced.tag is not None and not priced.finding.warning:
         yield from advice.price_lines(priced.tag, priced.risk)
     elif priced.saves is not None:
-        yield [Span(f" saves about {numbers.money(priced.saves)} over {findings.horizon:,} calls like those so far")]
+        horizon = numbers.many(findings.horizon, "call")
+        yield [Span(f" saves about {numbers.money(priced.saves)} over {horizon} like those so far")]
     yield from _staged_lines(priced)
     rest = priced.rest
     if rest is not None and rest.affected_calls:

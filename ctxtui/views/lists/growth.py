@@ -52,8 +52,9 @@ def explain_growth(growth: Growth) -> str:
     if not calls:
         return ""
     first, last = growth.stretch
-    each = f"{growth.carry:,} tokens of context in {calls:,} calls, {growth.carry // calls:,} each on average"
-    return f"{each}; rates and growth are from calls {first:,} to {last:,}."
+    each = f"{growth.carry // calls:,} each on average"
+    sent = f"{growth.carry:,} tokens of context in {numbers.many(calls, 'call')}, {each}"
+    return f"{sent}; rates and growth are from calls {first:,} to {last:,}."
 
 
 class GrowthSentence(NamedTuple):

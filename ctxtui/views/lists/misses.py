@@ -141,7 +141,7 @@ def explain_total(misses: Misses) -> dict[str, str]:
         "lost": f"{money} {whole}".strip(),
         "cost": f"{money} {whole}".strip(),
         "foreseen": forecasts if misses.calls else "",
-        "miss": f"{misses.count:,} calls read less than the previous call left in the cache.",
+        "miss": f"{numbers.many(misses.count, 'call')} read less than the previous call left in the cache.",
     }
 
 

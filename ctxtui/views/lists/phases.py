@@ -52,8 +52,9 @@ def _explain_growth(row: Phase) -> str:
 
 
 def _explain_sent(row: Phase) -> str:
-    return f"{row.sent:,} tokens of input in {row.calls:,} calls, {row.sent // row.calls:,} each on average; " + (
-        f"output {row.answered:,}."
+    calls = numbers.many(row.calls, "call")
+    return (
+        f"{row.sent:,} tokens of input in {calls}, {row.sent // row.calls:,} each on average; output {row.answered:,}."
     )
 
 
@@ -62,7 +63,7 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         "calls",
         11,
         lambda row, _: Span(f"{row.first:,}–{row.last:,}" if row.calls > 1 else f"{row.first:,}", "dim"),
-        sum=lambda row: f"{row.calls:,} calls, from {row.first:,} to {row.last:,}.",
+        sum=lambda row: f"{numbers.many(row.calls, 'call')}, from {row.first:,} to {row.last:,}.",
     ),
     Column("growth", 9, lambda row, _: Span(numbers.signed(row.growth)), sum=_explain_growth),
     Column(
@@ -70,7 +71,7 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
         9,
         lambda row, _: Span(numbers.signed(round(row.growth / row.calls)), "dim"),
         from_width=_WIDE,
-        sum=lambda row: f"{row.growth:,} tokens of growth in {row.calls:,} calls.",
+        sum=lambda row: f"{row.growth:,} tokens of growth in {numbers.many(row.calls, 'call')}.",
     ),
     Column("end", 8, lambda row, _: Span(numbers.tokens(row.end), "dim"), from_width=_WIDE, sum=_explain_growth),
     Column(

@@ -163,7 +163,7 @@ def empty_text(text: str, done: int, total: int) -> str:
     """Text while nothing is found in `done` of `total` sessions."""
     if done < total:
         return "Searching …"
-    return f"No hit for “{safe_text.one_line(text, 60)}” in {total:,} sessions."
+    return f"No hit for “{safe_text.one_line(text, 60)}” in {numbers.many(total, 'session')}."
 
 
 def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:

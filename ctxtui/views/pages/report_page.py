@@ -136,7 +136,7 @@ def _overview(report: ReportPage) -> Iterator[str]:
     amounts = [usd for usd in paid.values() if usd is not None]
     least = len(amounts) < len(paid) or any(session.partial for session in report.sessions)
     total = numbers.least(sum(amounts), least) if amounts else "unknown"
-    yield f"<h2>{len(report.sessions):,} sessions <small>{total} in all, each call once</small></h2>"
+    yield f"<h2>{numbers.many(len(report.sessions), 'session')} <small>{total} in all, each call once</small></h2>"
     most = max((session.usd for session in report.sessions if session.usd is not None), default=0.0)
     full_count = len(report.sessions) - report.rest
     rows = []

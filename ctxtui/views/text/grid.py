@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.views.text import cells
+from ctxtui.views.text import cells, numbers
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
 MEDIUM: Final = 100
@@ -64,7 +64,7 @@ class Grid(Struct, frozen=True):
             columns = f"{'before→':>7}  {'after':>5}" + " " * (self.bar + 1) if self.before else "after "
             return [Span(columns, "dim")]
         if not self.bar:
-            return [Span(("·" if partial else f"{blocks:,} blocks") + (f"  {up}" if up else ""), "dim")]
+            return [Span(("·" if partial else numbers.many(blocks, "block")) + (f"  {up}" if up else ""), "dim")]
         right = "tokens" + " " * self.bar
         if self.call:
             right = f"{'call':>{self.call}} {'so far':>{self.cost}}  {'tokens':>7}" + " " * self.bar

@@ -156,7 +156,7 @@ def test_a_low_growth_chart_draws_its_curve(height: int) -> None:
     lines = [plain(line) for line in growth_chart.lines(chart, 40, height)]
     assert len(lines) == height and not any("Only one call" in line for line in lines)
     single = growth_chart.lines(replace(chart, tokens=(1,)), 40, height)
-    assert [plain(line) for line in single] == [" Only one call so far."][:height]
+    assert [plain(line) for line in single] == [" A curve needs two calls."][:height]
 
 
 def test_a_ghost_takes_no_height_with_or_without_colour() -> None:

@@ -381,7 +381,7 @@ MAX_NAMED_CHANGES: Final = 6
 
 def session_counts(comparison: Comparison) -> str:
     """``9 → 4 sessions``."""
-    return f"{comparison.before.sessions:,} → {comparison.after.sessions:,} sessions"
+    return f"{comparison.before.sessions:,} → {numbers.many(comparison.after.sessions, 'session')}"
 
 
 def metrics_table(*, mark: int = 0) -> Table[Metric]:

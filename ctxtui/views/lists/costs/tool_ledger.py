@@ -126,8 +126,9 @@ def explain_carried(row: LedgerRow) -> str:
     if row.carried is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
-        return f"{row.carried:,} calls: those of the tool that was sent most often."
-    return f"{row.carried:,} calls of {row.sessions - row.unrecorded:,} sessions that record it, each call once."
+        return f"{numbers.many(row.carried, 'call')}: those of the tool that was sent most often."
+    sessions = numbers.many(row.sessions - row.unrecorded, "session")
+    return f"{numbers.many(row.carried, 'call')} of {sessions} with its definition, each call once."
 
 
 def explain_cost(row: LedgerRow) -> str:
@@ -148,7 +149,7 @@ def explain_called(row: LedgerRow) -> str:
 def explain_results(row: LedgerRow) -> str:
     if isinstance(row, LedgerServer):
         return sums.addition(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
-    return f"{row.results:,} tokens for {row.called:,} calls."
+    return f"{row.results:,} tokens for {numbers.many(row.called, 'call')}."
 
 
 def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
