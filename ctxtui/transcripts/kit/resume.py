@@ -188,11 +188,13 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
-class LinkedEntry(ResumeEntry):
+class LinkedEntry(ResumeEntry, kw_only=True):
     """A record that names its parent: its bytes and its value."""
 
     raw: bytes
     value: dict[str, Any]
+    is_subagent: bool = False
+    """Whether it is a subagent's, which the session does not continue."""
 
 
 _Linked = TypeVar("_Linked", bound=LinkedEntry)
@@ -342,10 +344,11 @@ def link_entries(
         for record in inserted.get(number, ()):
             yield record, parent
             parent = record[id_key]
+        if parent_key in entry.value and not entry.is_subagent:
+            tip = parent if entry.removed else id_
         if entry.removed:
             parents[str(id_)] = parent
         else:
-            tip = id_ if parent_key in entry.value else tip
             yield entry, parent
     for record in appended:
         yield record, tip
