@@ -257,6 +257,24 @@ def test_a_text_appended_to_a_shortened_branch_does_not_continue_the_one_that_wa
     assert texts(made) == ["go on", "one", "note"]
 
 
+def test_a_session_that_ends_before_its_last_prompt_does_not_continue_the_branch_that_was_left() -> None:
+    script = Script()
+    script.user("go on")
+    first = script.answer(text("one"))
+    script.user("left")
+    script.answer(text("left, too"))
+    script.tip = first
+    script.user("and now?")
+    script.tip = None
+    script.put("user", message={"role": "user", "parts": [text("agent q")]}, agentId="explore-1")
+    data = script.dump()
+    made = ordered(data, end=len(path_of(read(data).session)) - 1)
+    told = [one["message"]["parts"][0]["text"] for one in records(made) if not one.get("agentId")]
+    assert told == ["go on", "one"] and b"agent q" in made.data
+    (lost,) = made.lost
+    assert "after the last answer" in lost and "times" not in lost
+
+
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], notes: set[int]) -> None:

@@ -55,10 +55,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
     last = max((n for n, record in enumerate(records) if not record.is_subagent), default=0)
     chain = active_chain(records, last, **_LINKS)
     for number, record in enumerate(records):
-        # Other branches and the title stay.
-        record.ends_with_session = number in chain and record.value.get("subtype") != "custom_title"
+        # A branch that was left must not come after the end, because the client would continue it.
+        record.ends_with_session = not record.is_subagent and record.value.get("subtype") != "custom_title"
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
+            record.is_prompt = record.value.get("type") == "user"
     edits = apply_edits(order, records, cut=order.end is not None or bool(order.until))
     lost += [*edits.lost, *name_losses(new_blocks(records, edits.appended), ("tool_use", "image"))]
     for number, size in outdated_reports(records, [n for n, r in enumerate(records) if r.is_reported_answer], order):
@@ -158,7 +159,6 @@ def _make_source_record(raw: bytes, value: dict[str, Any]) -> QwenRecord:
     kind = value.get("type")
     if kind in _MESSAGE_TYPES and isinstance(value.get("message"), dict):
         record.contents = [value["message"]]
-        record.is_prompt = kind == "user"
     elif kind == "system" and value.get("subtype") == "chat_compression":
         record.contents = as_list(get_path(value, "systemPayload", "compressedHistory"))
     return record
