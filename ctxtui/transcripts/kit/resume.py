@@ -371,6 +371,15 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
     return chain
 
 
+def remove_left_branches(entries: Sequence[LinkedEntry], chain: Container[int], parent_key: str) -> None:
+    """Remove branches after the last remaining entry of `chain` (numbers): the client would continue them."""
+    for number in range(len(entries) - 1, -1, -1):
+        entry = entries[number]
+        if number in chain and not entry.removed:
+            return
+        entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)
+
+
 class ResumePlan(Struct):
     """New content for each index of the raw path.
 

@@ -255,6 +255,7 @@ def test_a_text_appended_to_a_shortened_branch_does_not_continue_the_one_that_wa
     kept = [SentBlock(item, at) for at, item in enumerate(path) if words(item) != "stop"]
     made = ordered(data, [*kept, SentBlock(Item(block.text("note"), Place("messages", "user")))])
     assert texts(made) == ["go on", "one", "note"]
+    assert texts(ordered(data, kept)) == ["go on", "one"]
 
 
 def test_a_session_that_ends_before_its_last_prompt_does_not_continue_the_branch_that_was_left() -> None:

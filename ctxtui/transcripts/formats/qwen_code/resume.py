@@ -36,6 +36,7 @@ from ctxtui.transcripts.kit.resume import (
     outdated_reports,
     read_block_text,
     read_source,
+    remove_left_branches,
     replace_members,
 )
 
@@ -55,12 +56,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
     last = max((n for n, record in enumerate(records) if not record.is_subagent), default=0)
     chain = active_chain(records, last, **_LINKS)
     for number, record in enumerate(records):
-        # A branch that was left must not come after the end, because the client would continue it.
-        record.ends_with_session = not record.is_subagent and record.value.get("subtype") != "custom_title"
+        # The title stays.
+        record.ends_with_session = number in chain and record.value.get("subtype") != "custom_title"
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
             record.is_prompt = record.value.get("type") == "user"
     edits = apply_edits(order, records, cut=order.end is not None or bool(order.until))
+    remove_left_branches(records, chain, _LINKS["parent_key"])
     lost += [*edits.lost, *name_losses(new_blocks(records, edits.appended), ("tool_use", "image"))]
     for number, size in outdated_reports(records, [n for n, r in enumerate(records) if r.is_reported_answer], order):
         records[number].update_usage(size, order.answer_tokens)
