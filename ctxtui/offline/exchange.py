@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, NoReturn
@@ -43,15 +44,19 @@ def parse(body: bytes) -> dict[str, Json]:
         _refuse_surrogates(text)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from None
-    except (RecursionError, ValueError) as error:
-        raise NotJson(str(error) or "nested too deeply") from None
+    except NotJson:
+        raise
+    except RecursionError:
+        raise NotJson("nested too deeply") from None
+    except ValueError:
+        raise NotJson(f"an integer of more than {sys.get_int_max_str_digits():,} digits") from None
     if not isinstance(value, dict):
         raise NotJson("the body is not an object")
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
+    raise NotJson(f"{name} is not a JSON value")
 
 
 def _refuse_surrogates(text: str) -> None:

@@ -111,7 +111,7 @@ def long_array(where: str, maximum: int, length: int) -> Refusal:
 
 
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
-    if isinstance(name, str) and not re.match(NAME, name):
+    if isinstance(name, str) and not re.fullmatch(NAME, name):
         message = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
         yield invalid(where, message, rule="tool name")
     elif isinstance(name, str) and len(name) > MAX_NAME_CHARS:
