@@ -113,8 +113,8 @@ def _side_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     for run in runs:
         for part in run.parts:
             kind = part.kind
-            is_assistants = kind in _ASSISTANT_BLOCKS or kind.endswith(_SERVER_RESULT_SUFFIX)
-            if run.role != "assistant" and is_assistants:
+            is_of_assistant = kind in _ASSISTANT_BLOCKS or kind.endswith(_SERVER_RESULT_SUFFIX)
+            if run.role != "assistant" and is_of_assistant:
                 yield Refusal(f"{part}: `{kind}` blocks can only be in `assistant` messages", rule="wrong side")
             elif run.role != "user" and kind == "tool_result":
                 yield Refusal(f"{part}: `{kind}` blocks can only be in `user` messages", rule="wrong side")
@@ -170,6 +170,7 @@ def _server_call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
     """The results of the provider's own calls must follow them in the same message.
 
     A call may stay open at the end of the request, or if the next message holds nothing but results of client tools.
+    Calls of MCP are not checked.
     """
     open_: dict[str, BlockAt] = {}
     for part in run.parts:
