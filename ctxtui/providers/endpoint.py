@@ -9,6 +9,7 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
+from ctxtui.core.errors import BadConfig
 from ctxtui.wire.key_mask import mask_url
 
 ANTHROPIC: Final = "anthropic"
@@ -64,6 +65,19 @@ def is_loopback(url: str) -> bool:
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
     except ValueError:  # a name, or no address at all
         return False
+
+
+def check_address(url: str, place: str) -> None:
+    """Check that requests can be made of the base URL `url`, which is from `place`. Raises `BadConfig`."""
+    try:
+        parts = urlsplit(url)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # an invalid IPv6 address or port
+        is_address = False
+    if not is_address or not url.isprintable() or " " in url:
+        raise BadConfig(
+            f"{mask_url(url)!r} is not an address of a server", place=place, way_out="give http(s)://HOST[:PORT][/PATH]"
+        )
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:

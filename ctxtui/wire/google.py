@@ -81,7 +81,10 @@ class StreamReader:
         for n, candidate in enumerate(as_list(chunk.get("candidates"))):
             candidate_object = as_dict(candidate)
             if candidate_object.get("index", n):
-                self._others[str(candidate_object.get("index", n))] = candidate
+                index = str(candidate_object.get("index", n))
+                self._others[index] = (
+                    _join_chunks(as_dict(self._others[index]), candidate_object) if index in self._others else candidate
+                )
                 continue
             self._reason = as_str(candidate_object.get("finishReason")) or self._reason
             content = as_dict(candidate_object.get("content"))
@@ -125,3 +128,10 @@ class StreamReader:
             },
         )
         return answer if self.finished and not self._error else answer.as_interrupted(self._error)
+
+
+def _join_chunks(before: dict[str, Json], chunk: dict[str, Json]) -> dict[str, Json]:
+    """A further candidate with the members of its next `chunk`; its parts are those of both, one after the other."""
+    old, new = as_dict(before.get("content")), as_dict(chunk.get("content"))
+    parts = [*as_list(old.get("parts")), *as_list(new.get("parts"))]
+    return {**before, **chunk, **({"content": {**old, **new, "parts": parts}} if old or new else {})}

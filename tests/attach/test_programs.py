@@ -303,8 +303,49 @@ def test_continue_by_a_copy_of_its_file_with_other_addresses(tmp_path: Path) -> 
     assert Path(copy).read_text() == changed.replace("provider: anthropic\n", inserted)
     led.end()
     assert not Path(copy).exists() and file.read_text() == CONTINUE
+    # An empty address counts as none, and the copy has the key once.
+    for empty in ("", '""', "null", "~  # none"):
+        for text in (
+            f"models:\n  - provider: openai\n    apiBase: {empty}\n    name: a\n  - name: b\n    provider: openai\n",
+            f"models:\n  - apiBase: {empty}\n    name: a\n    provider: openai\n",
+        ):
+            file.write_text(text)
+            assert program.upstreams(env, "/")["openai"] == "https://api.openai.com/v1/"
+            led = program.start_routed({"openai": "http://127.0.0.1:9/openai"}, [], env, "/")
+            copied = Path(led.arguments[1]).read_text()
+            led.end()
+            assert copied.replace("apiBase: http://127.0.0.1:9/openai/", "").count("apiBase") == 0
+            assert copied.count("apiBase") == text.count("provider")
+            lines = [line.split("apiBase")[0] for line in copied.splitlines() if "apiBase" in line]
+            assert all(len(indentation) == 4 for indentation in lines)
     # A file that the user names stays in force.
     assert program.start_routed(urls, ["--config", "mine.yaml"], env, "/").arguments == ["--config", "mine.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "reason"),
+    [
+        (CONTINUE, [], ""),
+        (CONTINUE, ["-p", "--config", "mine.yaml"], "a file that --config names"),
+        (CONTINUE, ["--config=mine.yaml"], "a file that --config names"),
+        ("models: [{provider: anthropic, model: m}]\n", [], r"no base URL of a model in .*config.yaml"),
+        ("models:\n  - provider: mistral\n    model: m\n", [], r"no base URL of a model in .*config.yaml"),
+        ("models:\n  - uses: anthropic/claude\n", [], r"no base URL of a model in .*config.yaml"),
+    ],
+)
+def test_continue_says_when_nothing_of_it_is_led(tmp_path: Path, text: str, arguments: list[str], reason: str) -> None:
+    command, file = ["cn", *arguments], tmp_path / ".continue" / "config.yaml"
+    file.parent.mkdir()
+    file.write_text(text)
+    with pytest.raises(BadConfig, match=f"{reason}.*--forward") if reason else nullcontext():
+        RelayedProgram(
+            command=command,
+            program=program_of(command),
+            folder=tmp_path,
+            database=tmp_path / "db",
+            env={"HOME": str(tmp_path)},
+            cwd="/",
+        )
 
 
 def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:

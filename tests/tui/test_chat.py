@@ -8,7 +8,7 @@ import json
 import re
 import threading
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from textual.pilot import Pilot
 
 from ctxtui.core.edit import make
 from ctxtui.core.edit_kinds import SUMMARIZE
+from ctxtui.curation.policies.profile import parse_profile
+from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.offline.http.hosting import serving
 from ctxtui.offline.http.server import SeenRequest
 from ctxtui.services.chat.chat_model import ModelChoice
@@ -31,6 +33,7 @@ from ctxtui.tui.chat.turn import TurnController
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.inspector.controllers.notes import NotesController
 from ctxtui.tui.inspector.controllers.why import WhyController
+from ctxtui.tui.lists.resend import ResendScreen
 from ctxtui.tui.start import make_chat
 from ctxtui.views.text.span import Spans
 from tests.cli.money.test_count import png
@@ -381,6 +384,54 @@ async def test_another_model_from_now_on(tmp_path: Path) -> None:
         await say(screen, pilot, "again")
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, "claude-haiku-5-5"]
         assert [call.epoch.number for call in screen.state.host.session.calls.values()] == [1, 2]
+
+
+async def test_a_model_chosen_during_a_turn_is_refused_and_not_announced(tmp_path: Path) -> None:
+    async with provider([hanging(PART)]) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "hi", wait=False)
+        await until(pilot, lambda: len(server.bodies) == 1)
+        screen.owner(ModelController).use_model("claude-haiku-5-5")
+        await until(pilot, lambda: "cannot be changed during a turn" in shown(screen))
+        partner = screen.state.host.chat_model
+        assert partner is not None and partner.model == MODEL and "next request" not in shown(screen)
+
+
+async def test_a_call_is_sent_again_to_the_chats_own_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    script = [answer("m1", text("one")), answer("m2", text("two"))]
+    async with provider(script) as server, chatting(tmp_path, server) as (screen, pilot):
+        await say(screen, pilot, "hi")
+        await until(pilot, lambda: screen.state.complete and screen.edits.check_ready(counted=True))
+        await pilot.press("escape")
+        await do(pilot, "SendAgain")
+        await until(pilot, lambda: "again to" in shown(screen))
+        await pilot.press("enter")
+        await until(pilot, lambda: "send?" in shown(screen))
+        await pilot.press("y")
+        await until(pilot, lambda: isinstance(screen.app.screen, ResendScreen))
+        assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, MODEL]
+
+
+@pytest.mark.parametrize("command", ["ShowRequest", "Rendered"])
+async def test_a_look_at_the_next_request_stages_no_edit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "large.txt").write_text("".join(f"line {n} of a large file\n" for n in range(900)))
+    policies = parse_profile('armed = true\n[[policy]]\nuse = "truncate_results"\nlimit = 50\n', POLICIES)
+    seen = tmp_path / "seen"
+    async with chatting(tmp_path, None, pager=f"sh -c 'cp \"$1\" {seen}' x") as (screen, pilot):
+        monkeypatch.setattr(screen.app, "suspend", nullcontext)
+        await say(screen, pilot, "read large.txt")
+        host, overlay = screen.state.host, screen.edits.overlay
+        assert host.runner is not None and overlay is not None
+        host.profile = lambda window: policies
+        host.with_edits(host.runner.conversation)
+        await do(pilot, command)
+        await until(pilot, lambda: seen.exists() if command == "ShowRequest" else bool(screen.prompt.hint))
+        assert not overlay.log
+        if command == "ShowRequest":
+            assert "line 800 of a large file" in seen.read_text()
 
 
 async def test_the_models_to_choose_from_are_the_providers_and_the_price_lists(tmp_path: Path) -> None:

@@ -133,3 +133,17 @@ def test_the_first_call_of_a_step_needs_its_signature_where_calls_have_them() ->
     # Steps before the user's last words are not looked at.
     assert check("google", {"contents": [asked, *step("1", False), asked, *step("2", True)]}) == []
     assert check("google", {"contents": [asked, *step("1", False)]}) == []
+
+
+def test_all_chunks_of_further_candidates_are_kept() -> None:
+    def candidate(index: int, *texts: str, **more: str) -> dict[str, Any]:
+        return {"index": index, "content": {"role": "model", "parts": [{"text": text} for text in texts]}, **more}
+
+    chunks = [
+        {"candidates": [candidate(0, "a"), candidate(1, "x")]},
+        {"candidates": [candidate(1, "y"), candidate(0, "b", finishReason="STOP")]},
+        {"candidates": [{"index": 1, "finishReason": "STOP"}]},
+    ]
+    answer = GOOGLE.decode_response(chunks)
+    assert [read(item.block).text for item in answer.items if item.block.kind == "text"] == ["ab"]
+    assert answer.extra["candidates"] == [candidate(1, "x", "y", finishReason="STOP")]

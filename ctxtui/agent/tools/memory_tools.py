@@ -39,7 +39,14 @@ class MemoryFolder:
         texts = {}
         for path in self.folder.files():
             if not any(part.startswith(".") for part in path.split("/")):
-                texts[path] = decode_text(self.folder.read(path), path)
+                try:
+                    texts[path] = decode_text(self.folder.read(path), path)
+                except CtxtuiError as error:
+                    raise CtxtuiError(
+                        f"memory cannot be read: {error.message}",
+                        place=str(self.folder.root / path),
+                        way_out="move the file out of the memory folder",
+                    ) from error
         return texts
 
     def sizes(self) -> dict[str, int]:

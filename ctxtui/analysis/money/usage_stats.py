@@ -29,9 +29,10 @@ class Estimate(NamedTuple):
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
     """Divide the sum of all numerators by that of all denominators.
 
-    `parts` has one (numerator, denominator) per session. None if the denominator is 0. Sessions are treated as
-    independent, their calls are not.
+    `parts` has one (numerator, denominator) per session. Sessions with denominator 0 are left out; None if all are.
+    Sessions are treated as independent, their calls are not.
     """
+    parts = [part for part in parts if part[1]]
     numerator, denominator = sum(part[0] for part in parts), sum(part[1] for part in parts)
     if not denominator:
         return None

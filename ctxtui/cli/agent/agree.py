@@ -19,6 +19,7 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, THREAD_OPTION, SessionNam
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import Working
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import price
 from ctxtui.services.chat import resending
@@ -115,7 +116,8 @@ def run_agreement(
     """Send at most `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
 
     The `leave_out` heaviest blocks are left out one at a time. Calls are sent to the provider at `base_url` ("": its
-    own). Raises `CtxtuiError` if nothing can be sent again, or if it could cost more than the budget.
+    own). Raises `CtxtuiError` if nothing can be sent again, if it could cost more than the budget, or if no request was
+    answered.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)
@@ -146,6 +148,8 @@ def run_agreement(
             work.show(f"answer {answered:,} of {total:,}")
 
         trials = asyncio.run(resending.send_plan(plan, chat_model, charge, show_progress))
+    if all(trial.new is None for trial in trials):
+        raise CtxtuiError(f"no request was answered: {trials[0].error}")
     agreements = compare_variants(trials)
     weights = {block.name: block.tokens for block in heavy}
     description = loaded.session.about

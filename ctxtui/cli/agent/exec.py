@@ -18,13 +18,14 @@ from ctxtui.cli.context import config_of, open_recording
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import escape, note, write, write_json
 from ctxtui.core.session import MAIN
-from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, collect_answers, split_fork
+from ctxtui.services.attach.forking.recorded_answers import RecordedAnswers, collect_answers
 from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.registry import program_of
 from ctxtui.services.attach.relayed_program import RelayedProgram
 from ctxtui.services.attach.tmux_pane import split
 from ctxtui.services.config.paths import attached_dir, database
 from ctxtui.services.config.policy_registry import build_steps
+from ctxtui.services.recordings.open_by_name import split_call
 
 
 @click.command("exec", context_settings={"allow_interspersed_args": False})
@@ -136,7 +137,7 @@ def exec_(
 
 
 def _collect_answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
-    name, number = split_fork(fork)
+    name, number = split_call(fork, ":")
     # A client's own transcript may have the same name: ctxtui's recording is preferred.
     own_recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
     name = str(own_recordings[0]) if len(own_recordings) == 1 else name

@@ -39,8 +39,9 @@ from ctxtui.services.editing.curate import Curation, curate_context
 from ctxtui.services.editing.edited_context import FORMS, OWN, RESUMED, TRANSLATED, WrittenContext, write_context
 from ctxtui.services.editing.edited_request import applied_edits
 from ctxtui.services.editing.exporting import command_for, find_own_call, prepare_path, resume_info, session_path
-from ctxtui.services.editing.transplant import copy_named, split_call, transplant
+from ctxtui.services.editing.transplant import copy_named, transplant
 from ctxtui.services.members import members
+from ctxtui.services.recordings.open_by_name import split_call
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.transcripts.targets import TARGETS
 from ctxtui.views.text import numbers, safe_text
@@ -113,7 +114,7 @@ ENDS_AFTER_ANSWER = (
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON (schema_version 1) with edits, prices and the request; -o writes nothing then.",
+    help="Print JSON (schema_version 1) with edits, prices and the request; -o FILE is written too.",
 )
 @click.pass_context
 def curate(
@@ -170,13 +171,11 @@ def curate(
         guard=Guard(guard_rules()) if flags["redact"] else None,
     )
 
-    out, output = prepare_output(
-        curation, loaded, form or "", output, flags["dry_run"], writes=not flags["as_json"] and not flags["dry_run"]
-    )
+    out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"], writes=not flags["dry_run"])
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
-    elif out.data and not _goes_to_terminal(output):
+    if out.data and (is_file(output) if flags["as_json"] else not _goes_to_terminal(output)):
         write_request(out, output)
     on_screen = _goes_to_terminal(output) and not flags["as_json"]
     for line in price_lines(curation, out.lost, out.violations):
@@ -206,6 +205,11 @@ def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
     session_name, number = split_call(source)
     source_recording = open_recording(session_name, settings)
     return copy_named(source_recording.session, number, [name.strip() for name in names.split(",") if name.strip()])
+
+
+def is_file(output: Path | None) -> bool:
+    """Whether ``-o`` names a file, not standard output."""
+    return output is not None and output != Path("-")
 
 
 def _goes_to_terminal(output: Path | None) -> bool:

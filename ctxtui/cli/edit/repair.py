@@ -10,7 +10,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.curate import curate_session, prepare_output, write_request
+from ctxtui.cli.edit.curate import curate_session, is_file, prepare_output, write_request
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
@@ -45,7 +45,12 @@ from ctxtui.views.text.safe_text import one_line
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON (schema_version 1) instead of the fixed file.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print JSON (schema_version 1) instead of the fixed file; -o FILE is written, too.",
+)
 @click.pass_context
 def repair(
     context: click.Context,
@@ -65,10 +70,12 @@ def repair(
         note(line)
     if flags["as_json"]:
         write_json(_diagnosis_json(diagnosis, loaded))
-    elif diagnosis.mended.edits and not flags["dry_run"] and output is None and sys.stdout.isatty():
+    if not diagnosis.mended.edits or flags["dry_run"] or (flags["as_json"] and not is_file(output)):
+        return
+    if output is None and sys.stdout.isatty():
         way_out = "-o . to write the fixed session here" if form in RESUMED else "-o FILE to write the fixed context"
         note(f"nothing is written yet: use {way_out}, or a pipe")
-    elif diagnosis.mended.edits and not flags["dry_run"]:
+    else:
         _write_repaired(diagnosis, loaded, form, output, settings)
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import click
@@ -37,6 +38,7 @@ from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
 from ctxtui.services.members import members
+from ctxtui.services.recordings.databases.address import MARK, split_address
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.blocks.word_diff import render
 from ctxtui.views.lists import diff as rows_of_diff
@@ -45,7 +47,7 @@ from ctxtui.views.text.span import Span
 
 DIFFERENT: Final = 1
 """Exit code if the contexts differ, as of diff."""
-_CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d*)")
+_CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>\d{0,9})")
 """``NAME@THREAD:NUMBER``, also with ``#``; each part may be missing."""
 
 
@@ -99,10 +101,12 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
 def named_context(text: str) -> NamedContext:
     """Parse ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``.
 
-    An existing file with that name takes precedence.
+    An existing file with that name takes precedence, and so does ``DATABASE#ID``.
     """
     match = _CALL.fullmatch(text)
     if match is None or os.path.lexists(os.path.expanduser(text)):
+        return NamedContext(text)
+    if text[match.end("name")] == MARK and split_address(Path(text).expanduser())[1]:
         return NamedContext(text)
     return NamedContext(match["name"], match["thread"] or "", int(match["number"] or 0))
 

@@ -16,7 +16,7 @@ from ctxtui.cli.output import note, write_json
 from ctxtui.cli.paint import Painter, abbreviate_home, width
 from ctxtui.cli.progress import Working
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.errors import CtxtuiError
+from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.core.session import MAIN
 from ctxtui.services.config.config import Config
 from ctxtui.services.library.library import SessionLibrary, summary_from_file
@@ -71,6 +71,8 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     """
     if not query:
         raise click.UsageError("the text to search for is empty")
+    if options["name"] and (options["source"] or options["here"] or options["since"] is not None):
+        raise click.UsageError("--source, --here and --since choose from all sessions: leave them out with --session")
     config = config_of(context)
     block_filter = BlockFilter(frozenset(kind.replace("-", "_") for kind in options["kinds"]), options["tool"])
     searcher = Searcher(config.settings, Pattern(query, regex=options["regex"]), block_filter)
@@ -87,6 +89,9 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
             if painter and len(hits) < limit:
                 _print(painter, hit, first=not hits or hits[-1].summary.key != hit.summary.key)
             hits.append(hit)
+    errors = [*searcher.tally.failed.values(), *searcher.tally.without_context]
+    if options["name"] and len(errors) == len(sessions):
+        raise errors[0]
     has_more, hits = len(hits) > limit, hits[:limit]
     if as_json:
         write_json(_search_json(query, bool(options["regex"]), hits, has_more, searcher))
@@ -125,12 +130,15 @@ def _resolve_sessions(name: str, config: Config) -> list[SessionSummary]:
         return [SessionSummary(key=target.stored, title=target.stored, stored=target.stored)]
     if target.path is None:
         raise CtxtuiError("standard input cannot be searched", way_out="give a file")
-    recordings = (recording_at(path.absolute()) for path in (target.path, *target.others))
-    return [
+    recordings = [recording_at(path.absolute()) for path in (target.path, *target.others)]
+    summaries = [
         summary_from_file(recording, time.time(), config.settings.live_seconds)
         for recording in recordings
         if recording is not None
     ]
+    if not summaries:
+        raise NotFound(f"no such file: {target.path}", way_out="`ctxtui sessions` lists what can be opened")
+    return summaries
 
 
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:

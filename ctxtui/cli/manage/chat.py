@@ -12,11 +12,11 @@ from ctxtui.cli.context import FILES_OPTION, MEMORY_OPTION, TOOLS_OPTION, Sessio
 from ctxtui.cli.manage.start_screen import need_terminal, run_app, setting_places
 from ctxtui.cli.output import note, write_json
 from ctxtui.services.chat.chat_model import ModelChoice
-from ctxtui.services.chat.continue_from import current_host
+from ctxtui.services.chat.continue_from import current_host, find_continuation
 from ctxtui.services.chat.model_choice import NAMES, choose_model
 from ctxtui.services.config.config import Config
-from ctxtui.services.editing.transplant import split_call
 from ctxtui.services.members import members
+from ctxtui.services.recordings.open_by_name import split_call
 from ctxtui.tui.start import make_chat
 
 
@@ -73,8 +73,10 @@ def chat(
 def _print_choice(choice: ModelChoice, config: Config) -> None:
     """Print the model that a chat would use.
 
-    Nothing is sent to a provider, only local ports are probed.
+    Nothing is sent to a provider, only local ports are probed. Raises the errors of reading the session to continue.
     """
+    if choice.name:
+        find_continuation(choice.name, choice.thread, choice.call, config.settings, Path.cwd())
     chosen_model = asyncio.run(choose_model(choice, config, os.environ))
     host = current_host(choice.name, config.settings, Path.cwd()) if choice.name and not choice.call else None
     endpoint = chosen_model.endpoint

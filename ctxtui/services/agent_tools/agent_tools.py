@@ -66,8 +66,12 @@ class AgentTools(Struct, eq=False):
         return self.definitions_with(self.servers.offered)
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
-        """Tool definitions as they would be with the tools of these MCP servers."""
-        definitions = [*self.base_definitions, *self.own.definitions, *self.servers.definitions(servers)]
+        """Tool definitions as they would be with the tools of these MCP servers.
+
+        A server's tool with the name of one of the user's own is left out, as calls go to the user's own.
+        """
+        of_servers = [tool for tool in self.servers.definitions(servers) if _name_of(tool) not in self.own.tools]
+        definitions = [*self.base_definitions, *self.own.definitions, *of_servers]
         return [
             definition
             for definition in select_enabled(definitions, self.enabled)

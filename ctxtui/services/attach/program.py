@@ -71,7 +71,7 @@ class RoutingFunctions(Struct, frozen=True, kw_only=True):
 
     configured_urls: Callable[[Env, str], Urls] | None = None
     start: Callable[[Urls, Sequence[str], Env, str], Started] | None = None
-    unroutable_reason: Callable[[Env, str], str] | None = None
+    unroutable_reason: Callable[[Sequence[str], Env, str], str] | None = None
 
 
 class Program(Struct, frozen=True, kw_only=True):
@@ -91,9 +91,9 @@ class Program(Struct, frozen=True, kw_only=True):
     own: RoutingFunctions = RoutingFunctions()
     also: tuple[str, ...] = ()
 
-    def unroutable_reason(self, env: Env, cwd: str) -> str:
+    def unroutable_reason(self, arguments: Sequence[str], env: Env, cwd: str) -> str:
         """The reason why base URLs do not route it in the directory `cwd`; "" if they do."""
-        return self.own.unroutable_reason(env, cwd) if self.own.unroutable_reason is not None else ""
+        return self.own.unroutable_reason(arguments, env, cwd) if self.own.unroutable_reason is not None else ""
 
     def upstreams(self, env: Env, cwd: str) -> Urls:
         """The base URLs that it would use by itself in the directory `cwd`, by provider."""

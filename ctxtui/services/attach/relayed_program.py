@@ -218,7 +218,7 @@ class RelayedProgram:
     _has_run: bool = field(init=False, default=False)
 
     def __post_init__(self) -> None:
-        reason = "" if self.forward else self.program.unroutable_reason(self.env, self.cwd)
+        reason = "" if self.forward else self.program.unroutable_reason(self.command[1:], self.env, self.cwd)
         if reason and not self.named_upstreams:
             raise BadConfig(reason, way_out="use --forward, which leaves its addresses as they are")
         upstreams = self.program.upstreams(self.env, self.cwd)

@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextlib import suppress
+from copy import copy
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -138,7 +139,12 @@ class Host:
         external = ExternalContent(self._external_content, lambda: self.overlay())
         memory_tools = self.files.tools
         tools = self.tools = tools_for(
-            self.config, self.cwd, external, tool_definitions(memory_tools), memory_tools, self.own.tools
+            self.config,
+            self.cwd,
+            external,
+            tool_definitions(self.config.settings, memory_tools),
+            memory_tools,
+            self.own.tools,
         )
         tools.own.caller = Caller(self.cwd, self.children, self.say)
         chat_model, _ = await asyncio.gather(self._announce_model(), tools.servers.start())
@@ -286,11 +292,16 @@ class Host:
         self.switch_to(with_tools(runner.conversation, tools.definitions), message)
         return message
 
-    def draft_with(self, servers: Collection[str]) -> Draft | None:
-        """Draft the next request with the tools of these MCP `servers`, under the applied edits.
+    def draft_next(self) -> Draft | None:
+        """Draft the next request under the applied edits, to look at it.
 
         Policies do not act on it. None before the chat has begun. Raises the errors of drafting.
         """
+        runner = self.runner
+        return self.with_edits(copy(runner.conversation), acts=False).draft() if runner is not None else None
+
+    def draft_with(self, servers: Collection[str]) -> Draft | None:
+        """Draft the next request as `draft_next` does, with the tools of these MCP `servers`."""
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
             return None
@@ -325,10 +336,12 @@ class Host:
     def change_model(self, model: str) -> None:
         """Continue with another model of the same provider from the next request on.
 
-        Does nothing during a turn. Raises `BadConfig` if a window in the settings does not fit it.
+        Raises `BadConfig` if a window in the settings does not fit it, and `CtxtuiError` while a turn runs.
         """
-        if self.chat_model is None or self.runner is None or self.runner.state.is_running:
-            return
+        if self.chat_model is None or self.runner is None:
+            raise CtxtuiError("the chat has not started")
+        if self.runner.state.is_running:
+            raise CtxtuiError("the model cannot be changed during a turn", way_out="end it with esc, or wait")
         old = self.chat_model.model
         new_model = replace(self.chat_model, model=model, window=0, origin="", most_output=0)
         self._set_model(with_window(new_model, self.config))

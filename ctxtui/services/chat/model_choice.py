@@ -23,6 +23,7 @@ from ctxtui.providers.endpoint import (
     OLLAMA,
     RESPONSES,
     Endpoint,
+    check_address,
     headers_for,
     is_loopback,
     key_for,
@@ -55,8 +56,8 @@ NAMES: Final = ("anthropic", "openai", "openai-chat", "google", *(name.replace("
 async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, str]) -> ChatModel:
     """Choose the model for `choice`.
 
-    Raises `NotFound` for an unavailable provider, server or model, `BadConfig` for an unknown provider, and what
-    `with_window` raises.
+    Raises `NotFound` for an unavailable provider, server or model, `BadConfig` for an unknown provider or an invalid
+    address, and what `with_window` raises.
     """
     settings = config.settings
     provider = choice.provider or ("" if choice.base_url else settings.provider)
@@ -65,6 +66,7 @@ async def choose_model(choice: ModelChoice, config: Config, env: Mapping[str, st
     if provider and provider not in NAMES:
         raise BadConfig(f"no provider {provider!r}", way_out=f"there are {', '.join(NAMES)}")
     if base_url:
+        check_address(base_url, "--base-url" if choice.base_url else "the setting base_url")
         chosen = await _choose_compatible(base_url, provider, model, env, key_over_http=settings.key_over_http)
     elif provider in ("anthropic", "openai", "openai-chat", "google"):
         chosen = _choose_hosted(provider, model, env)
@@ -92,12 +94,13 @@ def default_model(settings: Settings, env: Mapping[str, str]) -> str:
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
     """Set the address from the provider's own variable, as its SDK does; note it in `why`.
 
-    An address that is set already stays.
+    An address that is set already stays. Raises `BadConfig` for an invalid one.
     """
     variable = ADDRESSES.get(chat_model.endpoint.name, "")
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
         return chat_model
+    check_address(address, variable)
     is_plain_http = sends_key_in_plain(address, key_over_http=key_over_http)
     endpoint = dataclasses.replace(
         chat_model.endpoint, base_url=address, key="" if is_plain_http else chat_model.endpoint.key

@@ -28,13 +28,14 @@ from ctxtui.services.config.config import Config
 from ctxtui.services.editing.edited_context import EditedContext
 
 TEXT_KINDS: Final = frozenset({"text", "output_text"})
+"""Kinds of blocks whose text is the summary."""
 
 
 class SummaryPart(Struct, frozen=True):
     """The part of a context to summarize.
 
-    It has the blocks at `positions`, and is summarized under the headings `sections`. `keep` are literals to quote
-    verbatim; `length` is in tokens (0: no limit).
+    It has the blocks at `positions`, and is summarized under the headings `sections` (empty: the default ones). `keep`
+    are literals to quote verbatim; `length` is in tokens (0: no limit).
     """
 
     context: Context
@@ -53,9 +54,10 @@ class Summary(Struct, frozen=True):
 
 
 def parse_choice(name: str) -> ModelChoice:
-    """Parse a user's choice of model: ``MODEL``, or ``PROVIDER:MODEL``.
+    """Parse a model's name, typed or recorded: ``MODEL``, or ``PROVIDER:MODEL``.
 
-    Without a provider, the model's name tells it if possible, whatever the settings say about chats.
+    Without PROVIDER, the provider that the model is named after (claude-…: Anthropic) has priority over the settings;
+    if it is named after none, the settings decide.
     """
     provider, colon, model = name.partition(":")
     if colon and provider in NAMES:
@@ -63,32 +65,34 @@ def parse_choice(name: str) -> ModelChoice:
     return ModelChoice(next(iter(providers_of(name)), "") if name else "", name)
 
 
-async def choose_summary_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model that writes the summary; raises what `choose_model` raises."""
+async def choose_named_model(choice: ModelChoice, config: Config) -> ChatModel:
+    """Choose the model for a summary, or for a call that is sent again; raises what `choose_model` raises."""
     return await choose_model(choice, config, os.environ)
 
 
-def build_request(chat_model: ChatModel, config: Config, part: SummaryPart, own: EditedContext | None = None) -> bytes:
+def build_request(
+    chat_model: ChatModel, config: Config, part: SummaryPart, agent_context: EditedContext | None = None
+) -> bytes:
     """Build the request for a summary of `part`.
 
-    Without `own` it has the part alone. With `own`, the agent's context as it would be sent, it asks at the end of that
-    context. Raises `CtxtuiError` if the agent's context cannot be sent to this model.
+    It has the part alone. With `agent_context` (what the agent would send next), the request is asked at its end.
+    Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)
-    if own is None:
+    if agent_context is None:
         # It will not be read again, so writing it to the cache would be a waste.
         uncached = {key: value for key, value in params.items() if key != "cache_control"}
         talk = begin(Tree(), ConversationStart(dialect, uncached, (), SYSTEM))
         talk.add_user_message(external_request(part.context, part.positions, part.sections, part.keep, part.length))
         return talk.draft().body
-    if own.applied.refused:
-        raise RequestRefused(own.applied.refused, way_out="revert the edit")
-    if own.context.dialect != dialect:
-        raise CtxtuiError(f"the context is in {own.form}, {chat_model.endpoint.name} speaks another dialect")
+    if agent_context.applied.refused:
+        raise RequestRefused(agent_context.applied.refused, way_out="revert the edit")
+    if agent_context.context.dialect != dialect:
+        raise CtxtuiError(f"the context is in {agent_context.form}, {chat_model.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = resume(tree, tree.extend(ROOT, sent_items(own.applied)), dialect, params)
+    talk = resume(tree, tree.extend(ROOT, sent_items(agent_context.applied)), dialect, params)
     if talk.open_calls():
-        raise CtxtuiError("the context ends with a call that has no result", way_out="`m` uses another model")
+        raise CtxtuiError("a call in the context has no result", way_out="`m` uses another model")
     talk.add_user_message(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
     body = talk.draft().body
     violations = check(dialect, body)
@@ -106,19 +110,22 @@ async def write_summary(chat_model: ChatModel, body: bytes) -> Summary:
     close_offline = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)
-    line = SdkClient(chat_model.endpoint)
+    client = SdkClient(chat_model.endpoint)
     try:
-        response = await send_once(line, chat_model.endpoint.dialect, body)
+        response = await send_once(client, chat_model.endpoint.dialect, body)
     finally:
-        await line.close()
+        await client.close()
         if close_offline is not None:
             await close_offline()
     texts = [read(item.block).text for item in response.items if item.block.kind in TEXT_KINDS]
-    text = "\n\n".join(text_.strip() for text_ in texts if text_.strip())
+    text = "\n\n".join(part.strip() for part in texts if part.strip())
     if response.stop_reason == "model_context_window_exceeded":
         raise ProviderError(f"{chat_model.model} filled its context window", way_out="summarize fewer blocks")
     if response.stop_reason in LIMIT_REASONS:
-        raise ProviderError(f"{chat_model.model} reached its answer limit", way_out="raise answer_tokens")
+        raise ProviderError(
+            f"{chat_model.model} reached its answer limit",
+            way_out="raise answer_tokens, or use a model with a larger answer limit",
+        )
 
     if any(is_call(item.block.kind) for item in response.items):
         raise ProviderError(f"{chat_model.model} called a tool instead", way_out="try again, or use another model")

@@ -13,17 +13,11 @@ from ctxtui.core.session import Session
 from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.context import Context
 from ctxtui.curation.transplant import CopiedBlocks, copy_blocks, put_in
-from ctxtui.services.editing.named_blocks import MAX_DIGITS, find_block
+from ctxtui.services.editing.named_blocks import find_block
 from ctxtui.services.editing.session_end import next_head
 
 RANGE: Final = ".."
 """Between the first and the last block of a range."""
-
-
-def split_call(name: str) -> tuple[str, int]:
-    """Split ``SESSION@CALL`` into the session's name and the call's number (0: the last)."""
-    session, _, number = name.rpartition("@")
-    return (session, int(number)) if session and number.isdecimal() and len(number) <= MAX_DIGITS else (name, 0)
 
 
 def copy_named(session: Session, number: int, names: Iterable[str]) -> CopiedBlocks:

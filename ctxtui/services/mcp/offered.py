@@ -49,11 +49,16 @@ class OfferedText(Struct, frozen=True):
 
 
 def model_name(server: str, tool: str) -> str:
-    """The name for the model (``mcp__server__tool``), in characters that every provider accepts."""
-    full = f"mcp__{_NOT_IN_NAMES.sub('_', server)}__{_NOT_IN_NAMES.sub('_', tool)}"
-    if len(full) <= MAX_TOOL_NAME:
-        return full
-    return f"{full[: MAX_TOOL_NAME - 7]}_{hashlib.sha256(f'{server} {tool}'.encode()).hexdigest()[:6]}"
+    """The name for the model (``mcp__server__tool``), in characters that every provider accepts.
+
+    No two tools have the same: six digits of a digest follow where this form alone would not tell them apart.
+    """
+    full = f"mcp__{server}__{tool}"
+    name = _NOT_IN_NAMES.sub("_", full)
+    if name == full and "__" not in f"{server}_" and len(name) <= MAX_TOOL_NAME:
+        return name
+    digest = hashlib.sha256(f"{server}\0{tool}".encode()).hexdigest()
+    return f"{name[: MAX_TOOL_NAME - 7]}_{digest[:6]}"
 
 
 def convert_tools(server: str, listed: Sequence[Tool]) -> tuple[OfferedTool, ...]:

@@ -26,6 +26,8 @@ from ctxtui.store.store import Store
 
 T = TypeVar("T")
 
+MAX_CALL_DIGITS: Final = 9
+"""Maximum digits of a call's number."""
 STREAM: Final = "-"
 LAST: Final = "last"
 """Names the newest session of the current directory, as in ``ctxtui show last``."""
@@ -58,6 +60,16 @@ class Newest(Struct, frozen=True):
     def name(self) -> str:
         """A name that `locate` finds it by."""
         return self.named.stored or str(self.named.path)
+
+
+def split_call(name: str, mark: str = "@") -> tuple[str, int]:
+    """Split ``SESSION@CALL`` into the session's name and the call's number (0: the last).
+
+    A file with that whole name takes precedence. `mark` is the character between the two.
+    """
+    session, _, number = name.rpartition(mark)
+    is_call = session and number.isdecimal() and len(number) <= MAX_CALL_DIGITS
+    return (session, int(number)) if is_call and not os.path.lexists(os.path.expanduser(name)) else (name, 0)
 
 
 def locate(name: str, cwd: Path, settings: Settings) -> Named:

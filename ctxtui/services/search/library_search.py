@@ -63,11 +63,13 @@ class Tally(Struct):
     - `indexed`: decided by the index.
     - `direct`: not decided by the index, so that they are read.
     - `failed`: could not be read, by name.
+    - `without_context`: the errors of those that have no context.
     """
 
     indexed: int = 0
     direct: int = 0
     failed: dict[str, CtxtuiError] = field(default_factory=dict)
+    without_context: list[NoContext] = field(default_factory=list)
 
 
 class Searcher:
@@ -120,7 +122,8 @@ class Searcher:
     def _hits_in(self, summary: SessionSummary, store: Store | None) -> Iterator[Hit]:
         try:
             session = self._open_session(summary, store)
-        except NoContext:
+        except NoContext as error:
+            self.tally.without_context.append(error)
             return
         except CtxtuiError as error:
             self.tally.failed[summary.key] = error

@@ -1,4 +1,4 @@
-"""Model choice of a chat, and its next request as bytes."""
+"""Model choice of a chat, and its next request as text: as sent, or as rendered by the server."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from ctxtui.views.text.span import Span
 
 
 def _model_command(offer: ModelOffer) -> type[Command]:
+    """A palette entry for `offer`; its `action` is the model's id, no Textual action."""
     details = [f"{numbers.tokens(offer.window)} window" if offer.window else "window unknown"]
     if offer.fresh is not None and offer.output is not None:
         details.append(f"${offer.fresh:,.2f} in, ${offer.output:,.2f} out per 1M")
@@ -33,17 +34,21 @@ def _model_command(offer: ModelOffer) -> type[Command]:
 
 
 class ChatModelAccess:
-    """Uses the chat's own model for summaries and calls that are sent again."""
+    """Gives the chat's own model: the default for summaries and for calls sent again."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the chat's model; before there is one, that of the call shown, if recorded."""
+        """Return the choice that leads to the chat's model; before there is one, to that of the call shown.
+
+        None without either.
+        """
         from ctxtui.services.chat.model_summary import parse_choice
 
         model = self._host.chat_model
         if model is not None:
+            # `name` is the session to continue, not the model's.
             return replace(self._host.choice, model=model.model, name="")
         return parse_choice(scene.call.model) if scene.call.model else None
 
@@ -53,14 +58,17 @@ class ChatModelAccess:
 
 
 class ModelController(ChatController):
-    """Changes the chat's model and shows its next request. `pager` is the user's setting."""
+    """Changes the chat's model, and shows its next request in the pager.
+
+    `pager` is the user's setting ("": $PAGER).
+    """
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
         super().__init__(state, prompt, access)
         self._pager = pager
 
     async def choose_model(self) -> None:
-        """Offer all models of the provider."""
+        """Offer the models that the chat's provider or the price library lists."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         model = self.host.chat_model
@@ -73,7 +81,7 @@ class ModelController(ChatController):
             if command is not None:
                 self.use_model(command.action)
 
-        self.access.push(PaletteScreen([_model_command(model) for model in offered], title="models"), run)
+        self.access.push(PaletteScreen([_model_command(offer) for offer in offered], title="models"), run)
 
     def use_model(self, name: str) -> None:
         try:
@@ -81,15 +89,16 @@ class ModelController(ChatController):
         except CtxtuiError as error:
             self.prompt.refuse(safe_text.one_line(str(error), 300))
             return
-        self.show_message([Span("◊ ", "cat-document"), Span(f"from now on: {safe_text.one_line(name, 60)}", "dim")])
+        self.show_message([Span("◊ ", "cat-document"), Span(f"next request: {safe_text.one_line(name, 60)}", "dim")])
         self.state.grow_soon()
 
     def show_request(self) -> None:
-        runner = self.host.runner
-        if runner is None:
-            return
+        """Show the next request as it would be sent, in the pager; policies do not act on it."""
         try:
-            body = runner.conversation.draft().body.decode("utf-8", "replace")
+            draft = self.host.draft_next()
+            if draft is None:
+                return
+            body = draft.body.decode("utf-8", "replace")
             with self.access.suspended():
                 show_in_pager(safe_text.lines(body), self._pager)
         except CtxtuiError as error:
@@ -98,11 +107,14 @@ class ModelController(ChatController):
 
     async def show_rendered(self) -> None:
         """Show the next request as the server's template renders it, in the pager."""
-        runner, model = self.host.runner, self.host.chat_model
-        if runner is None or model is None:
+        model = self.host.chat_model
+        if model is None:
             return
         try:
-            text = await render_prompt(model.endpoint, runner.conversation.draft().body)
+            draft = self.host.draft_next()
+            if draft is None:
+                return
+            text = await render_prompt(model.endpoint, draft.body)
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
         except CtxtuiError as error:

@@ -69,6 +69,15 @@ def test_above_the_budget_nothing_is_sent(
     assert ran.code == 0 and len(server[0].seen) == 1 and 0 < ran.json["variants"][0]["usd"] <= ran.json["quote_usd"]
 
 
+def test_without_any_answer_it_fails(ctxtui: Run, recording: Path) -> None:
+    given = ("agree", recording, "-n", "2", "--budget-usd", "10", "--base-url")
+    ran = ctxtui(*given, "http://127.0.0.1:1", "--json")
+    assert ran.code == 7 and ran.out.startswith('{"schema_version": 1, "error"'), "every request failed"
+    assert "cannot be reached" in ran.err
+    ran = ctxtui(*given, "notaurl")
+    assert ran.code == 2 and "--base-url" in ran.err
+
+
 def test_a_transcript_without_prompt_and_tools_says_why_not(ctxtui: Run, tmp_path: Path) -> None:
     path = tmp_path / "one.jsonl"
     path.write_bytes(generate(20, 3))

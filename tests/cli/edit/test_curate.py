@@ -76,6 +76,15 @@ def test_on_a_terminal_the_price_is_shown_and_the_request_only_where_it_is_asked
     assert ctxtui("curate", request_file, *policy, "--json").json["request"]["messages"]
 
 
+def test_with_json_the_named_file_is_written_too(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
+    made = tmp_path / "out.json"
+    told = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "--dry-run", "-o", made).json
+    assert told["request"] is None and not made.exists()
+    told = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "-o", made).json
+    assert json.loads(made.read_text()) == told["request"]
+    assert ctxtui("curate", request_file, "--json", "-o", "-").json["request"]["messages"], "only the JSON"
+
+
 def test_edits_from_a_file_and_a_profile(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:
     first = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "--dry-run").json
     edits = tmp_path / "edits.jsonl"

@@ -50,6 +50,14 @@ def test_json_names_faults_and_mends(ctxtui: Run, sick: Path) -> None:
     assert {edit["author"] for edit in found["edits"]} == {"repair"} and found["left"] == []
 
 
+def test_with_json_the_named_file_is_written_too(ctxtui: Run, sick: Path, tmp_path: Path) -> None:
+    made = tmp_path / "well.json"
+    assert ctxtui("repair", sick, "--json", "--dry-run", "-o", made).json["edits"] and not made.exists()
+    assert ctxtui("repair", sick, "--json", "-o", made).json["edits"]
+    assert validate.refusals(json.loads(made.read_text())) == []
+    assert ctxtui("repair", sick, "--json").json["edits"], "only the JSON"
+
+
 def test_a_pasted_error_names_its_block(ctxtui: Run, sick: Path) -> None:
     error = "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1"
     found = ctxtui("repair", sick, "--error", error, "--json").json

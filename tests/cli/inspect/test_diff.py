@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,18 @@ def test_a_file_of_that_very_name_goes_first(tmp_path: Path) -> None:
     path = tmp_path / "odd@3"
     path.write_text("{}")
     assert named_context(str(path)) == NamedContext(str(path))
+
+
+def test_a_session_in_a_database_may_have_a_number_for_its_id(tmp_path: Path) -> None:
+    path = tmp_path / "x.db"
+    sqlite3.connect(path).execute("CREATE TABLE session (id)").connection.close()
+    assert named_context(f"{path}#123") == NamedContext(f"{path}#123")
+    assert named_context(f"{path}#123@4") == NamedContext(f"{path}#123", "", 4)
+    assert named_context(f"{path}@4") == NamedContext(str(path), "", 4)
+
+
+def test_a_number_of_thousands_of_digits_names_no_call(ctxtui: Run, recording: Path) -> None:
+    assert ctxtui("diff", f"{recording}@{'9' * 5000}", recording).code == 4
 
 
 def test_a_fault_is_not_mistaken_for_a_difference(

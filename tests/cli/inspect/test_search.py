@@ -28,6 +28,22 @@ def test_found_is_0_and_nothing_is_1(ctxtui: Run, recorded: Path) -> None:
     assert ctxtui("search", "").code == 2
 
 
+def test_a_named_session_that_cannot_be_searched_is_an_error(ctxtui: Run, recorded: Path, tmp_path: Path) -> None:
+    for name, data, code in (("a.txt", b"plain", 3), ("b.bin", b"\0\1\2", 3), ("c.jsonl", b"", 3), ("gone", None, 5)):
+        if data is not None:
+            (tmp_path / name).write_bytes(data)
+        result = ctxtui("search", "needle", "--session", tmp_path / name)
+        shown = ctxtui("show", tmp_path / name)
+        assert (result.code, result.out, result.err) == (code, "", shown.err) and name in result.err
+    assert ctxtui("search", "nowhere", "--session", recorded).code == 1, "some can be read"
+
+
+@pytest.mark.parametrize("option", [("--source", "codex"), ("--since", "1d"), ("--here",)])
+def test_a_named_session_is_not_chosen_from_all(ctxtui: Run, recorded: Path, option: tuple[str, ...]) -> None:
+    result = ctxtui("search", "needle", "--session", recorded / "one.jsonl", *option)
+    assert result.code == 2 and option[0] in result.err
+
+
 def test_hits_as_lines(ctxtui: Run, recorded: Path) -> None:
     lines = ctxtui("search", "something").out.splitlines()
     assert lines[0].startswith("~/.claude/projects/-work/two.jsonl")

@@ -52,6 +52,11 @@ def test_whoever_wants_to_go_on_without_a_screen_is_told_too(ctxtui: Run, chat: 
     assert ctxtui(*asked, f"{chat}@1").json["open_in"] is None
 
 
+@pytest.mark.parametrize("name", ["nope", "nope@3", "./nope.jsonl", "chat-1@99", f"chat-1@{'9' * 5000}"])
+def test_what_cannot_be_continued_is_an_error_without_a_screen_too(ctxtui: Run, chat: str, name: str) -> None:
+    assert ctxtui("chat", "--provider", "offline", "--json", "--continue", name).code == 5
+
+
 def test_continue_without_a_name_takes_the_newest_session_of_this_directory(ctxtui: Run, home: Path) -> None:
     asked = ("chat", "--continue", "--provider", "offline", "--json")
     none = ctxtui(*asked)

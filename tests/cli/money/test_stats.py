@@ -56,7 +56,7 @@ def test_a_change_is_told_with_both_sides(ctxtui: Run) -> None:
 
 def test_what_cannot_be_asked_is_told(ctxtui: Run) -> None:
     ran = ctxtui("stats", "--change", "yesterday")
-    assert ran.code == 2 and "a day such as" in ran.err
+    assert ran.code == 2 and "a day or time such as" in ran.err
     assert "is not a folder" in ctxtui("stats", "nowhere").err
     assert ctxtui("stats", "--since", "soon").code == 2
 

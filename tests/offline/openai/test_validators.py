@@ -148,6 +148,7 @@ CHAT: list[tuple[str, Edit, str, str | None, str]] = [
         "Web search options not supported with this model.",
     ),
     ("tool name", at("tools.0.function.name", "a b"), "tool name", "invalid_value", "does not match pattern"),
+    ("line break", at("tools.0.function.name", "a\n"), "tool name", "invalid_value", "does not match pattern"),
     ("long name", at("tools.0.function.name", "a" * 65), "tool name", "string_above_max_length", "maximum length 64"),
     ("no tools", at("tools", []), "empty array", "empty_array", "'tools'"),
     (

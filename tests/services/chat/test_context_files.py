@@ -165,6 +165,18 @@ def test_a_memory_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path)
         kept.write("b.md", "x" * 60)
 
 
+@pytest.mark.parametrize(("size", "why"), [(2, "a binary file of 2 bytes"), (10_000_001, "bytes are too many")])
+def test_a_memory_file_that_is_no_text_is_named_with_the_way_out(tmp_path: Path, size: int, why: str) -> None:
+    kept = MemoryFolder(Workspace(tmp_path), 100, len)
+    (tmp_path / "a.md").write_text("known")
+    (tmp_path / "photo.png").write_bytes(bytes(size))
+    with pytest.raises(CtxtuiError, match=why) as caught:
+        kept.texts()
+    assert caught.value.place == str(tmp_path / "photo.png") and "out of the memory folder" in caught.value.way_out
+    (tmp_path / "photo.png").unlink()
+    assert [*kept.texts()] == ["a.md"]
+
+
 @pytest.mark.parametrize("name", [".env", ".git/HEAD", "a/.b", "./.env", "plain", "../out.txt", "a/../.env"])
 def test_what_is_not_named_as_memory_is_neither_read_nor_changed_nor_deleted(tmp_path: Path, name: str) -> None:
     root = tmp_path / "work"

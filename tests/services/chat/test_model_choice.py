@@ -57,6 +57,26 @@ async def test_what_is_chosen(tmp_path: Path, wish: ModelChoice, env: dict[str, 
 
 
 @pytest.mark.parametrize(
+    "address",
+    [
+        "notaurl", "127.0.0.1:8080", "ftp://127.0.0.1", "http://", "https://:80", "http://[x", "http://x]",
+        "http://127.0.0.1:99999", "http://127.0.0.1:port", "http://127.0.0.1:0", "http://127.0.0.1 y",
+        "http://127.0.0.1/\udcff", "http://127.0.0.1/\x01",
+    ],
+)  # fmt: skip
+async def test_an_address_that_no_request_can_be_made_of_is_refused_at_once(tmp_path: Path, address: str) -> None:
+    for choice, flags, env, place in (
+        (ModelChoice(base_url=address, model="m"), (), {}, "--base-url"),
+        (ModelChoice(model="m"), (f"base_url={address}",), {}, "the setting base_url"),
+        (ModelChoice(provider="anthropic"), (), {**KEYS, "ANTHROPIC_BASE_URL": address}, "ANTHROPIC_BASE_URL"),
+        (ModelChoice(provider="openai"), (), {"OPENAI_API_KEY": "o", "OPENAI_BASE_URL": address}, "OPENAI_BASE_URL"),
+    ):
+        with pytest.raises(BadConfig) as caught:
+            await choose_model(choice, config(tmp_path, "", *flags), env)
+        assert caught.value.place == place and "http(s)://HOST" in caught.value.way_out
+
+
+@pytest.mark.parametrize(
     "wish, env, said",
     [
         (ModelChoice(provider="anthropic"), {}, "ANTHROPIC_API_KEY"),

@@ -24,7 +24,7 @@ from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
 from ctxtui.services.chat.model_summary import (
     SummaryPart,
     build_request,
-    choose_summary_model,
+    choose_named_model,
     parse_choice,
     write_summary,
 )
@@ -146,4 +146,4 @@ async def test_without_a_key_it_says_so(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.null.Keyring")
     with pytest.raises(CtxtuiError, match="no key"):
-        await choose_summary_model(parse_choice("claude-opus-4-5"), config(tmp_path))
+        await choose_named_model(parse_choice("claude-opus-4-5"), config(tmp_path))

@@ -13,7 +13,7 @@ from ctxtui.curation.context import Context
 from ctxtui.services.editing.edited_context import BODIES
 from ctxtui.services.editing.exporting import CURL, copy_session, export_session, own_form
 from ctxtui.services.editing.named_blocks import find_block
-from ctxtui.services.editing.transplant import split_call
+from ctxtui.services.recordings.open_by_name import split_call
 from ctxtui.wire.registry import DIALECTS
 from tests.cases import cline
 from tests.cases.sessions import session_in
@@ -74,4 +74,7 @@ def test_a_number_of_thousands_of_digits_names_nothing() -> None:
     for number in ("9" * 5000, "x", "1"):
         with pytest.raises(NotFound):
             find_block(context, f"{digest}#{number}")
-    assert split_call(f"a@{'9' * 5000}")[1] == 0 and split_call("a@12") == ("a", 12)
+    assert split_call(f"a@{'9' * 5000}")[1] == split_call(f"a:{'9' * 5000}", ":")[1] == 0 and split_call("a@12") == (
+        "a",
+        12,
+    )

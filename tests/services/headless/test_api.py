@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from ctxtui.api import Caller, ChatNews, ChildTask, OwnTool, agent_run, run_task
-from ctxtui.core.errors import BadConfig, NotFound, ProviderError
+from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.offline import offline
 from ctxtui.offline.http.hosting import RunningProvider
@@ -112,7 +112,7 @@ async def test_a_log_folder_that_cannot_be_made_is_an_error(given: dict[str, Any
 
 
 async def test_an_address_that_cannot_be_is_an_error(given: dict[str, Any]) -> None:
-    with pytest.raises(ProviderError, match="port is not an address"):
+    with pytest.raises(BadConfig, match="is not an address"):
         async with agent_run(**{**given, "base_url": "http://127.0.0.1:port"}):
             pass
 

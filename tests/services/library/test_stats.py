@@ -159,7 +159,7 @@ def test_the_changes_that_are_listed_are_those_that_can_be_compared(sessions: li
 
 @pytest.mark.parametrize("words", ["", "yesterday", "tag=", "client-version=", "client-version=latest", "policy="])
 def test_what_is_no_change_says_what_is(words: str) -> None:
-    with pytest.raises(CtxtuiError, match="is not a change; a day such as 2026-11-20"):
+    with pytest.raises(CtxtuiError, match="is not a change; a day or time such as 2026-11-20"):
         parse_change(words)
 
 
@@ -168,6 +168,31 @@ def test_no_difference_is_claimed_where_chance_explains_it() -> None:
     later = [replace(one, client_version="3") for one in mixed[::2]]
     found = make_stats([*mixed[1::2], *later], AT, changed=Change("3", VERSION, "3")).comparison
     assert found is not None and not any(one.shown for one in found.metrics)
+
+
+@pytest.mark.parametrize("reported", [True, False])
+def test_a_cost_or_size_that_is_not_known_counts_nowhere(reported: bool) -> None:
+    """Sessions without a price, or without any report, are no cheap ones, and add no certainty."""
+    usage: dict[str, Any] = (
+        {"tokens": 110, "input": 100, "unpriced": True} if reported else {"tokens": 0, "input": 0, "read": 0}
+    )
+    unknown = [
+        replace(one, spent=tuple(call._replace(cost=None, **usage) for call in one.spent))
+        for one in (session(f"u{n}", 1.0, 1.0, tags=("small",)) for n in range(4))
+    ]
+    # A session that is priced in part has no known cost either.
+    part = [replace(one, spent=(*one.spent, unknown[0].spent[0]._replace(id="p"))) for one in NEW[:1]] * reported
+    for after, known in ((unknown, 0), ([*unknown, *part, *NEW[1:2]], 1)):
+        found = make_stats([*OLD, *after], AT, changed=Change("tag=small", TAG, "small")).comparison
+        assert found is not None and found.after.sessions == len(after)
+        metrics = {one.name: one for one in found.metrics}
+        names = ["cost of a session", *([] if reported else ["cost of a call", "input of a call", "output of a call"])]
+        for name in names:
+            estimate = metrics[name].after
+            assert (estimate is not None) == bool(known), name
+            assert not metrics[name].shown, name
+        if known:
+            assert metrics["cost of a session"].after == (pytest.approx(1.1), None, None, None)
 
 
 def test_only_calls_since_a_time_count() -> None:

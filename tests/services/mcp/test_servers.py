@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import codecs
+import re
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -319,7 +320,18 @@ def test_what_is_spelled_wrongly_is_named() -> None:
     assert server.expand_variables({"A": "1"}).args == ("1",) and server.expand_variables({"A": "1"}).command == "ls"
     with pytest.raises(BadConfig, match="A, which the MCP server x asks for, is not set"):
         server.expand_variables({})
-    assert model_name("a.b", "c d") == "mcp__a_b__c_d" and len(model_name("server", "t" * 90)) == 64
+
+
+def test_no_two_tools_are_offered_under_one_name() -> None:
+    tools = [
+        ("a b", "x"), ("a_b", "x"), ("a.b", "x"), ("s", "x.y"), ("s", "x_y"), ("s", "x y"), ("a", "b__c"),
+        ("a__b", "c"), ("a_", "b"), ("a", "_b"), ("server", "t" * 90), ("server", "t" * 91),
+    ]  # fmt: skip
+    names = [model_name(server, tool) for server, tool in tools]
+    assert len(set(names)) == len(names)
+    assert all(re.fullmatch("[a-zA-Z0-9_-]{1,64}", name) for name in names)
+    assert model_name("my-server", "read_file") == "mcp__my-server__read_file"
+    assert names[0].startswith("mcp__a_b__x_") and names[1] == "mcp__a_b__x"
 
 
 @pytest.mark.parametrize(

@@ -150,12 +150,6 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     return answers
 
 
-def split_fork(text: str) -> tuple[str, int]:
-    """Split ``SESSION:CALL``; the call is 0 if it is missing."""
-    name, colon, number = text.rpartition(":")
-    return (name, int(number)) if colon and number.isdecimal() else (text, 0)
-
-
 def _read_exchanges(path: Path) -> list[AnsweredExchange]:
     """Read the exchanges with complete answers, in the order in which they began."""
     bodies, open_ = BodiesByReference(), dict[str, _PendingExchange | _Socket]()

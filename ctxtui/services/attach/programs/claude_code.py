@@ -52,7 +52,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     return Started(list(arguments), variables)
 
 
-def _unroutable_reason(env: Env, cwd: str) -> str:
+def _unroutable_reason(arguments: Sequence[str], env: Env, cwd: str) -> str:
     variables = {**env, **_settings_variables(env, cwd)}
     cloud = next((cloud for name, cloud in _CLOUD_VARIABLES.items() if variables.get(name) not in _OFF), "")
     return f"Claude Code uses {cloud} here, not {_BASE_URL_VARIABLE}" if cloud else ""

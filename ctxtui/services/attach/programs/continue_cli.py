@@ -1,6 +1,6 @@
 """Routing of Continue's CLI by a copy of its ``config.yaml``, which a flag names.
 
-No variable moves its addresses.
+No variable changes its base URLs.
 """
 
 from __future__ import annotations
@@ -22,13 +22,15 @@ _DEFAULT_URLS: Final = {"anthropic": "https://api.anthropic.com/v1/", "openai": 
 """Base URLs of models without ``apiBase``, by their ``provider``."""
 _MEMBER: Final = re.compile(r"(\s*(?:- +)?)(\w+)\s*:\s*[\"']?([^\s\"'#]*)")
 """A member of a YAML mapping in one line: its indentation (with a list's dash), name, and value."""
+_NO_VALUE: Final = ("", "null", "~")
 _replace: Final = replace_urls("apiBase")
 
 
 class _Model(Struct):
     """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
-    `line` is the provider's in the file (from 0); the model's members begin in `column`.
+    `line` is the number of the line with `provider` (from 0), `url_line` that of an empty ``apiBase`` (None: it has
+    none); the model's members begin in `column`.
     """
 
     provider: str
@@ -36,6 +38,7 @@ class _Model(Struct):
     line: int
     column: int
     has_url: bool
+    url_line: int | None
 
 
 def _config(env: Env) -> Path:
@@ -51,21 +54,27 @@ def _read(env: Env) -> str:
 
 
 def _models(text: str) -> Iterator[_Model]:
-    """The models of a file in YAML's block style, read line by line."""
+    """The models of a file in YAML's block style, read line by line.
+
+    Those with an ``apiBase``, or of a provider in `_DEFAULT_URLS`.
+    """
     lines = text.splitlines()
     for number, line in enumerate(lines):
         member = _MEMBER.match(line)
         if member is None or member[2] != "provider":
             continue
         column = len(member[1])
-        url = next((value for name, value in _members(lines, number, column) if name == "apiBase"), "")
-        default = _DEFAULT_URLS.get(member[3], "")
-        if url or default:
-            yield _Model(member[3], url or default, number, column, bool(url))
+        members = _members(lines, number, column)
+        url_line, url = next(((n, value) for n, name, value in members if name == "apiBase"), (None, ""))
+        has_url = url not in _NO_VALUE
+        if not has_url:
+            url = _DEFAULT_URLS.get(member[3], "")
+        if url:
+            yield _Model(member[3], url, number, column, has_url, url_line)
 
 
-def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[str, str]]:
-    """The names and values of the members in `column` of the item that line `number` is in."""
+def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[int, str, str]]:
+    """The lines, names and values of the members in `column` of the item that line `number` is in."""
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
     for numbers in (before, after):
@@ -77,7 +86,7 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[s
             if numbers is after and begins:
                 break
             if member is not None and len(member[1]) == column:
-                yield member[2], member[3]
+                yield n, member[2], member[3]
             elif len(lines[n]) - len(lines[n].lstrip()) < column:
                 break
             if begins:
@@ -85,7 +94,7 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[s
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its models, each once, by provider."""
+    """The base URLs of its models, each once, by the provider's name; a further URL of one provider is ``openai-2``."""
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():
@@ -97,16 +106,30 @@ def _configured_urls(env: Env, cwd: str) -> Urls:
 def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
     configured = _configured_urls(env, cwd)
     routed = {url: urls[name] + "/" * url.endswith("/") for name, url in configured.items() if name in urls}
-    if not routed or any(word == _FLAG or word.startswith(f"{_FLAG}=") for word in arguments):
+    # A file that the user names is used as it is: nothing is routed.
+    if not routed or _names_config(arguments):
         return Started(list(arguments), {})
     text = _read(env)
     lines = text.splitlines()
     # From the end, so that an inserted line does not move the ones that follow in this loop.
     for model in reversed(list(_models(text))):
         if not model.has_url:
-            lines.insert(model.line + 1, f"{' ' * model.column}apiBase: {model.url}")
+            if model.url_line is None:
+                lines.insert(model.line + 1, f"{' ' * model.column}apiBase: {model.url}")
+            else:
+                lines[model.url_line] = f"{lines[model.url_line][: model.column]}apiBase: {model.url}"
     copy, end = copy_file(_CONFIG, _replace("\n".join(lines) + "\n", routed))
     return Started([_FLAG, str(copy), *arguments], {}, end)
 
 
-OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start)
+def _names_config(arguments: Sequence[str]) -> bool:
+    return any(word == _FLAG or word.startswith(f"{_FLAG}=") for word in arguments)
+
+
+def _unroutable_reason(arguments: Sequence[str], env: Env, cwd: str) -> str:
+    if _names_config(arguments):
+        return f"the base URLs of a file that {_FLAG} names cannot be replaced"
+    return "" if _configured_urls(env, cwd) else f"no base URL of a model in {_config(env)} can be replaced"
+
+
+OWN: Final = RoutingFunctions(configured_urls=_configured_urls, start=_start, unroutable_reason=_unroutable_reason)

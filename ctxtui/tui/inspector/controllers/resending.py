@@ -25,7 +25,7 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.chat.chat_model import ChatModel
+    from ctxtui.services.chat.chat_model import ChatModel, ModelChoice
     from ctxtui.services.chat.resending import PlannedResend
 
 
@@ -51,19 +51,23 @@ class ResendController(EditController):
         own = self._model_access.own_model(scene)
         words = [Span(f" send call {scene.index + 1:,} again to › ", "accent bold")]
         self.prompt.ask_for(
-            words, lambda name: self._prepare(scene, name.strip()), own.model if own is not None else ""
+            words, lambda name: self._prepare(scene, name.strip(), own), own.model if own is not None else ""
         )
 
-    def _prepare(self, scene: Scene, name: str) -> None:
-        if name:
-            self.show_message([Span("building the request …", "dim")])
-            self.access.run(self._offer(scene, name), "resend", exclusive=True)
+    def _prepare(self, scene: Scene, name: str, own: ModelChoice | None) -> None:
+        """Offer to send the call to the model `name`; to the session's `own` one at its provider and address."""
+        from ctxtui.services.chat.model_summary import parse_choice
 
-    async def _offer(self, scene: Scene, name: str) -> None:
-        from ctxtui.services.chat.model_summary import choose_summary_model, parse_choice
+        if name:
+            choice = own if own is not None and name == own.model else parse_choice(name)
+            self.show_message([Span("building the request …", "dim")])
+            self.access.run(self._offer(scene, choice), "resend", exclusive=True)
+
+    async def _offer(self, scene: Scene, choice: ModelChoice) -> None:
+        from ctxtui.services.chat.model_summary import choose_named_model
 
         try:
-            model = await choose_summary_model(parse_choice(name), self._model_access.config)
+            model = await choose_named_model(choice, self._model_access.config)
             resend = await asyncio.to_thread(self._plan, scene, model)
         except CtxtuiError as error:
             self.prompt.refuse(str(error))

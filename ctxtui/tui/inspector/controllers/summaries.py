@@ -188,10 +188,10 @@ class SummariesController(EditController):
 
     async def _offer_to_send(self, job: _Job) -> None:
         """Connect to the model, build the request, and ask whether to send it."""
-        from ctxtui.services.chat.model_summary import build_request, choose_summary_model
+        from ctxtui.services.chat.model_summary import build_request, choose_named_model
 
         try:
-            model = await choose_summary_model(job.model_choice, self._model_access.config)
+            model = await choose_named_model(job.model_choice, self._model_access.config)
             body = await asyncio.to_thread(build_request, model, self._model_access.config, job.part, job.own)
             offer = await asyncio.to_thread(self._describe_offer, model, body)
         except CtxtuiError as error:
