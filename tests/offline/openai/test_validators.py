@@ -48,6 +48,7 @@ CHAT: list[tuple[str, Edit, str, str | None, str]] = [
         "model_not_found",
         "The model `gpt-5.2-proo` does not",
     ),
+    ("line break in the model", at("model", "gpt-5\n[x]"), "unknown model", "model_not_found", "does not exist"),
     ("unknown member", at("foo", 1), "unknown parameter", "unknown_parameter", "Unknown parameter: 'foo'."),
     ("unknown role", at("messages.0.role", "x"), "invalid value", "invalid_value", "Supported values are: 'system'"),
     ("no content", at("messages.1.content", None), "content required", None, "expected a string, got null"),
