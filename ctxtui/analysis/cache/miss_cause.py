@@ -50,7 +50,7 @@ _CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
 CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
 """Causes by which the prompt itself changed, so that the tokens lost to them could not have been read.
 
-With them every loss counts (`CachedInput.lost_tokens`).
+With them an automatic cache's loss counts like any other (`CachedInput.lost_tokens`).
 """
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 """Starts of epochs with which the client made the context smaller."""
