@@ -132,7 +132,7 @@ def iter_cached(
 def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
     """The reason why sessions of `listed`, which have no valid cached figures, are read again.
 
-    "" if no figures of them are cached.
+    "" if nothing cached of them is outdated or invalid.
     """
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
