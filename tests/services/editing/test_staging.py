@@ -236,6 +236,7 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         more = table.pane()
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
         assert 0 < more.staging.freed < sent.staging.removed
+        assert sum(more.staging.by_category.values()) == -more.staging.freed and not more.staging.applied_by_category
         table.overlay.undo()
         table.overlay.undo()
         assert not table.overlay.applied
