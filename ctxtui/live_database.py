@@ -17,9 +17,10 @@ WHY: Final = "a database that is in use"
 
 
 def in_use(path: Path) -> bool:
-    """Whether `path` is a database that may have an open connection, or a file kept next to a database.
+    """Whether `path` is a database that may have an open connection.
 
-    Nothing is opened: a database with a write-ahead log has an index file as long as a connection is open.
+    True also for a file kept next to a database. Nothing is opened: a database with a write-ahead log has an index file
+    as long as a connection is open.
     """
     return has_index(path) or any(
         path.name.endswith(end) and os.path.exists(str(path).removesuffix(end)) for end in (INDEX, LOG)

@@ -187,9 +187,9 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """Read `data`; return how many of its bytes belong to the body, and their content without chunk framing.
+        """Read `data`; return how many of its bytes belong to the body, and their content.
 
-        Raises `Malformed`.
+        The content is without chunk framing. Raises `Malformed`.
         """
         if self.chunked:
             return self._read_chunks(data)

@@ -214,10 +214,10 @@ def simulate_cost(
 
 
 def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield for each call a lower bound of its cost, and of the extra cost of what it reads for the first time.
+    """Yield two lower bounds for each call: of its cost, and of an extra cost.
 
-    Everything that an earlier call had within the longest lifetime is read, and the rest is fresh. Everything read was
-    once written at the cheapest rate.
+    The extra cost is that of the content that it reads for the first time. Everything that an earlier call had within
+    the longest lifetime is read, and the rest is fresh. Everything read was once written at the cheapest rate.
     """
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()

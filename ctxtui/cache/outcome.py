@@ -90,7 +90,10 @@ class CacheOutcome(NamedTuple):
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:
-        """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
+        """Return the outcome with at least `floor` tokens read.
+
+        They are a prefix that other traffic keeps cached.
+        """
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:

@@ -21,7 +21,7 @@ stay; the table is followed (facts §2).
 
 
 class PrefixSalt(NamedTuple):
-    """What a request's prefix keys depend on besides its blocks.
+    """The inputs of a request's prefix keys besides its blocks.
 
     `tools` starts the chain of keys; the others are mixed in where their section begins (16 bytes each). Two requests
     with equal blocks share a cached prefix up to the first section whose entry here differs.

@@ -1,4 +1,7 @@
-"""Prints spans as plain lines: in the terminal's own 16 colours or none, with glyphs or in ASCII."""
+"""Prints spans as plain lines.
+
+They have the terminal's own 16 colours or none, and glyphs or ASCII.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ RULE_CELLS: Final = 3
 
 
 def width() -> int:
-    """Cells of plain output: $COLUMNS or the terminal's, between 40 and `MAX_CELLS`; 100 without either."""
+    """Cells of plain output: $COLUMNS or the terminal's, between 40 and `MAX_CELLS`.
+
+    100 cells if neither is known.
+    """
     return min(MAX_CELLS, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 

@@ -172,9 +172,9 @@ def _tolerant_streams() -> None:
 
 
 def report_lost_output(error: OSError, number: int = 0) -> int:
-    """Discard buffered output, report its loss unless a pipe was closed, and return the exit code.
+    """Discard buffered output, report its loss, and return the exit code.
 
-    An earlier error with the exit code `number` takes precedence.
+    The loss is not reported if a pipe was closed. An earlier error with the exit code `number` takes precedence.
     """
     _discard_output()
     if isinstance(error, BrokenPipeError):

@@ -288,7 +288,10 @@ _READERS: Final[dict[str, _Reader]] = {
 
 
 def arguments_value(content: BlockContent) -> Json:
-    """Decode a call's input; the text itself if it is no JSON (custom tools take free text) or is nested too deeply."""
+    """Decode a call's input.
+
+    The text itself if it is no JSON (custom tools take free text) or is nested too deeply.
+    """
     try:
         value = canonical.loads(content.arguments)
     except (RecursionError, ValueError):

@@ -126,9 +126,9 @@ class CallFacts(NamedTuple):
 
 
 class DerivedValues:
-    """Cache of values derived from a context's blocks, most by digest, kept while the context grows.
+    """Cache of values derived from a context's blocks, most by digest.
 
-    `texts` counts each text in the first `counted` blocks of the context.
+    It is kept while the context grows. `texts` counts each text in the first `counted` blocks of the context.
     """
 
     def __init__(self) -> None:

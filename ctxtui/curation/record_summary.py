@@ -472,7 +472,10 @@ class _Section(NamedTuple):
 
 
 def length_for(size: int, requested: int = 0) -> int:
-    """Tokens allowed for a summary of `size` tokens (`requested` 0: by its size), fewer than these."""
+    """Tokens allowed for a summary of `size` tokens; fewer than these.
+
+    `requested` 0 chooses by `size`.
+    """
     return max(
         0, min(requested or min(MAX_SUMMARY_TOKENS, max(size // SHARE, min(MIN_SUMMARY_TOKENS, size // 2))), size - 1)
     )

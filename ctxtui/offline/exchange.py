@@ -204,7 +204,10 @@ In recordings of Anthropic, a delta of a long answer has some 90 characters.
 
 
 def split_text(text: str) -> list[str]:
-    """Split `text` into pieces of a token or two, a long text into at most a hundred larger ones."""
+    """Split `text` into pieces of a token or two.
+
+    A long text is split into at most a hundred larger ones.
+    """
     pieces = _PIECE.findall(text)
     size = -(-len(pieces) // _MAX_PIECES)
     return ["".join(pieces[n : n + size]) for n in range(0, len(pieces), size)] if size > 1 else pieces

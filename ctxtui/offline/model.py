@@ -489,7 +489,10 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 for `schema`; ``exclusiveMaximum`` and numbers that no float can tell apart are ignored."""
+    """A number near 0 for `schema`.
+
+    ``exclusiveMaximum`` and numbers that no float can tell apart are ignored.
+    """
 
     def bound(key: str) -> float | None:
         value = schema.get(key)

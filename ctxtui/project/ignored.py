@@ -26,7 +26,10 @@ class IgnoredPaths:
         self._rules: list[tuple[str, GitIgnoreSpec]] = []
 
     def add(self, folder: str, text: str) -> None:
-        """Add the rules in `folder` ("" for the root; with ``/`` inside, none at its end), without invalid ones."""
+        """Add the rules in `folder`, without invalid ones.
+
+        `folder` is "" for the root; it has ``/`` inside, none at its end.
+        """
         # Imported here: most runs read no folder.
         from pathspec import GitIgnoreSpec
 

@@ -39,7 +39,10 @@ _MERGE_PAGES: Final = 256
 
 
 class Unit(Struct, frozen=True):
-    """A recording to be indexed: the file `path` of `size` bytes, changed at `mtime`, or the session `stored`."""
+    """A recording to be indexed.
+
+    It is the file `path` of `size` bytes, changed at `mtime`, or the session `stored`.
+    """
 
     path: str = ""
     size: int = 0
@@ -56,7 +59,10 @@ def _fold_case(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Split `texts` into pieces of about `PIECE_CHARS`: small ones are joined, large ones cut with an overlap."""
+    """Split `texts` into pieces of about `PIECE_CHARS`.
+
+    Small ones are joined, large ones cut with an overlap.
+    """
     parts: list[str] = []
     size = 0
     for text in texts:
@@ -146,7 +152,10 @@ class FullTextIndex:
         return len(text_pieces)
 
     def _begin_unit(self, unit: Unit, count: int, version: int) -> tuple[int, int]:
-        """Insert the unit's row; returns its key, and the row of its first piece, after all earlier units' pieces."""
+        """Insert the unit's row; returns its key, and the row of its first piece.
+
+        Pieces follow those of all earlier units.
+        """
         newest = self._conn.execute("SELECT last FROM indexed ORDER BY key DESC LIMIT 1").fetchone()
         first: int = newest[0] + 1 if newest else 1
         size, mtime = unit.size, unit.mtime

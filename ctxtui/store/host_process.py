@@ -1,4 +1,7 @@
-"""The process that hosts a session, and whether it still runs (a pid alone does not tell: pids are reused)."""
+"""The process that hosts a session, and whether it still runs.
+
+A pid alone does not tell: pids are reused.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,10 @@ def end_hosting(host: HostProcess) -> None:
 
 
 def this_machine() -> str:
-    """This boot of this machine and this pid namespace; the machine's name if the system does not give them."""
+    """This boot of this machine and this pid namespace.
+
+    The machine's name if the system does not give them.
+    """
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"
     except OSError:
@@ -95,9 +101,10 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it: ticks since the boot, or the text of ``ps`` in UTC.
+    """The start time of process `pid`, as the system spells it.
 
-    "" if it does not run (a zombie does not), `_UNKNOWN` if it runs, but the system does not give its start.
+    These are ticks since the boot, or the text of ``ps`` in UTC. "" if it does not run (a zombie does not), `_UNKNOWN`
+    if it runs, but the system does not give its start.
     """
     if pid <= 0:
         return ""

@@ -95,7 +95,10 @@ def _query_living(conn: sqlite3.Connection, query: str, values: tuple[object, ..
 
 
 def refuse_in_use(conn: sqlite3.Connection, session_id: str, but: HostProcess | None = None) -> None:
-    """Raise `InUse` if a host of the session other than `but` lives: it may not be deleted or rewritten."""
+    """Raise `InUse` if a host of the session other than `but` lives.
+
+    Such a session may not be deleted or rewritten.
+    """
     hosts = living_hosts(conn, session_id, but)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0], way_out="end it there first")

@@ -53,9 +53,10 @@ def info(conn: sqlite3.Connection, path: Path) -> Info:
 
 
 def backup(path: Path, to: Path, now: float) -> Path:
-    """Copy the database to the new file `to` (in a folder: under a name with the time); returns its path.
+    """Copy the database to the new file `to`; returns its path.
 
-    Raises `CtxtuiError` if the file exists or cannot be written.
+    If `to` is a folder, the copy gets a name with the time there. Raises `CtxtuiError` if the file exists or cannot be
+    written.
     """
     if to.is_dir():
         to = to / f"{path.stem}-{datetime.fromtimestamp(now, UTC):%Y%m%dT%H%M%S}{path.suffix}"
@@ -68,7 +69,10 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack every body in the database `path`, a copy, so that it can be read without zstd; empty its index."""
+    """Unpack every body in the database `path`, a copy, and empty its index.
+
+    It can then be read without zstd.
+    """
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -176,7 +180,10 @@ class Store:
 
     @explains_errors
     def happenings_of(self, kind: str) -> list[tuple[str, str]]:
-        """(session id, text) of all happenings of a `kind` in any session, in the order in which these were stored."""
+        """(session id, text) of all happenings of a `kind` in any session.
+
+        They are in the order in which they were stored.
+        """
         return listing.happenings_of(self._conn, kind)
 
     @explains_errors
@@ -229,9 +236,9 @@ class Store:
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of the sessions, not hosted, whose last call ended more than `older_than` seconds before `now`.
+        """The ids of the sessions whose last call ended over `older_than` seconds before `now`.
 
-        For sessions without a time of calls, the first import counts.
+        Hosted sessions are omitted. For sessions without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
@@ -306,7 +313,10 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of an unchanged file, made by this `version` of the summary's code; None without one."""
+        """The cached summary of an unchanged file; None without one.
+
+        It was made by this `version` of the summary's code.
+        """
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors

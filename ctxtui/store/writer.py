@@ -40,7 +40,10 @@ HEARTBEAT_S: Final = 10.0
 
 
 class SessionBegun(NamedTuple):
-    """A session that is new to the store, with its content so far; it must not change afterwards."""
+    """A session that is new to the store, with its content so far.
+
+    It must not change afterwards.
+    """
 
     session: Session
 
@@ -52,7 +55,10 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """An event of a `kind` within `call` of `thread` at Unix time `at`; its data are text, or raw bytes."""
+    """An event of a `kind` within `call` of `thread` at Unix time `at`.
+
+    Its data are text, or raw bytes.
+    """
 
     call: str
     at: float
@@ -245,7 +251,10 @@ class Writer:
         return True
 
     def _write(self, many: int) -> None:
-        """Write the first `many` items in one transaction, after the rows of a new session in theirs."""
+        """Write the first `many` items in one transaction.
+
+        The rows of a new session are written before, in their own.
+        """
         if self._conn is None:
             self._conn = self._open(self.path)
         conn = self._conn

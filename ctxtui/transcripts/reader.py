@@ -36,7 +36,10 @@ class Reader(Protocol):
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that has grown must be read anew: more bytes may contradict what `settle` emitted."""
+        """Whether a file that has grown must be read anew.
+
+        More bytes may contradict what `settle` emitted.
+        """
         return False
 
     def feed(self, data: bytes) -> list[Event]:

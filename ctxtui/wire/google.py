@@ -131,7 +131,10 @@ class StreamReader:
 
 
 def _join_chunks(before: dict[str, Json], chunk: dict[str, Json]) -> dict[str, Json]:
-    """A further candidate with the members of its next `chunk`; its parts are those of both, one after the other."""
+    """A further candidate with the members of its next `chunk`.
+
+    Its parts are those of both, one after the other.
+    """
     old, new = as_dict(before.get("content")), as_dict(chunk.get("content"))
     parts = [*as_list(old.get("parts")), *as_list(new.get("parts"))]
     return {**before, **chunk, **({"content": {**old, **new, "parts": parts}} if old or new else {})}

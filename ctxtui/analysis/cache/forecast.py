@@ -230,7 +230,10 @@ class CacheForecaster:
         return ReadFloors(unexpired_prefix, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
-        """Learn from the report of `call` and its forecasts; without cache counts only from its time."""
+        """Learn from the report of `call` and its forecasts.
+
+        Without cache counts, it learns only from the time of `call`.
+        """
         usage, clock = call.usage, self._clock_of(call)
         if usage is not None and usage.has_cache:
             behaviour = self._behaviour_of(call)

@@ -99,10 +99,10 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Find the cause if the markers of either call are not recorded; `NO_CAUSE` if nothing is lost.
+    """Find the cause if the markers of either call are not recorded.
 
-    `outcome` is the simulated one. Its time counts from the last use of the cache, also by requests that are no calls
-    (`CacheForecaster.time_of`).
+    `NO_CAUSE` if nothing is lost. `outcome` is the simulated one. Its time counts from the last use of the cache, also
+    by requests that are no calls (`CacheForecaster.time_of`).
     """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
@@ -185,7 +185,10 @@ def _find_in_record(
 
 
 def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Describe the recorded parameters and client settings that reach the prompt and differ between two calls."""
+    """Describe the recorded parameters and settings that differ between two calls.
+
+    Only those that reach the prompt count; client settings are among them.
+    """
     if before.skeleton is not None and call.skeleton is not None:
         effective = [
             {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}

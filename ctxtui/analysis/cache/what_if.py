@@ -77,9 +77,10 @@ class Replay:
         return CallForecaster(self._book, self._rules)
 
     def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
-        """The forecaster that has learnt the calls before `last`; all, if `last` is not in the session.
+        """The forecaster that has learnt the calls before `last`.
 
-        If `inclusive`, also `last` and the later requests that kept its cache warm.
+        It has learnt all calls if `last` is not in the session. If `inclusive`, also `last` and the later requests that
+        kept its cache warm.
         """
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.

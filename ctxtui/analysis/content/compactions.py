@@ -476,7 +476,7 @@ class _CompactionAnalysis:
 
 
 def _recovery_kind(node: Node) -> str:
-    """How a literal in the block of `node` comes back; "" if the client added the block."""
+    """The way a literal in the block of `node` comes back; "" if the client added the block."""
     if node.category == _RESULT:
         return CAME_AGAIN
     return SAID_AGAIN if _is_from_person(node) else USED_AGAIN if node.category in _MODELS else ""

@@ -140,7 +140,10 @@ class Guard:
         return values.sub(lambda match: f"⟨{names[match.group()]}⟩", text)
 
     def mask_call(self, block: Block) -> Block:
-        """A call with its secrets masked as ``ctxtui session scrub`` does: also by the names of arguments."""
+        """A call with its secrets masked as ``ctxtui session scrub`` does.
+
+        Values are masked also by the names of their arguments.
+        """
         return self._masker.mask_block(block)
 
     def remove_instructions(self, text: str) -> str:

@@ -61,17 +61,18 @@ class Loop(NamedTuple):
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
-    """The loops in `context` with at least `min_repeats` runs of a cycle, in order; they do not overlap.
+    """The loops in `context` with at least `min_repeats` runs of a cycle.
 
-    A person's message between two calls ends a loop.
+    They are in order and do not overlap. A person's message between two calls ends a loop.
     """
     return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls of `thread` (numbers from 1) that sent results of a loop, with a text as ``Read, Bash x3``.
+    """The calls of `thread` that sent results of a loop, with a text as ``Read, Bash x3``.
 
-    Of several loops it is the last. Searched are the contexts at the end of the thread and of each epoch.
+    Calls are numbered from 1; the text names a loop. Of several loops it is the last. Searched are the contexts at the
+    end of the thread and of each epoch.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     names: dict[int, str] = {}
@@ -99,7 +100,10 @@ def longest_loop(context: Context) -> int:
 
 
 def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
-    """The exchanges between each two messages of a person, without calls that wait for a program."""
+    """The exchanges between each two messages of a person.
+
+    Calls that wait for a program are omitted.
+    """
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):
@@ -152,7 +156,10 @@ def _count_repeats(run: Sequence[Exchange], period: int) -> int:
 
 
 def _repeats(exchange: Exchange, before: Exchange) -> bool:
-    """Whether `exchange` is the same call and answer as `before`; an unanswered call repeats nothing."""
+    """Whether `exchange` is the same call and answer as `before`.
+
+    An unanswered call repeats nothing.
+    """
     return bool(exchange.answer) and exchange.content == before.content
 
 

@@ -101,9 +101,10 @@ def searched_text(content: BlockContent) -> str:
 
 
 def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
-    """Order `rules` so that each follows those that give the label it searches inside; and those that cannot run.
+    """Split `rules` into those that can run, in order, and those that cannot.
 
-    Of rules that wait for each other, or for one that cannot run, the first that can run does.
+    Each rule follows those that give the label it searches inside. Of rules that wait for each other, or for one that
+    cannot run, the first that can run does.
     """
     done = [rule for rule in rules if not rule.inside]
     inner_rules = [rule for rule in rules if rule.inside]

@@ -242,7 +242,10 @@ def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
 
 
 def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
-    """The `results` that were added before call `index` and are in its context, by their nodes there."""
+    """The `results` in the context of call `index`, by their nodes there.
+
+    They were added before that call.
+    """
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
     return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 

@@ -13,10 +13,10 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry, with its tokens, USD and how often it was sent (`calls`).
+    """A block that was expensive to carry, with its tokens and USD.
 
-    `label` is its tool or first words. `gone_since`: the call (from 1) from which on it is no longer in its thread's
-    context, 0 if it still is.
+    `calls` is how often it was sent. `label` is its tool or first words. `gone_since`: the call (from 1) from which on
+    it is no longer in its thread's context, 0 if it still is.
     """
 
     category: str

@@ -70,7 +70,10 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
 
 
 def _cleared_results(call: Call) -> int:
-    """Number of results that the provider cleared, by its answer (facts §3); 0 if it does not say."""
+    """Number of results that the provider cleared, by its answer (facts §3).
+
+    0 if it does not say.
+    """
     management = call.extra.get("context_management")
     listed = management.get("applied_edits") if isinstance(management, dict) else None
     edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []

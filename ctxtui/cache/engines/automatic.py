@@ -1,4 +1,7 @@
-"""Caches without markers, such as OpenAI's before 5.6: they read the longest recent prefix, in steps."""
+"""Caches without markers, such as OpenAI's before 5.6.
+
+They read the longest recent prefix, in steps.
+"""
 
 from __future__ import annotations
 

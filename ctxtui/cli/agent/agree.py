@@ -113,11 +113,11 @@ def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send at most `calls` calls of a `thread` again, also under `variants` and without heavy blocks.
+    """Send at most `calls` calls of a `thread` again.
 
-    The `leave_out` heaviest blocks are left out one at a time. Calls are sent to the provider at `base_url` ("": its
-    own). Raises `CtxtuiError` if nothing can be sent again, if it could cost more than the budget, or if no request was
-    answered.
+    They are sent also under `variants` and without heavy blocks. The `leave_out` heaviest blocks are left out one at a
+    time. Calls are sent to the provider at `base_url` ("": its own). Raises `CtxtuiError` if nothing can be sent again,
+    if it could cost more than the budget, or if no request was answered.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)

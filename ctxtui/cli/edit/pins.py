@@ -1,4 +1,7 @@
-"""`ctxtui edits pins`: a session's pinned blocks as text, and a hook that prints them after a compaction."""
+"""`ctxtui edits pins`: a session's pinned blocks as text.
+
+Also a hook that prints them after a compaction.
+"""
 
 from __future__ import annotations
 

@@ -183,9 +183,10 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
 
 
 def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """The first thread's table with the worst markers that did not pay, and a line per other thread.
+    """The first thread's table of markers, and a line per other thread.
 
-    Without `placings` it says why other markers cannot be simulated.
+    Of the markers that did not pay, the table has only the worst. Without `placings` it says why other markers cannot
+    be simulated.
     """
     if not placings:
         yield (

@@ -56,7 +56,10 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     @property
     def _call_count(self) -> int:
-        """The number of the thread's calls so far; all of them precede a context that is not sent yet."""
+        """The number of the thread's calls so far.
+
+        All of them precede a context that is not sent yet.
+        """
         return self.chosen.number or len(self.book.session.thread_calls(self.chosen.thread))
 
     @property

@@ -357,7 +357,10 @@ NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line with the count of each label in the context, most frequent first; none without labels."""
+    """One line with the count of each label in the context, most frequent first.
+
+    No line without labels.
+    """
     labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)
@@ -367,7 +370,10 @@ def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Itera
 def label_table(
     book: Book, call: Call, call_figures: CallFigures, blocks: Sequence[BlockFigure]
 ) -> Iterator[list[Span]]:
-    """Tokens by label, then those without one, not recorded and re-attached ones, and the residual."""
+    """Tokens by label, then the tokens of the rest.
+
+    The rest: blocks without a label, not recorded and re-attached ones, and the residual.
+    """
     labels = label_figures(segments_of(book, call.model, blocks))
     labelled = sum(label.tokens for label in labels)
     rest = sum(call_figures.categories.values()) - labelled

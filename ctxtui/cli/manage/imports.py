@@ -62,7 +62,10 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
 
 
 def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | CtxtuiError | None]]:
-    """Yield (display name, file; None for standard input) of everything to import; of a wrong name the error."""
+    """Yield (display name, file) of everything to import.
+
+    The file is None for standard input; a wrong name has its error in place of the file.
+    """
     for name in names:
         if name == STREAM:
             yield "standard input", None

@@ -233,7 +233,10 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
 
 
 def _raw(text: str) -> Json:
-    """The client's own words on a quota: as JSON, else as text (a masked copy may hold no JSON any more)."""
+    """The client's own words on a quota: as JSON, else as text.
+
+    A masked copy may hold no JSON any more.
+    """
     try:
         return canonical.loads(text) if text else None
     except ValueError:

@@ -58,7 +58,10 @@ def _line_start(text: str, offset: int) -> int:
 
 
 def cut_call(block: Block, head: int, tail: int) -> Block:
-    """Cut the long strings in a tool call's input, unless it is nested too deeply; its JSON stays valid."""
+    """Cut the long strings in a tool call's input; its JSON stays valid.
+
+    An input that is nested too deeply is not cut.
+    """
     value = block.value()
     if not isinstance(value, dict) or canonical.is_deep(value):
         return block

@@ -130,7 +130,10 @@ def _check_error_result(path: str, parts: Sequence[dict[str, Json]]) -> Iterator
 
 
 class RoleRun(Struct):
-    """Adjacent messages of one role: the path of the first, and their parts with their JSON paths."""
+    """Adjacent messages of one role.
+
+    It has the path of the first message, and all their parts with their JSON paths.
+    """
 
     role: Json
     path: str = ""

@@ -207,7 +207,10 @@ class PriceTag(Struct, frozen=True, kw_only=True):
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost, the first of equal ones; 0 if none is known."""
+        """The index of the moment with the least one-time cost.
+
+        The first of equal ones; 0 if no cost is known.
+        """
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 

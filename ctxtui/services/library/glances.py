@@ -31,7 +31,10 @@ HEADS: Final = (1 << 16, 1 << 20)
 
 
 def read_head(path: Path, source: str) -> Glance:
-    """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
+    """Read the head of the recording `path` in the format called `source`.
+
+    Empty if it cannot be read.
+    """
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
@@ -88,7 +91,10 @@ class Glances:
         return replace(summary, title=title, cwd=summary.cwd or from_head.cwd, client_version=version)
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` by reading heads, none begun after `seconds`; also return how many are unread."""
+        """Complete `summaries` by reading heads; also return how many are unread.
+
+        No reading begins after `seconds`.
+        """
         until = time.monotonic() + seconds
         completed, unread = [], 0
         for summary in summaries:

@@ -43,7 +43,10 @@ _MAX_BESIDE_SCREEN: Final = 3
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times; `owned` are the files owned by running clients."""
+    """A session's summary from its file name and times.
+
+    `owned` are the files owned by running clients.
+    """
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
@@ -80,7 +83,10 @@ class SessionLibrary:
         """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first: milliseconds for thousands."""
+        """List every recording from its file name and times, newest first.
+
+        Takes milliseconds for thousands of recordings.
+        """
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
@@ -193,9 +199,9 @@ class SessionLibrary:
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files, beginning none after `seconds`; also return how many are unread.
+        """Complete `summaries` from heads of files; also return how many are unread.
 
-        New data is stored.
+        No reading begins after `seconds`. New data is stored.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)

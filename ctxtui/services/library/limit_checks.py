@@ -47,7 +47,10 @@ NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording compared with limits, and maybe a baseline; `window` is that of its largest context."""
+    """A recording compared with limits, and maybe a baseline.
+
+    `window` is that of its largest context.
+    """
 
     name: str
     figures: Figures
@@ -146,7 +149,10 @@ def check_file(
 
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
-    """The call with the largest context, also one not sent yet, and its size, reported or else counted."""
+    """The call with the largest context, and its size, reported or else counted.
+
+    A call that is not sent yet counts too.
+    """
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]

@@ -1,4 +1,7 @@
-"""Outlook before a long run: context growth, cost, what a compaction would remove, and edits that make room."""
+"""Outlook before a long run: context growth, cost and compaction.
+
+It includes what a compaction would remove, and edits that make room.
+"""
 
 from __future__ import annotations
 
@@ -48,9 +51,9 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` turns or rounds (see `Outlook`) of the thread of `chosen`.
+    """The outlook for the next `turns` of the thread of `chosen`.
 
-    Everything in `book` must be counted.
+    `turns` counts turns or rounds (see `Outlook`). Everything in `book` must be counted.
     """
     call, thread = chosen.call, chosen.thread
     window = context_window(book, call, usable_share)
@@ -96,7 +99,10 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
-    """Try other markers on every thread of `session` that supports them; the lab prices them, at known list prices."""
+    """Try other markers on every thread of `session` that supports them.
+
+    The lab prices them, at known list prices.
+    """
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
@@ -118,11 +124,11 @@ def smallest_edits(
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """Edits of the policy ``budget`` that make room for the turns of `outlook_` in `usable` tokens.
+    """Edits of the policy ``budget`` that make room for the turns of `outlook_`.
 
-    Their target is at least `MIN_REMAINING_SHARE` of these, even if the turns need more room. They are in addition to
-    the applied `edits`. None if none is needed, the growth is unknown, or the context is already as small as
-    `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
+    The edits aim to make room within `usable` tokens. Their target is at least `MIN_REMAINING_SHARE` of these, even if
+    the turns need more room. They are in addition to the applied `edits`. None if none is needed, the growth is
+    unknown, or the context is already as small as `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
     """
     if outlook_.after is None or outlook_.after.mid <= usable:
         return None

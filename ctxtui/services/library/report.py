@@ -1,4 +1,7 @@
-"""Data of reports on sessions: growth, findings, bill and heaviest blocks, with secrets masked."""
+"""Data of reports on sessions, with secrets masked.
+
+Growth, findings, bill and heaviest blocks are included.
+"""
 
 from __future__ import annotations
 

@@ -38,7 +38,10 @@ class SessionActions:
             yield store
 
     def _import(self, store: Store, summary: SessionSummary) -> str:
-        """Import the session, or update its copy, and return its id; nothing is done for one without a file."""
+        """Import the session, or update its copy, and return its id.
+
+        Nothing is done for one without a file.
+        """
         if not summary.path:
             return summary.stored
         from ctxtui.services.counting.pricing import make_call_pricer, prices_for
@@ -140,9 +143,10 @@ def mark_welcomed(settings: Settings) -> None:
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Mark that a session was opened on a screen; True if none was before, so that the tips are shown.
+    """Mark that a session was opened on a screen.
 
-    False if they are switched off, or the mark cannot be written: they would be shown every time.
+    True if none was before, so that the tips are shown. False if they are switched off, or the mark cannot be written:
+    they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
@@ -161,7 +165,10 @@ def _create_mark(settings: Settings, name: str) -> bool:
 
 
 def is_subscription(named: Named, settings: Settings) -> bool:
-    """Whether the session `named` is marked as paid by a subscription; False without a readable database."""
+    """Whether the session `named` is marked as paid by a subscription.
+
+    False without a readable database.
+    """
     path = database(settings.data_dir)
     if not path.exists() or (named.path is None and not named.stored):
         return False

@@ -93,7 +93,10 @@ def complete_summary(
 
 
 def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> SessionSummary:
-    """Complete `summary` with the usage of its calls, for which alone the recording may be read (`open.load_usage`)."""
+    """Complete `summary` with the usage of its calls.
+
+    The recording may be read for usage alone (`open.load_usage`).
+    """
     basic, session = _with_recording_data(summary, loaded), loaded.session
     spent = _calls_spent(session, basic, {id_: price(call) for id_, call in session.calls.items()})
     return with_sums(replace(basic, title=session.about.title or summary.title, usage_only=True, spent=tuple(spent)))
@@ -240,7 +243,10 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """The parts of totals from each call; its model is the index in ``summary.models`` (-1: unknown)."""
+    """The parts of totals from each call.
+
+    Its model is the index in ``summary.models`` (-1: unknown).
+    """
     index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)

@@ -46,7 +46,9 @@ TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas":
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table; a session that could not be read has none.
+    """Yield the rows of each session with figures, by table.
+
+    A session that could not be read has none.
 
     - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
       its session.

@@ -155,7 +155,10 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """The thing that a starting server is waited for, since when, and its last line of output; else ""."""
+        """Progress of a starting server; else "".
+
+        The text says what it waits for, since when, and its last line of output.
+        """
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._log_suffix()}"

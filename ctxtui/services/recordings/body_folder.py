@@ -1,4 +1,4 @@
-"""Folders of request and response bodies that Claude Code writes, and the session of each file (facts §13.1).
+"""Request and response bodies that Claude Code writes, and their sessions (facts §13.1).
 
 It writes them if ``OTEL_LOG_RAW_API_BODIES=file:DIR`` is set. Files are only read.
 """
@@ -105,7 +105,10 @@ class BodyFolder:
         return not self._is_settled or self._seen != self._read_stamps()
 
     def list_sessions(self) -> list[str]:
-        """The ids of the sessions with requests here, in order of their first one; "" is for requests without an id."""
+        """The ids of the sessions with requests here, in order of their first one.
+
+        "" is for requests without an id.
+        """
         self._update()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._find_session(name) for name in requests))
@@ -217,7 +220,10 @@ def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodyS
 
 
 def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
-    """Find the transcript of `session` in the folder of bodies, its parent, or clients' own folders; None if absent."""
+    """Find the transcript of `session`; None if absent.
+
+    Looks in the folder of bodies, its parent, and clients' own folders.
+    """
     if not session:
         return None
     name = f"{session}.jsonl"

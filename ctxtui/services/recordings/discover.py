@@ -139,9 +139,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for, by `directory_file` or by the folder's name.
+    """The directory that a project's `folder` (at `path`) is for.
 
-    "" if it is named for none of `around`.
+    It is taken from `directory_file` or from the folder's name. "" if it is named for none of `around`.
     """
     if not folder:
         return ""
@@ -340,7 +340,10 @@ _MAX_PROJECTS_BYTES: Final = 16_000_000
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The directories listed in clients' project files, and those in `ran`, where sessions ran; absolute ones only."""
+    """The absolute directories listed in clients' project files, and those in `ran`.
+
+    Sessions ran in the directories `ran`.
+    """
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:

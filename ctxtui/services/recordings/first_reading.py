@@ -30,7 +30,10 @@ EVENT_BATCH_BYTES: Final = 1 << 20
 
 
 def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
-    """The error for a file without model context; it says what the file is instead, judged by its `head`."""
+    """The error for a file without model context.
+
+    It says what the file is instead, judged by its `head`.
+    """
     return NoContext(f"no model context: this is {describe_file(head, name)}", place=place or name)
 
 
@@ -159,9 +162,9 @@ def _holds_context(event: Event) -> bool:
 def begin_file(
     path: Path, bodies: Path | None = None, *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read the file `path` and its companions; return the reading and its events, slice by slice.
+    """Begin to read the file `path` and its companions.
 
-    `bodies` is an additional folder of request bodies; `usage` as
+    Return the reading and its events, slice by slice. `bodies` is an additional folder of request bodies; `usage` as
     for `begin_stream`. Raises `NoContext` if no format matches, `NotFound`, `Unreadable`. The iterator raises the last
     two as well.
     """

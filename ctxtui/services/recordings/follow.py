@@ -1,4 +1,7 @@
-"""Follow growing recordings by polling file statuses many times a second: a few microseconds for each ``stat``."""
+"""Follow growing recordings by polling file statuses many times a second.
+
+Each ``stat`` takes a few microseconds.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,10 @@ class FollowedNews(Struct, frozen=True):
 
 
 class _WatchedRecording(Struct):
-    """A followed recording: when its next check is due, and when it last grew (monotonic seconds)."""
+    """A followed recording.
+
+    `due` is the time of its next check, `grew_at` when it last grew (monotonic seconds).
+    """
 
     loaded: Loaded
     due: float

@@ -52,9 +52,10 @@ def open_recording(
 
 
 class _Source(NamedTuple):
-    """A recording that is not a plain file: it is read again as a whole when one of `files` changed.
+    """A recording that is not a plain file.
 
-    `path` is None for a pipe. `name` is used to detect the format; `pieces` reads the bytes.
+    It is read again as a whole when one of `files` changed. `path` is None for a pipe. `name` is used to detect the
+    format; `pieces` reads the bytes.
     """
 
     path: Path | None

@@ -104,9 +104,10 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd` or its repository: a recording, or one that is only stored.
+    """The newest session that ran in the directory `cwd` or its repository.
 
-    Raises `NotFound`; if there is no recording, also errors of the database.
+    It is a recording, or one that is only stored. Raises `NotFound`; if there is no recording, also errors of the
+    database.
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
@@ -125,7 +126,10 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around` and is not of `files`; None if there is none."""
+    """The newest stored session that ran in a directory of `around`.
+
+    Sessions of `files` are omitted; None if there is no other.
+    """
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)

@@ -69,7 +69,10 @@ def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], boo
 
 
 class SessionTexts(NamedTuple):
-    """The searchable `texts` of a session, or the `error` of reading it; `number` is that of the request."""
+    """The searchable `texts` of a session, or the `error` of reading it.
+
+    `number` is that of the request.
+    """
 
     number: int
     texts: Sequence[str] = ()
@@ -77,7 +80,10 @@ class SessionTexts(NamedTuple):
 
 
 def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
-    """Index `units` in the order in which they finish: child processes read files, this process writes the index."""
+    """Index `units` in the order in which they finish.
+
+    Child processes read files, this process writes the index.
+    """
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
     if len(files) < 2 or sum(unit.size for unit in units) < _MIN_PARALLEL_BYTES:
         yield from fill_index(settings, units, lambda: False)

@@ -36,7 +36,10 @@ _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
 
 
 class BlockFilter(Struct, frozen=True):
-    """Restricts hits to blocks of `categories`, and to blocks of tools whose label contains `tool`; empty means any."""
+    """Restricts hits to blocks of `categories`, and of tools with `tool` in their label.
+
+    Empty means any.
+    """
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
@@ -147,7 +150,10 @@ class Searcher:
 
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """True if a recording may hold a hit, judged by the bytes of its files; files of most formats cannot be judged."""
+    """True if a recording may hold a hit, judged by the bytes of its files.
+
+    Files of most formats cannot be judged.
+    """
     if split_address(path)[1]:
         return True
     try:

@@ -1,4 +1,7 @@
-"""Search an open session in a background thread, block by block; a new pattern replaces the running search."""
+"""Search an open session in a background thread, block by block.
+
+A new pattern replaces the running search.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +106,10 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """The `blocks` to search, and hits to start from: a longer text is only in blocks with the shorter one."""
+        """The `blocks` to search, and hits to start from.
+
+        A longer text is only in blocks with the shorter one.
+        """
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
@@ -120,6 +126,9 @@ class SessionSearcher:
 
 
 def _is_narrower(before: Pattern, now: Pattern) -> bool:
-    """Whether every hit of `now` contains a hit of `before`: its text is longer and its case rule not looser."""
+    """Whether every hit of `now` contains a hit of `before`.
+
+    Its text then contains the other and its case rule is not looser.
+    """
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

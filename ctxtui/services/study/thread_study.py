@@ -103,7 +103,10 @@ class ThreadStudy:
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
+        """Find the events of the current calls, with the session's `misses`.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
@@ -113,7 +116,10 @@ class ThreadStudy:
         return True
 
     def find_loops(self) -> bool:
-        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
+        """Find the loops of the current calls and add them to the events.
+
+        True if there was anything to do.
+        """
         calls = self.calls
         if calls is self._searched_calls or not calls:
             return False
@@ -133,7 +139,10 @@ class ThreadStudy:
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
+        """Track how long blocks stay, for up to `limit` further calls.
+
+        True if there was anything to do.
+        """
         with self.lock:
             before = self.lifetimes.done
             return self.lifetimes.advance(self.calls, limit) > before

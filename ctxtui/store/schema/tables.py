@@ -1,9 +1,9 @@
-"""The tables as the migrations make them, never changed: a later schema is a later migration.
+"""The tables as the migrations make them, never changed.
 
-SQLite keeps the comments, so `.schema` explains itself. Times are Unix seconds (REAL), tokens whole numbers, money USD.
-A digest is 16 bytes (`lower(hex(digest))` is its form on screen): as text it would cost 16 bytes more in the table and
-again in its index, 3 % of a session's record. A text that holds a lone surrogate, which UTF-8 cannot, is stored as a
-BLOB instead; no other text here is ever a BLOB.
+A later schema is a later migration. SQLite keeps the comments, so `.schema` explains itself. Times are Unix seconds
+(REAL), tokens whole numbers, money USD. A digest is 16 bytes (`lower(hex(digest))` is its form on screen): as text it
+would cost 16 bytes more in the table and again in its index, 3 % of a session's record. A text that holds a lone
+surrogate, which UTF-8 cannot, is stored as a BLOB instead; no other text here is ever a BLOB.
 """
 
 from __future__ import annotations

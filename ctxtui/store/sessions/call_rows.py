@@ -29,8 +29,9 @@ _UPSERT = (
 
 
 class ListPosition(NamedTuple):
-    """Position of a call: its session's row and its index there (from 0), its thread's row and number there (from 1).
+    """Position of a call in its session and in its thread.
 
+    `session` and `thread` are rows; `nth` is the index in the session (from 0), `number` that in the thread (from 1).
     `own_thread` is the thread that the call itself names, if different.
     """
 

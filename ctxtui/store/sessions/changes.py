@@ -92,9 +92,9 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 
 
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions, not hosted, whose last call ended before the Unix time `before`, oldest first.
+    """Key and id of the sessions whose last call ended before the Unix time `before`.
 
-    For sessions without a time of calls, the first import counts.
+    The oldest come first; hosted sessions are omitted. For sessions without a time of calls, the first import counts.
     """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     hosted = {id_ for id_, _ in all_living_hosts(conn)}
@@ -109,7 +109,10 @@ def unprunable_sessions(conn: sqlite3.Connection, before: float) -> list[InUse]:
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:
-    """Delete the `older_sessions`, and counts and summaries cached before; returns the sessions' ids."""
+    """Delete the `older_sessions`, and counts and summaries cached before.
+
+    Returns the sessions' ids.
+    """
     with writing(conn):
         sessions = older_sessions(conn, before)
         _delete(conn, [key for key, _ in sessions])

@@ -76,7 +76,10 @@ class EventRow(NamedTuple):
 
 
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
-    """Group consecutive `events` of one call, kind and thread into rows, in order; of `SLOTS` only the last counts."""
+    """Group consecutive `events` of one call, kind and thread into rows, in order.
+
+    Of `SLOTS` only the last counts.
+    """
     for (call, kind, thread), together in groupby(events, _LINE):
         timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:
@@ -118,7 +121,10 @@ def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
 
 
 def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
-    """Like `pending_events`, without the events of living hosts other than `host`, which may not be taken over."""
+    """Like `pending_events`, without the events of living hosts other than `host`.
+
+    Those may not be taken over.
+    """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
         return _read_events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])

@@ -100,7 +100,10 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls, each id once: of several with one id, the one with the largest output."""
+    """Sums over all calls, each id once.
+
+    Of several calls with one id, the one with the largest output counts.
+    """
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"

@@ -112,7 +112,10 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
 
 
 def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleton]) -> Call:
-    """Decode a row of ``calls``, listed in the thread `listed`; `heads` hold the nodes of its contexts."""
+    """Decode a row of ``calls``, listed in the thread `listed`.
+
+    `heads` hold the nodes of its contexts.
+    """
     start = EpochStart(row["epoch_start"])
     return Call(
         id=py_text(row["id"]),

@@ -101,7 +101,10 @@ class RunLayout:
 
 
 def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
-    """Encode (place key, block key) pairs as the ``items`` of a run: ``[[place,block,block],[place,block]]``."""
+    """Encode (place key, block key) pairs as the ``items`` of a run.
+
+    The text is like ``[[place,block,block],[place,block]]``.
+    """
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:

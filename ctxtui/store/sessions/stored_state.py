@@ -1,4 +1,7 @@
-"""Reads stored sessions that changed, and lists ids and locations, on connections of their own."""
+"""Reads stored sessions that changed, and lists ids and locations.
+
+It does so on connections of its own.
+"""
 
 from __future__ import annotations
 
@@ -50,9 +53,9 @@ class StoredLocation(NamedTuple):
 def read_if_changed(
     path: Path, session_id: str, tree: Tree | None = None, last_state: State = ()
 ) -> StoredSnapshot | None:
-    """The session in the database `path`, its contexts in `tree`; None if it is still in the state `last_state`.
+    """The session in the database `path`, its contexts in `tree`.
 
-    Raises `CtxtuiError`.
+    None if it is still in the state `last_state`. Raises `CtxtuiError`.
     """
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key = find(conn, session_id)[0]
@@ -64,9 +67,10 @@ def read_if_changed(
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`: newest activity first, archived ones last.
+    """The ids in the database `path` that begin with `prefix`.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Those with the newest activity come first, archived ones last. Raises `CtxtuiError`, also for a file of an older
+    version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
@@ -74,9 +78,10 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 
 
 def stored_locations(path: Path) -> list[StoredLocation]:
-    """Locations of the sessions in the database `path` that are not archived: newest activity first, then empty ones.
+    """Locations of the sessions in the database `path` that are not archived.
 
-    Raises `CtxtuiError`, also for a file of an older version.
+    Those with the newest activity come first, empty ones last. Raises `CtxtuiError`, also for a file of an older
+    version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

@@ -88,7 +88,9 @@ _VALUE_NAMES: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f"
 
 
 class RawRecord(Struct, frozen=True):
-    """A JSON object on line `line`, bytes `start` to `end` of the file (after a repaired escape only about there).
+    """A JSON object on line `line`, bytes `start` to `end` of the file.
+
+    After a repaired escape the bytes are only about there.
 
     - `raw`: the object, minified if it is JSON, in valid UTF-8. With a `record`, the line's bytes, not checked.
     - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.

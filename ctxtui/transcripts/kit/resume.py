@@ -372,7 +372,10 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
 
 
 def remove_left_branches(entries: Sequence[LinkedEntry], chain: Container[int], parent_key: str) -> None:
-    """Remove branches after the last remaining entry of `chain` (numbers): the client would continue them."""
+    """Remove branches after the last remaining entry of `chain` (numbers).
+
+    The client would continue them.
+    """
     for number in range(len(entries) - 1, -1, -1):
         entry = entries[number]
         if number in chain and not entry.removed:
@@ -475,9 +478,10 @@ def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
 
 
 def _count_common(wanted: Sequence[str], held: Sequence[str]) -> list[int]:
-    """Count, for each position of `held`, the elements from there on that equal the first ones of `wanted`.
+    """Count, for each position of `held`, how many elements equal the start of `wanted`.
 
-    In linear time (the Z algorithm): a session may have thousands of equal blocks.
+    The elements are counted from that position on. In linear time (the Z algorithm): a session may have thousands of
+    equal blocks.
     """
     sequence = [*wanted, None, *held]
     counts = [0] * len(sequence)

@@ -109,7 +109,7 @@ class McpServers(Command):
 
 
 class ShowRequest(Command):
-    """Show the next request in the pager, as it would be sent; policies act only when it is sent."""
+    """Show the next request in the pager, as it would be sent. Policies act only when it is sent."""
 
     name, group = "show the next request", "chat"
     run = Act(ModelController, ModelController.show_request)

@@ -1,4 +1,7 @@
-"""Model choice of a chat, and its next request as text: as sent, or as rendered by the server."""
+"""Model choice of a chat, and its next request as text.
+
+The text is as sent, or as rendered by the server.
+"""
 
 from __future__ import annotations
 
@@ -40,9 +43,9 @@ class ChatModelAccess:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the choice that leads to the chat's model; before there is one, to that of the call shown.
+        """Return the choice that leads to the chat's model.
 
-        None without either.
+        Before there is a model, it leads to that of the call shown. None without either.
         """
         from ctxtui.services.chat.model_summary import parse_choice
 

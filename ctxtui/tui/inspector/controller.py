@@ -72,7 +72,10 @@ class ScreenAccess:
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in a thread until the screen closes; with `exclusive`, cancel earlier work of its `group`."""
+        """Run `job` in a thread until the screen closes.
+
+        With `exclusive`, cancel earlier work of its `group`.
+        """
         self._screen.run_worker(end_when_closed(job), thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:

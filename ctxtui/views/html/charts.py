@@ -244,7 +244,10 @@ class _Area:
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
     def column_numbers(self, numbers: Sequence[int]) -> list[str]:
-        """Label the first column, and those from which the rising `numbers` reach a round one, if there is room."""
+        """Label the first column, and those in which the rising `numbers` reach a round one.
+
+        Columns without room get no label.
+        """
         every = max(1, round(scale.step(numbers[-1] - numbers[0] + 1, 8)))
         labelled = [0]
         for at in range(1, len(numbers)):

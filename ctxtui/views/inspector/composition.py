@@ -158,10 +158,10 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(
     composition: Composition, applied: Mapping[int, int], changes: Mapping[int, int], without: int, after: int
 ) -> Composition:
-    """Apply token changes by category index to `composition`: those of `applied` edits, then `changes` by staged ones.
+    """Apply token changes by category index to `composition`.
 
-    `without` is the total before the staged edits, `after` the total under them. The residual stays, since it cannot be
-    assigned to blocks.
+    Those of `applied` edits come first, then `changes` by staged ones. `without` is the total before the staged edits,
+    `after` the total under them. The residual stays, since it cannot be assigned to blocks.
     """
     if not composition.parts:
         return composition

@@ -161,9 +161,9 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message header that counts with the first part at `position`, and stays if that part changes.
+        """Tokens of the message header that counts with the first part at `position`.
 
-        0 if there is none.
+        It stays if that part changes. 0 if there is none.
         """
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:

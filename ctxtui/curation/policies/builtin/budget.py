@@ -220,10 +220,10 @@ def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> li
 def _find_sufficient(
     policy_context: PolicyContext, reach: _Reach, levels: Sequence[_EditSets], bound: int, limit: int, target: int
 ) -> tuple[Risk, list[Edit]] | None:
-    """The edits of the compared set that brings the context down to `target` at the least risk; None without one.
+    """The edits that bring the context down to `target` at the least risk, if any do.
 
-    Nothing is changed from the position `bound` on. From `limit` on, only edits with at most the risk of externalizing
-    are allowed.
+    They are the best of the compared sets; None if no set reaches `target`. Nothing is changed from the position
+    `bound` on. From `limit` on, only edits with at most the risk of externalizing are allowed.
     """
     best: tuple[Risk, list[Edit]] | None = None
     tried = 0
@@ -330,7 +330,7 @@ def _max_quotes(policy_context: PolicyContext, positions: Sequence[int]) -> int:
 def _find_largest(
     policy_context: PolicyContext, reach: _Reach, edit_sets: Sequence[list[Edit]], limit: int
 ) -> list[Edit]:
-    """Of some of the sets, the one that frees most; empty if none frees anything."""
+    """The set of edits that frees most, of some of the sets; empty if none frees anything."""
     best, least = list[Edit](), policy_context.total
     for option in sorted(edit_sets, key=len)[-_MAX_COMPARED_SETS:] + list(edit_sets[:_MAX_COMPARED_SETS]):
         edits = _allowed_edits(reach, option, len(policy_context.context), limit)
@@ -377,7 +377,10 @@ def _change_limit(policy_context: PolicyContext, keep: int) -> int:
 
 
 def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
-    """Choices that free `need` tokens, the last ones unless the cache is cold; all if they free less."""
+    """Choices that free `need` tokens; all if they free less.
+
+    They are the last ones unless the cache is cold.
+    """
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)

@@ -17,10 +17,10 @@ NAME = "summarize_at"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Above `tokens` (0: the usable window), summarise everything before the last `keep` turns (0: one).
+    """Above `tokens`, summarise everything before the last `keep` turns.
 
-    If there are no more than `keep` turns, summarise everything before the last `keep` rounds instead. The first
-    `keep_first` messages and memory files stay.
+    `tokens` 0 means the usable window, `keep` 0 means one. If there are no more than `keep` turns, summarise everything
+    before the last `keep` rounds instead. The first `keep_first` messages and memory files stay.
     """
     limit = settings["tokens"] or policy_context.usable
     if not limit or policy_context.total <= limit:

@@ -1,4 +1,7 @@
-"""Compare stats before and after a change: client version, policy, compressor, tag, or time; list the changes."""
+"""Compare stats before and after a change, and list the changes.
+
+A change is of client version, policy, compressor or tag, or a time.
+"""
 
 from __future__ import annotations
 
@@ -125,7 +128,10 @@ _Dated = tuple[list[int], str, float, int]
 
 
 def _version_changes(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
-    """For each version of a client: sessions with lower versions before, with it or a higher one after."""
+    """One change for each version of a client.
+
+    Sessions with lower versions are before, those with it or a higher one after.
+    """
     dated.sort()
     calls = [0, *accumulate(calls for *_, calls in dated)]
     for index, (numbers, name, _, _) in enumerate(dated):

@@ -49,7 +49,10 @@ Those about the file and the user's marks (tags, archived, subscription).
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
+    """The version of cached summaries.
+
+    `labelling` are the label rules in force, if already loaded.
+    """
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -75,7 +78,10 @@ def to_json(summary: SessionSummary) -> dict[str, Any]:
 
 
 def from_cached_json(summary: SessionSummary, cached: Json) -> SessionSummary | None:
-    """`summary` with the figures of the JSON value `cached` from `to_json`; None if it is invalid."""
+    """`summary` with the figures of the JSON value `cached`; None if it is invalid.
+
+    `to_json` makes that value.
+    """
     try:
         return _with_cached(summary, msgspec.convert(cached, _cached_type()))
     except msgspec.ValidationError:
@@ -100,7 +106,10 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """The `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
+    """The `listed` with valid cached figures, by key.
+
+    With `usage`, also those with only cached usage.
+    """
     return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 
@@ -198,7 +207,10 @@ def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
 
 
 def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `summary` with the error that it raised: one fault must not hide other sessions."""
+    """The result of `make`, or `summary` with the error that it raised.
+
+    One fault must not hide other sessions.
+    """
     try:
         return make()
     except CtxtuiError as error:

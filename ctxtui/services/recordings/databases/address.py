@@ -18,7 +18,10 @@ _UNQUOTED: Final = ":@+,=~ "
 
 
 def is_database(path: Path) -> bool:
-    """True if the file `path` is a SQLite database, judged by its first bytes, or in use by the files next to it."""
+    """True if the file `path` is a SQLite database.
+
+    It is judged by its first bytes, or while in use by the files next to it.
+    """
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False

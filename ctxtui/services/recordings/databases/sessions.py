@@ -289,7 +289,10 @@ _SHARED: Final = (
 def _read_columns(
     connection: sqlite3.Connection, table: str, wanted_columns: Sequence[str]
 ) -> Iterator[dict[str, Json]]:
-    """Yield the rows of `table` with those of the given columns that exist; nothing if none exists."""
+    """Yield the rows of `table` with those of the given columns that exist.
+
+    Nothing if none exists.
+    """
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted_columns if name in has)
     if columns:

@@ -152,7 +152,10 @@ def _make_function(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_items(groups: Sequence[Sequence[Item]]) -> list[dict[str, Any]]:
-    """Make items of the history from inserted items; a result becomes part of the item before, if that has its call."""
+    """Make items of the history from inserted items.
+
+    A result becomes part of the item before, if that has its call.
+    """
     made: list[dict[str, Any]] = []
     for group in groups:
         rest = [item for item in group if not (made and _add_result(made[-1], item.block))]

@@ -155,7 +155,10 @@ def read_content(span: OtelSpan) -> SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference; None if it is not there."""
+    """Decode request and answer from the provider's own JSON in OpenInference.
+
+    None if it is not there.
+    """
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None

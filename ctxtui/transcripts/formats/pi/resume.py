@@ -151,7 +151,10 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
 
 
 def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
-    """Split `groups` of inserted items so that each result is one of its own, as pi's messages are."""
+    """Split `groups` of inserted items so that each result has a group of its own.
+
+    Pi's messages hold at most one result.
+    """
     for group in groups:
         for is_result, items in groupby(group, lambda item: item.block.kind == RESULT):
             members = list(items)

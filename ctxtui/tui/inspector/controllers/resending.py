@@ -55,7 +55,10 @@ class ResendController(EditController):
         )
 
     def _prepare(self, scene: Scene, name: str, own: ModelChoice | None) -> None:
-        """Offer to send the call to the model `name`; to the session's `own` one at its provider and address."""
+        """Offer to send the call to the model `name`.
+
+        The session's `own` model gets it at its provider and address.
+        """
         from ctxtui.services.chat.model_summary import parse_choice
 
         if name:

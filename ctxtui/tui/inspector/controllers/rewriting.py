@@ -233,7 +233,7 @@ class RewritingController(EditController):
 
 
 class Replace(BlocksOrInsertsCommand):
-    """Replace the text in $EDITOR, or here if no editor can be started; on a summary or note: edit it."""
+    """Replace the text in $EDITOR, or here if no editor can be started. On a summary or note: edit it."""
 
     name, keys, on_marked = "replace text in $EDITOR", ("R",), False
     run = Act(RewritingController, RewritingController.replace)

@@ -66,7 +66,10 @@ class BillLine(NamedTuple):
 
 
 def part_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The parts as rows: name, tokens, share, bar, money, meaning; and the calls without a complete price."""
+    """The parts as rows; and the calls without a complete price.
+
+    A row has name, tokens, share, bar, money and meaning.
+    """
     bill = statement.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
     amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
@@ -133,9 +136,9 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input reported beyond the counted blocks, or short of them, from the longest text to the shortest.
+    """Input reported beyond the counted blocks, or short of them.
 
-    Empty if there is none.
+    The longest text comes first, the shortest last. Empty if there is none.
     """
     amounts, with_usd = list[str](), list[str]()
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
@@ -278,7 +281,10 @@ def tool_lines(statement: Statement, room: int) -> list[BillLine]:
 
 
 def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
-    """The table of rows of spending by tool: shares of the `whole` bill, and bars relative to the largest of `rows`."""
+    """The table of rows of spending by tool.
+
+    Shares are of the `whole` bill, bars relative to the largest of `rows`.
+    """
     most = max((row.usd or 0.0 for row in rows), default=0.0)
 
     def sign(row: SpendingRow) -> Span:
