@@ -119,7 +119,7 @@ def _automatic(
         refusals.append(
             MarkerRefusal("cache_control: the last block already has a cache_control with a different ttl", last)
         )
-    elif count >= rules.markers:
+    elif count >= rules.markers > 0:
         refusals.append(MarkerRefusal(f"cache_control: no slot is left next to {count} blocks with cache_control"))
     return count
 
