@@ -15,7 +15,7 @@ from typing import Final
 from benchmarks.measure import Result
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.cache.marker_trials import MarkerTrials, try_markers
-from ctxtui.cache.marker_placement import DEFAULT
+from ctxtui.cache.marker_placement import RECOMMENDED
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules_by_call
@@ -62,9 +62,9 @@ def results(folder: Path, runs: int) -> list[Result]:
         found.append(
             Result(
                 "markers",
-                f"{DEFAULT.name} above the least, {name}",
+                f"{RECOMMENDED.name} above the least, {name}",
                 "the least with all pauses known",
-                100 * (costs[DEFAULT.name] / least - 1),
+                100 * (costs[RECOMMENDED.name] / least - 1),
                 2.0,
                 "%",
                 note,

@@ -83,8 +83,8 @@ class ContextWindow(Struct, frozen=True):
         }
 
 
-def window_of_running_model(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
-    """Window of a running model that states its own limit (tokens).
+def window_of_size(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
+    """A window of known size, in tokens, without a recording.
 
     `user_tokens` is the user's usable part (0: the share).
     """

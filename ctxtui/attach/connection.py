@@ -140,7 +140,7 @@ class Connection(asyncio.Protocol):
         self._connections.discard(self)
         self._passage.client_lost(self._clock())
         self._stop_waiting()
-        self._abort_provider()
+        self.abort_provider()
         if self._check_timer is not None:
             self._check_timer.cancel()
 
@@ -159,6 +159,11 @@ class Connection(asyncio.Protocol):
     def to_provider(self, data: bytes) -> None:
         if self._provider is not None:
             self._provider.send(data)
+
+    def abort_provider(self) -> None:
+        if self._provider is not None:
+            provider, self._provider = self._provider, None
+            provider.abort()
 
     def open(self, upstream: Upstream) -> None:
         """Connect to a provider, or keep the connection to it."""
@@ -209,7 +214,7 @@ class Connection(asyncio.Protocol):
         """Close both at once, because ctxtui ends."""
         self._passage.close(self._clock())
         self._stop_waiting()
-        self._abort_provider()
+        self.abort_provider()
         if self._client is not None:
             self._client.abort()
 
@@ -243,11 +248,6 @@ class Connection(asyncio.Protocol):
     def _stop_waiting(self) -> None:
         if self._task is not None:
             self._task.cancel()
-
-    def _abort_provider(self) -> None:
-        if self._provider is not None:
-            provider, self._provider = self._provider, None
-            provider.abort()
 
     def _close_provider(self) -> None:
         if self._provider is not None:

@@ -65,7 +65,7 @@ class Exchange(Struct, kw_only=True):
     deciding: bool = False
     """Whether the gate has been asked about it, and has not answered."""
     connected: bool = False
-    """Whether the connection to its provider is open."""
+    """Whether `Connection.open` has connected, or kept an earlier connection, for it."""
     waiting: list[bytes] = field(default_factory=list)
     """Data for the provider until it is connected; of a gated request the whole body."""
     gated_content: list[bytes] = field(default_factory=list)

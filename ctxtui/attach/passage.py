@@ -1,7 +1,7 @@
 """The protocol of one client connection through a relay, without IO and clock.
 
-The owner of the connections calls `client_data`, `provider_data` and so on, and executes the calls to `Connection`. One
-request is handled at a time; data that a client sends before its answer is kept.
+`Connection`, the owner of both connections, reports to it (`client_data`, `provider_data` ...) and executes its calls.
+One request is handled at a time; data that a client sends before its answer is kept.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Passage:
     """One connection of a client.
 
-    Its methods take the time `at` (Unix seconds), and neither wait nor raise.
+    Its methods take the time `at` (Unix seconds) and do not wait. What is malformed is handled, not raised.
     """
 
     def __init__(self, route: Route, connection: Connection) -> None:
@@ -69,7 +69,7 @@ class Passage:
             self._end(abort=True)
 
     def client_ended(self, at: float, gone: bool) -> None:
-        """Handle the end of the client's half; unless it is `gone`, it still gets its answer."""
+        """Handle the end of the client's half; a client that is not `gone` still gets its answer."""
         if self._has_ended or self._client_has_ended:
             return
         self._client_has_ended = True
@@ -180,6 +180,9 @@ class Passage:
         elif exchange is None:
             # Unrequested: it must not become the answer to the next request.
             self._end(abort=True)
+        elif not exchange.connected:
+            # Unrequested as well, like the 408 of a provider that closes an idle connection.
+            self._connection.abort_provider()
         elif exchange.held_answer is not None and exchange.held_answer.completed is not None:
             # Unrequested as well; the client's connection ends after its answer.
             self._provider_buffer += data
@@ -210,6 +213,9 @@ class Passage:
             self._socket.end(at)
             return
         if exchange is not None:
+            if not exchange.connected:
+                # An idle connection was closed before the request was sent; `open` connects anew.
+                return
             if exchange.held_answer is not None and exchange.held_answer.completed is not None:
                 exchange.held_answer.connection_ended = True
                 return
@@ -268,18 +274,18 @@ class Passage:
             self._connection.to_provider(data)
         else:
             exchange.waiting.append(data)
-        exchange.report_body(content, at)
         if exchange.gated and exchange.is_too_large:
             exchange.let_pass()
             self._connection.open(exchange.upstream)
-        elif exchange.gated and exchange.is_whole:
+        exchange.report_body(content, at)
+        if exchange.gated and exchange.is_whole:
             exchange.deciding = True
             self._connection.ask(
                 exchange.to_waiting_request(self._send_ping if accepts_chunks(exchange.head) else None)
             )
 
     def _next_head(self) -> Head | None:
-        """The next complete head. Raises `Malformed`."""
+        """The next head; None while it is incomplete. Raises `Malformed`."""
         if self._client_buffer[:1] in b"\r\n":
             self._client_buffer = self._client_buffer.lstrip(b"\r\n")
         parsed = http1.next_head(self._client_buffer)
@@ -314,7 +320,8 @@ class Passage:
         self._wants = self._route.wants if is_recorded else None
         exchange.gated = self._should_hold(exchange, at)
         if not exchange.gated:
-            # Sent in one piece with its received body, and reported after sending.
+            # Queued in one piece with its received body, and reported after that: on an open connection it is sent by
+            # then, on a new one not yet.
             data, self._client_buffer, content = exchange.split_body(self._client_buffer)
             exchange.waiting += [exchange.head_bytes(), data]
             self._connection.open(upstream)
@@ -322,6 +329,11 @@ class Passage:
                 exchange.report_body(content, at)
 
     def _should_hold(self, exchange: Exchange, at: float) -> bool:
+        """Whether to hold the request for the gate.
+
+        Not without a body, nor if the client waits for ``100 Continue``. A fault of the gate is reported, and the
+        request passes.
+        """
         wants = self._wants
         if wants is None or exchange.body.done or exchange.head.get("expect"):
             return False
@@ -331,6 +343,7 @@ class Passage:
             return gated and not exchange.skipped_gate
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
             exchange.pass_unchanged(error, at)
+            # The caller queues the head again.
             exchange.waiting.clear()
             return False
 
@@ -347,10 +360,10 @@ class Passage:
             status = http1.status_of(head)
             exchange.head_count += 1
             if exchange.head_count > MAX_EARLY_HEADS or (status == 101 and not exchange.head.get("upgrade")):
-                raise Malformed("answer heads that nobody asked for")
+                raise Malformed("too many interim heads, or a switch of protocol that was not requested")
             body = http1.answer_body(head, status, exchange.method)
             if status >= 200:
-                # An error is not held.
+                # Only an answer with status 200 is held.
                 exchange.held_answer = exchange.held_answer if status == 200 else None
                 if exchange.early is not None:
                     exchange.early.begin_provider_answer(status, head)
@@ -370,9 +383,9 @@ class Passage:
     def _pass_on(
         self, exchange: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None
     ) -> None:
-        """Pass on more of an answer, with its `head` if that has just arrived, and then report it.
+        """Pass on or hold more of an answer, and then report it.
 
-        `fed` is the result of `BodyReader.feed` for `data`.
+        `head` is its head if that has just arrived; `fed` is the result of `BodyReader.feed` for `data`.
         """
         body = exchange.answer
         assert body is not None
@@ -399,7 +412,10 @@ class Passage:
             self._end_answer(exchange, at)
 
     def _pass_on_held(self, exchange: Exchange) -> None:
-        """Pass on what is kept of an incomplete answer, and hold it no longer. Raises `Malformed`."""
+        """Pass on what is held of an answer that breaks off or is too large, and hold it no longer.
+
+        Raises `Malformed`.
+        """
         if exchange.held_answer is not None:
             kept = exchange.encode_held_data()
             exchange.held_answer = None
@@ -419,8 +435,7 @@ class Passage:
         try:
             self._connection.to_client(exchange.encode_answer(verdict))
         except Malformed:
-            # Its started stream cannot be continued.
-            self._end_exchange(at, CUT)
+            self._end_exchange(at, "the held answer could not continue the stream that was begun")
             self._end(abort=True)
             return
         exchange.report_answer(verdict.report, at)
@@ -451,7 +466,7 @@ class Passage:
             self._socket.client_data(buffered, at)
 
     def _refuse(self, status: int, why: str, at: float) -> None:
-        """Send an error answer and close the connection."""
+        """Send an error answer, unless another answer has begun, and close the connection."""
         if self._exchange is not None:
             self._exchange.end(at, why)
             if self._exchange.answer is not None:

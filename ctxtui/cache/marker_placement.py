@@ -19,9 +19,8 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """Results of earlier searches in one tree.
+    """The results of `static_end` and `memory_end` in one tree.
 
-    The last static block, and the last block of memory or summary. Static blocks are those before the messages.
     `static` is by the node before the turn in which the search started, `memory` by the node from which it started.
     """
 
@@ -36,7 +35,8 @@ class PlacementRequest(NamedTuple):
     - `deepest_cached`: gives the deepest node on its path with a live entry written for at least so many seconds
       (`ROOT`: none).
     - `tokens`: gives the length of a context.
-    - `known_ends`: results of other contexts in the tree, so that successive requests take few steps.
+    - `known_ends`: results for other contexts of the tree, which make searches in successive requests short; it is
+      added to.
 
     Only strategies that depend on the cache's content need the first two.
     """
@@ -54,6 +54,7 @@ Place = Callable[[PlacementRequest], Placement]
 
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
+"""Lifetimes by name; where a provider has no such lifetime, its default one is meant."""
 PAUSE_SHARE: Final = 0.03
 """Share of calls followed by a pause between the short and the long lifetime.
 
@@ -81,7 +82,10 @@ def mark_tail(request: PlacementRequest) -> Placement:
 
 
 def mark_moving_tail(request: PlacementRequest) -> Placement:
-    """Mark the ends of the last two messages: the second marker finds the previous call's entry."""
+    """Mark the ends of the last two messages.
+
+    With two markers, the lookback still reaches the previous call's entry if the last message has many blocks.
+    """
     return _place_markers(
         request.rules,
         [
@@ -112,11 +116,12 @@ def mark_memory_aware(request: PlacementRequest) -> Placement:
 def mark_anchored(request: PlacementRequest) -> Placement:
     """Mark the last block for 5 minutes, and an anchor near the cached prefix's end for an hour.
 
-    A new anchor is the first block after the cached prefix. Only that block is written for an hour, but its entry
-    holds the whole prefix. The end of the system prompt is marked too.
+    A new anchor is the first block after the cached prefix. Only the part after the hit up to the anchor is charged for
+    an hour, but its entry holds the whole prefix. The end of the system prompt is marked too.
 
-    The anchor moves when that is worth more than the block: the chance of a pause, times the tokens written again
-    after it. If nothing is cached there is no anchor, because an hour would cost twice the price of everything.
+    The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
+    it) is more than the extra price of writing that block for an hour. If nothing is cached there is no anchor, because
+    everything would be written at the price for an hour, twice that of fresh input.
     """
     tree, rules, tokens = request.tree, request.rules, request.tokens
     end, last = static_end(tree, request.head, request.known_ends), markable_at(tree, request.head)
@@ -137,7 +142,7 @@ def mark_anchored(request: PlacementRequest) -> Placement:
 
 
 def mark_back(messages: int) -> Place:
-    """Strategy that only marks the end of the context `messages` before its last."""
+    """A strategy with one marker: at the end of the message that is `messages` before the last."""
 
     def place(request: PlacementRequest) -> Placement:
         return _place_markers(request.rules, [(messages_back(request.tree, request.head, messages), _SHORT_LIFE)])
@@ -153,10 +158,13 @@ STRATEGIES: Final = (
     Strategy("static + tail", "after the system prompt and the last block", mark_static_and_tail),
     Strategy("2 messages back", "two messages before the end", mark_back(2)),
     Strategy("memory-aware", "after system prompt and memory, and the last block", mark_memory_aware),
-    Strategy("anchored", "five minutes for the last block, an hour for what is in front of it", mark_anchored),
+    Strategy(
+        "anchored", "five minutes for the last block, an hour up to the block after what is cached", mark_anchored
+    ),
 )
-"""Every strategy, the default last."""
-DEFAULT: Final = STRATEGIES[-1]
+"""Every strategy."""
+RECOMMENDED: Final = next(strategy for strategy in STRATEGIES if strategy.name == "anchored")
+"""Marked with * and explained by `ctxtui cache --markers`; nothing falls back on it."""
 PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
 """Strategies that need a system prompt or tools in the context."""
 
@@ -186,7 +194,7 @@ def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
     """Last block of memory or summary in the context (`ROOT`: none).
 
-    If it may have no marker, the nearest block before it that may.
+    If it must not have a marker, the nearest block before it that may.
     """
     ends = known_ends.memory if known_ends is not None else {}
     node = head
@@ -197,7 +205,10 @@ def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:
-    """Markable end of the context `messages` messages before its last one (`ROOT`: too few)."""
+    """The last markable block up to the end of the message that is `messages` before the last.
+
+    `ROOT`: too few.
+    """
     last = tree[head].message - messages
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent

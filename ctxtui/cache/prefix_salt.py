@@ -15,16 +15,16 @@ KEY_BYTES: Final = 16
 SPEED_IS_MODEL: Final = False
 """Whether a changed `speed` counts as a change of model.
 
-Diagnostics report it so. The table of what it invalidates spares the tools, and is followed here (facts §2, two
-sources).
+Anthropic's cache diagnostics report it as one. Its table of what invalidates the cache says that the cached tools
+stay; the table is followed (facts §2).
 """
 
 
 class PrefixSalt(NamedTuple):
-    """The bytes with which the prefix keys of a request begin.
+    """What a request's prefix keys depend on besides its blocks.
 
     `tools` starts the chain of keys; the others are mixed in where their section begins (16 bytes each). Two requests
-    share a cached prefix up to the first section whose entry here differs.
+    with equal blocks share a cached prefix up to the first section whose entry here differs.
     """
 
     dialect: str
@@ -54,19 +54,21 @@ def prefix_salt(
 
     A parameter without a rule changes nothing; a default value, null or an empty list is the same as none.
     """
-    lost: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
-    for path, since, value in effective_parameters(rules, dialect, params or {}):
-        lost[since].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
+    parts_by_section: dict[str, list[bytes]] = {section: [] for section in SECTIONS}
+    for path, section, value in effective_parameters(rules, dialect, params or {}):
+        parts_by_section[section].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
     base = [name.encode("utf-8", "surrogatepass") for name in (provider, scope, model)]
     if SPEED_IS_MODEL:
         base.append(canonical.dumps((params or {}).get("speed")))
-    return PrefixSalt(dialect, mix(b"tools", *base, *lost["tools"]), mix(*lost["system"]), mix(*lost["messages"]))
+    tools, system, messages = (parts_by_section[section] for section in ("tools", "system", "messages"))
+    return PrefixSalt(dialect, mix(b"tools", *base, *tools), mix(*system), mix(*messages))
 
 
 def effective_parameters(rules: CacheRules, dialect: str, params: Mapping[str, Json]) -> list[tuple[str, str, Json]]:
     """List non-default parameters that reach the prompt, in the order of the rules.
 
-    Each is (path, first section invalidated, value).
+    Each is (path, first section invalidated, value). Betas are sorted; ``disable_parallel_tool_use: false`` counts as
+    absent.
     """
     parameters = []
     for parameter in rules.parameters.get(dialect, ()):

@@ -15,7 +15,7 @@ from ctxtui.cli.output import note
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import read_usages, reread_reason
+from ctxtui.services.library.totals.summary_cache import read_usages, reread_reason
 from ctxtui.services.process_pool import processor_count
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary

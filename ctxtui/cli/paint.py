@@ -1,4 +1,4 @@
-"""Prints spans on a plain terminal: in its own 16 colours or none, with glyphs or in ASCII."""
+"""Prints spans as plain lines: in the terminal's own 16 colours or none, with glyphs or in ASCII."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ctxtui.views.text.table import Table
 
 Row = TypeVar("Row")
 
-_ATTRIBUTES: Final = {"bold": "1", "dim": "90", "faint": "90", "italic": "3", "underline": "4", "strike": "9"}
-MAX_WIDTH: Final = 120
+_ATTRIBUTES: Final = {"bold": "1", "italic": "3", "underline": "4", "reverse": "7", "strike": "9"}
+MAX_CELLS: Final = 120
 RULE_CELLS: Final = 3
 """Cells around the title of a rule."""
 
 
 def width() -> int:
-    """Width of plain output: the terminal's, but 40 to `MAX_WIDTH`; 100 without a terminal."""
-    return min(MAX_WIDTH, max(40, shutil.get_terminal_size((100, 24)).columns))
+    """Cells of plain output: $COLUMNS or the terminal's, between 40 and `MAX_CELLS`; 100 without either."""
+    return min(MAX_CELLS, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 
 class Painter:

@@ -1,4 +1,4 @@
-"""Categories of blocks in the composition. Their order is the order on every screen."""
+"""Categories of blocks in the composition. Their order is that of the composition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CATEGORIES: Final = (
     "document",
     "summary",
 )
-"""Every category, in prompt-like order; a category's index is its position in this tuple everywhere."""
+"""Every category, roughly in prompt order. A category's index is its position here."""
 
 INDEX: Final = {name: i for i, name in enumerate(CATEGORIES)}
 
@@ -59,7 +59,7 @@ _BY_ROLE: Final = {
     "tool": "tool_result",
     "function": "tool_result",
 }
-"""The category of a text by the role of its message."""
+"""The category by the message's role, if nothing else decides it; any other role: user."""
 _BY_MARK: Final = {"summary": "summary", "memory": "memory", "file": "document"}
 """The category of a block by its mark, which counts first."""
 
@@ -74,7 +74,10 @@ def _category_by_suffix(kind: str) -> str | None:
 
 
 def category_of(block: Block, place: Place) -> str:
-    """The category of `block` at `place`; a header belongs to the side whose message it opens."""
+    """The category of `block` at `place`: by its mark, else its kind, else its section or role.
+
+    A header's kind says nothing.
+    """
     if place.mark in _BY_MARK:
         return _BY_MARK[place.mark]
     if block.kind != "header":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, NoReturn
@@ -18,7 +19,10 @@ from ctxtui.core.canonical import Json
 _ESCAPE: Final = re.compile(
     r"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD](?:(?P<high>[89abAB])|(?P<low>[c-fC-F]))..|.)", re.DOTALL
 )
-"""An escape in a string, both of a surrogate pair together; `high` or `low` if it is a surrogate without the other."""
+"""An escape in a string; a surrogate pair is one match.
+
+`high` or `low` matches a surrogate without its partner.
+"""
 
 
 class NotJson(ValueError):
@@ -32,7 +36,7 @@ def parse(body: bytes) -> dict[str, Json]:
     """Parse `body` as a JSON object.
 
     Raises `NotJson` for invalid UTF-8, anything that the JSON standard does not allow (NaN, raw control characters),
-    lone surrogates, too deep nesting, and any other value than an object.
+    lone surrogates, integers of more than 4,300 digits, too deep nesting, and any other value than an object.
     """
     try:
         text = body.decode("utf-8")
@@ -43,15 +47,19 @@ def parse(body: bytes) -> dict[str, Json]:
         _refuse_surrogates(text)
     except json.JSONDecodeError as error:
         raise NotJson(f"{error.msg}: line {error.lineno} column {error.colno} (char {error.pos})") from None
-    except (RecursionError, ValueError) as error:
-        raise NotJson(str(error) or "nested too deeply") from None
+    except NotJson:
+        raise
+    except RecursionError:
+        raise NotJson("nested too deeply") from None
+    except ValueError:
+        raise NotJson(f"an integer of more than {sys.get_int_max_str_digits():,} digits") from None
     if not isinstance(value, dict):
         raise NotJson("the body is not an object")
     return value
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON value")
+    raise NotJson(f"{name} is not a JSON value")
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -68,9 +76,10 @@ def _refuse_surrogates(text: str) -> None:
 
 
 class StoredResponse(Struct):
-    """A response stored by the server.
+    """A response of OpenAI's Responses API that a later request may continue.
 
-    `items` are those of its input and its output; `size` is the request's bytes.
+    - `items`: the whole conversation, its output included.
+    - `size`: bytes of its request's body.
     """
 
     items: list[Json]
@@ -81,7 +90,9 @@ class StoredResponse(Struct):
 class CachedContent(Struct):
     """Contents that Google's API keeps for `model` until `expires`, for later requests.
 
-    Times are in Unix seconds; `contents` are the contents as sent, `tokens` their length.
+    - `contents`: the request's members that are cached (``contents``, ``tools``, ``toolConfig``,
+      ``systemInstruction``), in camel case; `tokens` is their size.
+    - `created`, `updated`, `expires`: Unix seconds.
     """
 
     name: str
@@ -114,7 +125,8 @@ def _format_time(time: float) -> str:
 class ApiRequest(Struct, frozen=True):
     """A request: its body as bytes and as JSON, and its headers by lower-case name.
 
-    `socket_responses` are the responses stored for its WebSocket; None: it came by HTTP.
+    `socket_responses`: by id, those that the request may continue on its WebSocket; its own is added. None: it came by
+    HTTP.
     """
 
     raw: bytes
@@ -141,12 +153,12 @@ def _nothing() -> None:
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """An answer or an error.
+    """The reply to an accepted request: an answer, a count or a resource. Errors are `Refusal`s.
 
-    - `events`: the chunks of a stream of media type `kind`; None: no stream, only `body`.
-    - `begin`: called when the first byte is sent; cache writes can be read from then on.
-    - `broken`: the dialect's chunk for a failure in the middle of a stream.
-    - `output`: tokens of the answer.
+    - `events`: the chunks of a stream of `media_type`, sent instead of `body`, the same answer whole; None: no stream.
+    - `begin`: called just before the answer is sent; cache writes can be read from then on.
+    - `failure_event`: the dialect's chunk for a failure in the middle of a stream.
+    - `output_tokens`: those of the answer.
     """
 
     status: int = 200
@@ -154,9 +166,9 @@ class Reply(Struct, frozen=True, kw_only=True):
     events: tuple[bytes, ...] | None = None
     headers: dict[str, str] = field(default_factory=dict)
     begin: Callable[[], None] = _nothing
-    broken: bytes = b""
-    kind: str = "text/event-stream"
-    output: int = 0
+    failure_event: bytes = b""
+    media_type: str = "text/event-stream"
+    output_tokens: int = 0
 
 
 def named_event(name: str, value: Json) -> bytes:
@@ -183,19 +195,22 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 
 
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
-"""A piece of an answer in a stream."""
+"""A piece of a text: a token or two."""
 _MAX_PIECES: Final = 100
-"""Maximum parts of a streamed answer. In recordings of Anthropic, a delta of a long answer has some 90 characters."""
+"""Maximum pieces of one text in a stream.
+
+In recordings of Anthropic, a delta of a long answer has some 90 characters.
+"""
 
 
-def pieces(text: str) -> list[str]:
-    """Split `text` into parts of a token or two, a long text into at most a hundred larger ones."""
-    parts = _PIECE.findall(text)
-    size = -(-len(parts) // _MAX_PIECES)
-    return ["".join(parts[n : n + size]) for n in range(0, len(parts), size)] if size > 1 else parts
+def split_text(text: str) -> list[str]:
+    """Split `text` into pieces of a token or two, a long text into at most a hundred larger ones."""
+    pieces = _PIECE.findall(text)
+    size = -(-len(pieces) // _MAX_PIECES)
+    return ["".join(pieces[n : n + size]) for n in range(0, len(pieces), size)] if size > 1 else pieces
 
 
-INVALID: Final = "invalid_request_error"
+INVALID_REQUEST: Final = "invalid_request_error"
 
 
 class Refusal(Struct, frozen=True):
@@ -203,14 +218,15 @@ class Refusal(Struct, frozen=True):
 
     - `message`: in the provider's own words if known.
     - `status`: the HTTP status.
-    - `type`: the provider's class of error.
+    - `type`: the provider's class of error, where the status does not decide it.
     - `param`, `code`: OpenAI's fields; `code` is also Anthropic's ``details.error_code``.
-    - `rule`: the violated rule in a word or two, the same in all APIs.
+    - `rule`: the violated rule in a few words; each API has its own words for fields and values. That of a rate limit
+      ends in the seconds to wait.
     """
 
     message: str
     status: int = 400
-    type: str = INVALID
+    type: str = INVALID_REQUEST
     param: str | None = None
     code: str | None = None
     rule: str = ""

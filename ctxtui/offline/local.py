@@ -21,7 +21,7 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import LENGTH, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, split_text
 from ctxtui.offline.http.routes import Serve, ServedRoute
 from ctxtui.offline.http.sending import json_response
 from ctxtui.offline.json_shape import clamp
@@ -380,9 +380,9 @@ def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> R
         body=reply_body,
         events=tuple(_stream_lines(reply_body)) if streams else None,
         begin=lambda: provider.ledger.record(outcome, provider.now()),
-        broken=compact({"error": "an error was encountered while running the model"}) + b"\n",
-        kind=_NDJSON,
-        output=output,
+        failure_event=compact({"error": "an error was encountered while running the model"}) + b"\n",
+        media_type=_NDJSON,
+        output_tokens=output,
     )
 
 
@@ -436,7 +436,7 @@ def _stream_lines(whole: dict[str, Json]) -> Iterator[bytes]:
         return compact({**shell, "message": {"role": "assistant", "content": "", **delta}, "done": False}) + b"\n"
 
     for key in ("thinking", "content"):
-        for piece in pieces(message.get(key, "")):
+        for piece in split_text(message.get(key, "")):
             yield line({key: piece})
     for call in message.get("tool_calls", ()):
         yield line({"tool_calls": [call]})

@@ -24,8 +24,11 @@ The state of the process, and its start in ticks since the boot.
 MAX_SILENCE_S: Final = 60.0
 """Seconds without a heartbeat after which a host counts as dead, if its process is not visible from here."""
 
+_UNKNOWN: Final = "unknown"
+"""The start of a process that runs, if the system does not give it."""
+
 _hosting: set[str] = set()
-"""Tokens of this process's active hosts. Guarded by `_lock`."""
+"""`HostProcess.token` of each active host of this process. Guarded by `_lock`."""
 _lock = threading.Lock()
 
 
@@ -45,20 +48,21 @@ class HostProcess(Struct, frozen=True, kw_only=True):
     beat: float
 
     def is_alive(self, now: float) -> bool:
-        """Whether it hosts at Unix time `now`.
+        """Whether it may still host at Unix time `now`.
 
         Judged by its heartbeat if the process is not visible from here, and by `end_hosting` if it is this process.
         """
         if self.machine != this_machine():
             return abs(now - self.beat) < MAX_SILENCE_S
-        if self.pid == os.getpid() and self.born == process_start(self.pid):
+        if self.pid == os.getpid():
             with _lock:
                 return self.token in _hosting
-        return process_start(self.pid) == self.born
+        start = process_start(self.pid)
+        return start != "" and (start == self.born or _UNKNOWN in (start, self.born))
 
     @property
     def description(self) -> str:
-        """The process and its start time, for messages."""
+        """The process and since when it hosts, for messages."""
         at = time.localtime(self.since)
         today = time.strftime("%Y-%m-%d", at) == time.strftime("%Y-%m-%d")
         since = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M", at)
@@ -91,9 +95,9 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it.
+    """The start time of process `pid`, as the system spells it: ticks since the boot, or the text of ``ps`` in UTC.
 
-    "" if it does not run (a zombie does not), ``unknown`` if it runs, but the system does not give its start.
+    "" if it does not run (a zombie does not), `_UNKNOWN` if it runs, but the system does not give its start.
     """
     if pid <= 0:
         return ""
@@ -110,9 +114,11 @@ def _process_start_by_ps(pid: int) -> str:
     """Like `process_start`, for systems without ``/proc`` (macOS)."""
     try:
         command = ["ps", "-o", "stat=,lstart=", "-p", str(pid)]
-        output = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False).stdout.split(
-            maxsplit=1
-        )
+        # Processes with other time zones and languages must read the same text.
+        environment = {**os.environ, "TZ": "UTC", "LC_ALL": "C"}
+        output = subprocess.run(
+            command, capture_output=True, text=True, timeout=5, check=False, env=environment
+        ).stdout.split(maxsplit=1)
     except (OSError, subprocess.SubprocessError):
         output = []
     if output:
@@ -122,5 +128,5 @@ def _process_start_by_ps(pid: int) -> str:
     except ProcessLookupError:
         return ""
     except OSError:
-        return "unknown"  # another user's process
-    return "unknown"
+        return _UNKNOWN  # another user's process
+    return _UNKNOWN

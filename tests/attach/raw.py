@@ -23,9 +23,11 @@ class RawProvider:
         self.replies: list[Sequence[bytes]] = []
         self.port = 0
         self.connections = 0
+        self.writers: list[asyncio.StreamWriter] = []
 
     async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self.writers.append(writer)
         try:
             while True:
                 raw = await reader.readuntil(b"\r\n\r\n")

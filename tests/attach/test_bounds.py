@@ -178,6 +178,22 @@ async def test_a_large_request_is_passed_on_whole_and_the_record_says_so(
     assert any("too large to be recorded" in one.reason for one in load(path).session.skipped)
 
 
+async def test_a_body_that_is_too_large_with_its_last_piece_is_recorded_as_such(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (exchange, recording):
+        monkeypatch.setattr(module, "MAX_BODY", MOST)
+    gate, raw = _Asked(), requests(MOST + 1)["chunks"]
+    async with raw_provider() as provider, relayed(provider.port, tmp_path, gate=gate) as (relay, recorder):
+        provider.replies = [[ANSWER]]
+        here, there = b"127.0.0.1:%d" % relay.port, b"127.0.0.1:%d" % provider.port
+        assert await talk(relay.port, raw % here, end=b"ok") == ANSWER
+        assert provider.seen == [raw % there] and not gate.asked
+        assert await asyncio.to_thread(recorder.flush)
+    lines = [json.loads(line) for line in (tmp_path / "s.jsonl").read_text().splitlines()]
+    assert [line["sent"]["refused"] for line in lines if "sent" in line] == [{"": "larger than 0 MiB"}]
+
+
 def test_an_answer_in_a_stream_that_has_begun_is_bounded() -> None:
     early = EarlyAnswer(lambda status, body: body)
     early.begin()

@@ -97,6 +97,33 @@ async def test_refused_it_never_leaves_and_the_program_is_told(tmp_path: Path) -
         assert (await answer(*line)).startswith(b"HTTP/1.1 422 ") and not provider.seen
 
 
+@pytest.mark.parametrize("last_bytes", [b"", b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 2\r\n\r\nno"])
+@pytest.mark.parametrize("how", [RELEASE, REFUSE])
+async def test_a_held_request_survives_the_end_of_the_idle_connection(
+    tmp_path: Path, how: str, last_bytes: bytes
+) -> None:
+    async with held(tmp_path, HoldRules(each=True)) as (provider, relay, gate, recorder):
+        provider.replies = [[OK], [OK]]
+        reader, writer = await begun(relay, request("een"))
+        await until(gate)
+        gate.release("", RELEASE)
+        assert await asyncio.wait_for(reader.readuntil(b"}"), 30) == OK
+        writer.write(request("twee"))
+        await until(gate)
+        provider.writers[0].write(last_bytes)
+        provider.writers[0].close()
+        await asyncio.sleep(0.1)
+        gate.release("", how)
+        got = await answer(reader, writer)
+        sent = [raw.endswith(request("twee").partition(b"\r\n\r\n")[2]) for raw in provider.seen]
+        if how == RELEASE:
+            assert got == OK and sent == [False, True] and provider.connections == 2
+        else:
+            assert got.startswith(b"HTTP/1.1 422 ") and sent == [False]
+        assert await asyncio.to_thread(recorder.flush)
+    assert "broke off" not in (tmp_path / "s.jsonl").read_text()
+
+
 @pytest.mark.parametrize(
     "told",
     [

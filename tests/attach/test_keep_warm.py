@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -43,6 +44,7 @@ from ctxtui.services.attach.held_requests import _keep_warm_status, read_status
 from ctxtui.services.attach.hold_rules import HoldRules
 from ctxtui.services.attach.holding import RELEASE, HoldGate
 from ctxtui.services.attach.keep_warm import CLIENT_SIGNS, FAILED, NO_ANSWER, OTHER_API, POLL_S, STAGED, KeepWarm
+from ctxtui.services.attach.preparation import preparer_client
 from ctxtui.services.attach.preparation.preparer import Preparer
 from ctxtui.services.attach.preparation.preparer_client import PreparerClient, Warmth, WarmthQuery
 from ctxtui.services.attach.registry import program_of
@@ -636,3 +638,22 @@ async def test_a_fork_gives_no_refresh_as_an_answer(tmp_path: Path) -> None:
         await run.ask("go on")
         answers = collect_answers(await run.loaded(), MAIN, 0)
         assert len(answers) == 2
+
+
+async def test_a_wait_for_the_recorder_ends_no_process_that_others_wait_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_slow = False
+    client = PreparerClient(tmp_path, Settings(data_dir=str(tmp_path)), lambda: time.sleep(0.5) if is_slow else None)
+    try:
+        first = await client.find_warmth("s", 0.0)
+        assert "no call" in first.why, first
+        child = client._child.pid
+        assert child
+        is_slow = True
+        monkeypatch.setattr(preparer_client, "MAX_PREPARE_SECONDS", 0.1)
+        warmth = await client.find_warmth("s", 0.0)
+        assert warmth.why == "it took longer than 0.1 s"
+        assert client._child.pid == child
+    finally:
+        client.close()

@@ -150,7 +150,7 @@ def test_where_answers_are_reported_in_part_the_least_is_said_everywhere(ctxtui:
     for words in (["cost", path], ["why", path], ["show", path], ["report", path], ["stats", path.parent]):
         assert "≥ $" in ctxtui(*words).out, words
     told = ctxtui("cost", "--why", path).out
-    assert f"{found['partial_calls']} answers in part; ctxtui counts" in told
+    assert f"{found['partial_calls']} answers in part; by ctxtui's count" in told
     checked = ctxtui("check", path, "--max-cost", "99", "--json")
     (figures,) = (one["figures"] for one in checked.json["files"])
     assert checked.code == 0 and ctxtui("check", path, "--max-cost", "1").code == 9

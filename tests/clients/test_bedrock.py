@@ -24,7 +24,7 @@ from ctxtui.core.call import Fidelity
 from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.recordings.open import load
-from ctxtui.wire.event_stream import is_event_stream, parse_event_stream
+from ctxtui.wire.amazon_event_stream import is_event_stream, parse_event_stream
 from tests.cases import amazon_stream as amazon
 from tests.clients.claude_code import CLAUDE_CODE
 from tests.clients.client import INSTALLED

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
-from ctxtui.offline.exchange import pieces
+from ctxtui.offline.exchange import split_text
 from ctxtui.offline.model import AnswerOptions, Intent, answer_task, find_call, make_instance, parse_intents
 from ctxtui.wire.definitions import Definition
 
@@ -342,7 +342,7 @@ def fits(value: Any, schema: Any) -> bool:
 @pytest.mark.parametrize("words", [0, 1, 60, 101, 5_000])
 def test_an_answer_streams_in_tokens_and_a_long_one_in_at_most_a_hundred_parts(words: int) -> None:
     text = "word " * words
-    parts = pieces(text)
+    parts = split_text(text)
     assert "".join(parts) == text and "" not in parts
     assert len(parts) <= 100 and (words > 60 or len(parts) >= words)
 

@@ -238,3 +238,26 @@ def test_what_an_older_ctxtui_left_in_flight_is_found(tmp_path: Path) -> None:
     leases.claim(path, "x", mine)
     assert [event.data for event in abandoned_events(path, "x", mine)] == ["hi"]
     end_hosting(mine)
+
+
+def test_ps_gives_the_same_start_in_every_time_zone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    if shutil.which("ps") is None:
+        pytest.skip("there is no ps here")
+    monkeypatch.setattr(host_process, "PROC", tmp_path / "none")
+    parent, starts = os.getppid(), set()
+    for zone in ("UTC", "Asia/Tokyo", "America/New_York"):
+        monkeypatch.setenv("TZ", zone)
+        starts.add(process_start(parent))
+    assert len(starts) == 1 and starts != {""}
+
+
+def test_a_host_whose_start_is_not_given_lives_while_its_process_runs(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gone = (1 << 22) + 5
+    unknown = replace(begin_hosting(time.time()), pid=os.getppid(), born="unknown")
+    assert unknown.is_alive(time.time()) and not replace(unknown, pid=gone).is_alive(time.time())
+    monkeypatch.setattr(host_process, "PROC", tmp_path / "none")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    host = replace(begin_hosting(time.time()), pid=os.getppid(), born="Mon Nov 30 09:12:01 2026")
+    assert host.is_alive(time.time()) and not replace(host, pid=gone).is_alive(time.time()), "ps is not found"

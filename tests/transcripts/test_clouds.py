@@ -20,7 +20,7 @@ from ctxtui.pricing.price import price_call
 from ctxtui.services.config.package_data import price_table
 from ctxtui.transcripts.kit.http_exchange.decode import decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.wire.event_stream import parse_event_stream
+from ctxtui.wire.amazon_event_stream import parse_event_stream
 from tests.cases import amazon_stream as amazon
 from tests.cases import wire_traffic as cases
 from tests.transcripts.reading import as_bytes, calls, read

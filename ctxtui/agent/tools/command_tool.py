@@ -1,4 +1,4 @@
-"""run_command: a tool that runs a program in the workspace after asking the user.
+"""run_command: a tool that runs a program in the workspace if the user permits it.
 
 Execution is up to the host.
 """
@@ -17,26 +17,36 @@ NAME: Final = "run_command"
 DEFAULT_SECONDS: Final = 120
 """Default time limit of a command."""
 MAX_SECONDS: Final = 3600
-"""Maximum time limit that the model can ask for."""
-_SHELL: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
+"""A longer limit that the model asks for is reduced to this."""
+_SHELL_OPERATORS: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 """Words that only a shell understands."""
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
 """A quotation or an escape."""
 
-RUN_COMMAND: Final = Tool(
-    NAME,
-    "Run a program in the workspace, such as a test suite, and read what it prints. There is no shell: one program "
-    "with its arguments, no pipes or redirections. The user is asked first.",
-    {
-        "command": {"type": "string", "description": "The program and its arguments, quoted as in a shell."},
-        "timeout": {"type": "integer", "description": f"Seconds it may take ({DEFAULT_SECONDS})."},
-    },
-    required=("command",),
-)
+
+def make_command_tool(*, shell: bool = False) -> Tool:
+    """The tool; with `shell`, its description says that a command is run by ``/bin/sh``."""
+    about = (
+        "Run a command line in the workspace, such as a test suite, and read what it prints. /bin/sh runs it."
+        if shell
+        else "Run a program in the workspace, such as a test suite, and read what it prints. There is no shell: one "
+        "program with its arguments, no pipes or redirections."
+    )
+    command = "The command line." if shell else "The program and its arguments, quoted as in a shell."
+    limit = f"Seconds it may take (default {DEFAULT_SECONDS}, at most {MAX_SECONDS})."
+    return Tool(
+        NAME,
+        f"{about} It needs the user's permission.",
+        {"command": {"type": "string", "description": command}, "timeout": {"type": "integer", "description": limit}},
+        required=("command",),
+    )
+
+
+RUN_COMMAND: Final = make_command_tool()
 
 
 def describe_call(call: ToolCall) -> str:
-    """Describe a call in a few words: its tool, and the command to run."""
+    """A tool call in a few words: the tool's name, and the command if it is ``run_command``."""
     call_input = call.input
     command = call_input.get("command") if call.name == NAME and isinstance(call_input, Mapping) else None
     return f"{call.name}: {command}" if isinstance(command, str) else call.name
@@ -45,8 +55,9 @@ def describe_call(call: ToolCall) -> str:
 def split_command(command: str, *, shell: bool = False) -> list[str]:
     """Split `command` into program and arguments.
 
-    With a `shell`, give it to ``/bin/sh`` as a whole. Without a shell, raises `BadInput` for an empty command, an open
-    quote, and an operator of `_SHELL` that is a word of its own and not quoted.
+    With `shell`, the arguments that make ``/bin/sh`` run all of it. Otherwise raises `BadInput` for an empty command,
+    an open quote, a backslash at the end, and an operator of `_SHELL_OPERATORS` that is a word of its own and not
+    quoted.
     """
     if shell:
         return ["/bin/sh", "-c", command]
@@ -56,7 +67,7 @@ def split_command(command: str, *, shell: bool = False) -> list[str]:
         raise BadInput(f"not a command: {error}", place=NAME) from None
     if not words:
         raise BadInput("the command is empty", place=NAME)
-    shell_word = next((word for word in _QUOTED.sub("", command).split() if word in _SHELL), "")
+    shell_word = next((word for word in _QUOTED.sub("", command).split() if word in _SHELL_OPERATORS), "")
     if shell_word:
         raise BadInput(
             f"there is no shell that understands {shell_word}", place=NAME, way_out="run one program at a time"

@@ -89,7 +89,8 @@ def try_markers(
     """Compare the calls of `thread` under each strategy, the best plan and the client's markers.
 
     Strategies for the prefix are tried only if it is recorded. None if fewer than `MIN_CALLS` calls can be compared.
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already computed.
+    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
+    `prompts` is the result of `learnt_prompts`, if it is already computed.
     """
     prompts = prompts or learnt_prompts(book, rules)
     calls = comparable_calls(book, rules, thread)

@@ -1,7 +1,8 @@
 """Finds the cause of a miss.
 
-It is predicted before a call's report, or found in the recording afterwards. `cause_from_requests` compares recorded
-requests. `infer_cause` works without recorded markers. `cause_in_record` explains a loss that was not predicted.
+It is predicted before a call's report (`cause_from_requests` with recorded markers, else `infer_cause`).
+`cause_in_record` finds what the recording shows, for every call: it decides whether an automatic cache's loss counts as
+a miss, and names a cause if none was predicted.
 """
 
 from __future__ import annotations
@@ -35,18 +36,34 @@ EDITS: Final = "edits"
 """Edits alone, applied or taken back: the agent's own context only grew."""
 
 SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
-"""Causes after which only the prefix kept alive by other traffic is left."""
+"""Causes after which the thread's own entries are lost.
+
+What other sessions keep alive is still read (after a change of model only what the simulator knows).
+"""
 IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
-"""Causes without effect if the client made its own call after the turn: that call has cached the current prompt."""
+"""Causes without effect if the client made a call of its own (an aside) after the turn.
+
+That call has cached everything before the new user message.
+"""
+_CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
+"""Causes in which a different context was sent."""
+CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
+"""Causes by which the prompt itself changed, so that the tokens lost to them could not have been read.
+
+With them an automatic cache's loss counts like any other (`CachedInput.lost_tokens`).
+"""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 """Starts of epochs with which the client made the context smaller."""
+_RECORDED_SETTINGS: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
+"""Keys of `Call.extra` for settings that clients record without the request."""
 
 
 class MissCause(NamedTuple):
     """Cause of a miss.
 
-    `name` is one of this module's or of `cache.explain`; "" if nothing is lost, or no cause was found. `by` is its
-    amount: seconds too late, positions too far, or tokens too few. `what` names the tool, parameter or model.
+    - `name`: one of this module's or of `cache.explain`; "" if nothing is lost, or no cause was found.
+    - `by`: its amount: seconds too late or too early, positions, or tokens too few.
+    - `what`: details: the tools, parameters, models or content that changed, or the epoch's detail.
     """
 
     name: str = ""
@@ -82,16 +99,17 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Find the cause if the recording has no markers; `NO_CAUSE` if nothing is lost.
+    """Find the cause if the markers of either call are not recorded; `NO_CAUSE` if nothing is lost.
 
-    `outcome` is the simulated one, for the earliest possible start of the call. Time before the last unrecorded use of
-    the cache does not count.
+    `outcome` is the simulated one. Its time counts from the last use of the cache, also by requests that are no calls
+    (`CacheForecaster.time_of`).
     """
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return MissCause(MODEL, what=f"{base.model} → {call.model}")
     if call.follows_idle_compaction:
-        # Made before the cache expired, so that nothing cached would be read whenever the user came back.
+        # The client compacted in the pause, while the cache was still live. After that nothing cached is read, however
+        # late the user comes back: not expiry, but the compaction is the cause.
         return MissCause(COMPACTION)
     late = next((reason.by for reason in outcome.reasons if reason.kind == reasons.EXPIRED), None)
     late = _seconds_expired(rules, outcome.at, clock, behaviour) if late is None else late
@@ -113,6 +131,7 @@ def infer_cause(
         if reason.kind == reasons.MINIMUM and not behaviour.caches:
             return MissCause(explain.MINIMUM, reason.by)
     hit = outcome.hit
+    # If at most the last block is lost, no cause is named.
     if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
         return NO_CAUSE
     if is_new_epoch and call.epoch.start in _SHRUNK:
@@ -125,9 +144,10 @@ def infer_cause(
 def cause_in_record(
     tree: Tree, before: Call, call: Call, resent: Resent, late: float | None, rules: CacheRules
 ) -> MissCause:
-    """The cause that the recording shows for a loss between `before` and `call`.
+    """The cause that the recording shows if the cache was lost between `before` and `call`.
 
-    `late` is the number of seconds since the thread's cache expired; None if it had not.
+    `NO_CAUSE` if it shows none; whether anything was lost is not checked. `late` is the number of seconds since the
+    thread's cache expired; None if it had not, or times are missing.
     """
     return attribute_to_edits(tree, before, call, _find_in_record(tree, before, call, resent, late, rules))
 
@@ -164,16 +184,8 @@ def _find_in_record(
     return NO_CAUSE
 
 
-_CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
-"""Causes in which a different context was sent."""
-CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
-"""Causes in which the request itself changed: no cache could have kept the tokens lost to them."""
-_EFFORT_KEYS: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
-"""Keys of `Call.extra` for settings that clients record besides the context."""
-
-
 def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Describe the recorded parameters that reach the prompt and differ between two calls."""
+    """Describe the recorded parameters and client settings that reach the prompt and differ between two calls."""
     if before.skeleton is not None and call.skeleton is not None:
         effective = [
             {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}
@@ -186,7 +198,7 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
         if changed:
             return ", ".join(changed)
     changes = []
-    for name in _EFFORT_KEYS:
+    for name in _RECORDED_SETTINGS:
         old, new = before.extra.get(name), call.extra.get(name)
         if isinstance(old, str) and isinstance(new, str) and old != new:
             changes.append(f"{name} {old} → {new}")
@@ -194,7 +206,10 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
 
 
 def _seconds_expired(rules: CacheRules, time: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
-    """Seconds since the thread's whole cache expired; None if it has not, or never does."""
+    """Seconds since the thread's whole cache expired; None if it has not.
+
+    Also None if the times are unknown, or it is not kept by time.
+    """
     mechanism = rules.mechanism
     if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None

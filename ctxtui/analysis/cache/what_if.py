@@ -31,12 +31,13 @@ Weigh = Callable[[Features], float]
 class NextRequest(NamedTuple):
     """A request, and the caches before it.
 
-    - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds).
+    - `simulator`: the caches; `prompt`: the request; `at`: its time (Unix seconds; 0: unknown).
     - `weigh`: gives the tokens of a block's features in this prompt.
-    - `ends`: gives the end position of the same request with another context.
-    - `floors`: tokens that it reads in any case.
+    - `ends`: gives the last cache position of the same request with another context (a node).
+    - `floors`: tokens that it reads even after a miss.
     - `forecast`: the simulation corrected by what the client's behaviour predicts, as the audit compares it with
-      reports; None if no earlier call allows one.
+      reports. None for a recorded call (`Replay.request_of`), if the recording has an estimate, or if no earlier call
+      allows one.
     """
 
     simulator: Simulator
@@ -49,15 +50,15 @@ class NextRequest(NamedTuple):
 
 
 OtherForecasts = Callable[[], CallForecaster | None]
-"""Gives the forecasts of another reader of the same session; None if there is none."""
+"""Gives a forecaster that other code trained on the same session; None if there is none."""
 
 
 class Replay:
     """A session's calls in order up to one of them, with the forecasts learned so far.
 
     A later call continues from the current one; an earlier call, or a changed recording, restarts. `rules` gives the
-    cache rules of a call. Everything in `book` must be counted. The `other_forecasts` are used if they were learned
-    from the same calls.
+    cache rules of a call. Everything in `book` must be counted. `request_after` uses the `other_forecasts` instead of
+    learning again, if they learned from the same calls and are not changed by it (`_leaves_forecasts_unchanged`).
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Replay:
         self._rules = rules
         self._other_forecasts = other_forecasts
         self._borrowed: CallForecaster | None = None
-        """Forecasts of the other reader when last used."""
+        """The other code's forecaster when it was last used."""
         self._known = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
         """Calls of the last `longest_life`, and its result."""
@@ -76,7 +77,10 @@ class Replay:
         return CallForecaster(self._book, self._rules)
 
     def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
-        """Forecasts learnt from the calls before `last`, and from it too if `inclusive`."""
+        """The forecaster that has learnt the calls before `last`; all, if `last` is not in the session.
+
+        If `inclusive`, also `last` and the later requests that kept its cache warm.
+        """
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
         index_of_last = next((index for index in range(len(calls) - 1, -1, -1) if calls[index].id == last.id), None)
@@ -85,9 +89,14 @@ class Replay:
             calls = [*calls[: index_of_last + inclusive], *keeping]
         other_forecaster = self._other_forecasts()
         if self._borrowed is not None and self._borrowed is not other_forecaster:
-            # The other reader no longer uses it.
+            # The other code has replaced it, so it is ours to train.
             self._known, self._borrowed = self._borrowed, None
-        if other_forecaster is not None and inclusive and _has_no_effect(last) and other_forecaster.calls == calls:
+        if (
+            other_forecaster is not None
+            and inclusive
+            and _leaves_forecasts_unchanged(last)
+            and other_forecaster.calls == calls
+        ):
             self._borrowed = other_forecaster
             return other_forecaster
         if calls[: len(self._known.calls)] != self._known.calls:  # identity is compared first, which is fast
@@ -100,7 +109,7 @@ class Replay:
     def longest_life(self, calls: Sequence[Call]) -> float:
         """Longest promised lifetime of the cache writes of `calls` in seconds.
 
-        Each is read once while calls are only added.
+        Five minutes if none wrote, 0 without calls. While calls are only added, only new ones are looked at.
         """
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast
@@ -149,7 +158,7 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Size of the context of `call` plus the blocks that `next_call` adds (or lacks).
+        """Tokens of the context of `call` plus the blocks that `next_call` adds (or lacks).
 
         It includes the unrecorded part of `call`.
         """
@@ -163,10 +172,11 @@ def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
     return [call for call in later if call.keeps_warm and call.sent_head == last.sent_head]
 
 
-def _has_no_effect(last: Call) -> bool:
-    """Whether a what-if after `last` has no effect on what is learnt.
+def _leaves_forecasts_unchanged(last: Call) -> bool:
+    """Whether a request made up after `last` leaves the other code's forecaster unchanged.
 
-    True if its parameters are not recorded, and its report has cache counts.
+    Without a recorded request no markers are assumed for it (`CachePrompts.assume_markers`), and after a report with
+    cache counts the client's behaviour is known already, so that the forecast creates none.
     """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 
@@ -181,9 +191,10 @@ def _start_request(
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
-    """The known parts of the next request's format: its parameters, and a marker at its end.
+    """The skeleton of the next request if the last one asked for automatic caching.
 
-    None unless the last request had such a marker (a top-level ``cache_control``).
+    That is a top-level ``cache_control``; the skeleton has the parameters, so that the marker is again at the end.
+    Otherwise None, and `CachePrompts.assume_markers` moves the last request's markers.
     """
     if skeleton is None or "cache_control" not in Request((), skeleton).params:
         return None

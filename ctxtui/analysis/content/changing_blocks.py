@@ -1,8 +1,9 @@
-"""Blocks that change during a run: the same position in the context, with other content."""
+"""Blocks that change during a thread: later versions in the same place among other blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -16,8 +17,9 @@ from ctxtui.core.tree import Tree
 class ChangingBlock(Struct, frozen=True):
     """A block whose content changed.
 
-    Everything after it leaves the cached prefix at every change. `nodes`: its versions, in order. `calls`: number
-    (from 1) of the first call with each version.
+    From it on, the cached prefix is lost at every change.
+    - `nodes`: its versions, in order; one that comes back is listed again.
+    - `calls`: the number (from 1) of the call with which each begins.
     """
 
     nodes: tuple[int, ...]
@@ -34,10 +36,10 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
     A context that begins an epoch (compaction, another model) is new: nothing in it counts as changed.
     """
     tree, calls = session.tree, session.thread_calls(thread)
+    # By the node of a block's latest version: its versions and their calls.
     chains: dict[int, tuple[list[int], list[int]]] = {}
     changed: list[tuple[list[int], list[int]]] = []
-    for number, call in enumerate(calls[1:], 2):
-        before = calls[number - 2]
+    for number, (before, call) in enumerate(pairwise(calls), 2):
         if before.epoch.number != call.epoch.number:
             chains.clear()
             continue
@@ -71,7 +73,10 @@ def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair equal blocks, and two versions of a block: (old node, new node, whether equal)."""
+    """Pair equal blocks, and two versions of a block: (old node, new node, whether equal).
+
+    Content in another spelling is equal too.
+    """
     node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:

@@ -117,8 +117,8 @@ class Diff(Struct, frozen=True, kw_only=True):
     """Changes from the context of `a` to that of `b`.
 
     Both begin with `shared` blocks (`shared_tokens`). Of the later blocks, `kept` are in both (`kept_tokens`), with
-    the respelled ones. `changes` are in prompt order. Tokens are those of the side that has a block, and those of `b` if
-    both have it.
+    the respelled ones. `changes` are in prompt order. Tokens are those of the side that has a block; if both have it,
+    those of `b`.
     """
 
     a: DiffSide

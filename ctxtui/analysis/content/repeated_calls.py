@@ -1,6 +1,6 @@
 """Loops: the same tool calls, one after the other, that got the same answers each time.
 
-A finding reports them.
+A finding, ``check --max-repeats`` and the list of calls use them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _IDS: Final = frozenset(
 )
 """Members of blocks that may differ between equal exchanges; the last is Codex's, with turn and time."""
 _MEASURED: Final = re.compile(r"(?:Chunk ID: \w+|Wall time:? [\d.]+ s(?:econds)?\b)")
-"""Values that Codex and Kimi Code put before a command's output, different each time; searched in JSON."""
+"""Values that Codex and Kimi Code put before a command's output, different each time; not compared."""
 
 _STILL_RUNNING: Final = "Process running with session ID"
 """Text in Codex's answer to a call that only waits for a program: repeating such a call is no loop."""
@@ -56,11 +56,12 @@ class Loop(NamedTuple):
 
     @property
     def middle(self) -> tuple[Exchange, ...]:
+        """The exchanges between the first run and the last."""
         return self.exchanges[self.period : -self.period]
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
-    """The loops in `context` with at least `min_repeats` runs of a cycle, in order.
+    """The loops in `context` with at least `min_repeats` runs of a cycle, in order; they do not overlap.
 
     A person's message between two calls ends a loop.
     """
@@ -68,9 +69,9 @@ def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls of `thread` (from 1) that sent results of a loop, with a text as ``Bash x4``.
+    """The calls of `thread` (numbers from 1) that sent results of a loop, with a text as ``Read, Bash x3``.
 
-    Searched are the contexts at the end of the thread and of each epoch.
+    Of several loops it is the last. Searched are the contexts at the end of the thread and of each epoch.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     names: dict[int, str] = {}
@@ -93,12 +94,12 @@ def loops_by_call(session: Session, thread: str) -> dict[int, str]:
 
 def longest_loop(context: Context) -> int:
     """Largest number of runs of a cycle; 0 without calls, 1 without repetitions."""
-    runs = list(_exchange_runs(context))
-    return max((loop.repeats for run in runs for loop in _find_loops_in(run, 2)), default=1 if any(runs) else 0)
+    periods = range(1, MAX_CYCLE + 1)
+    return max((_count_repeats(run, period) for run in _exchange_runs(context) for period in periods), default=0)
 
 
 def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
-    """Exchanges between two messages of a person, without those that wait for a program."""
+    """The exchanges between each two messages of a person, without calls that wait for a program."""
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):
@@ -141,13 +142,24 @@ def _find_loops_in(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
         start += len(longest.exchanges)
 
 
-def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
-    """The cycle of `period` calls that begins at `start`, with its repetitions.
+def _count_repeats(run: Sequence[Exchange], period: int) -> int:
+    """Largest number of runs of a cycle of `period` calls, wherever it begins."""
+    longest = repeated_count = 0
+    for before, exchange in zip(run, run[period:], strict=False):
+        repeated_count = repeated_count + 1 if _repeats(exchange, before) else 0
+        longest = max(longest, repeated_count)
+    return 1 + longest // period
 
-    An unanswered call repeats nothing.
-    """
+
+def _repeats(exchange: Exchange, before: Exchange) -> bool:
+    """Whether `exchange` is the same call and answer as `before`; an unanswered call repeats nothing."""
+    return bool(exchange.answer) and exchange.content == before.content
+
+
+def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
+    """The cycle of `period` calls that begins at `start`, with its repetitions."""
     end = start + period
-    while end < len(run) and run[end].answer and run[end].content == run[end - period].content:
+    while end < len(run) and _repeats(run[end], run[end - period]):
         end += 1
     complete_count = (end - start) // period * period
     return Loop(period, tuple(run[start : start + complete_count]))

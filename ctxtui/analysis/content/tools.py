@@ -18,6 +18,7 @@ from ctxtui.analysis.content.tool_definitions import (
     read_definitions,
     read_referenced_tools,
 )
+from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
@@ -169,6 +170,13 @@ def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, st
     lifetimes = BlockLifetimes(tree)
     lifetimes.advance(calls)
     return Counter(read_called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
+
+
+def list_called_names(tree: Tree, calls: Sequence[Call]) -> set[str]:
+    """Names of the tools called in `calls` including their answers, as the calls spell them."""
+    lifetimes = BlockLifetimes(tree)
+    lifetimes.advance(calls)
+    return {read(tree[node].block).name for node, _ in tool_calls(lifetimes, tree)}
 
 
 def _make_server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:

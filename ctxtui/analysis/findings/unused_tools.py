@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.content.tools import count_tool_calls
+from ctxtui.analysis.content.tools import list_called_names
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.curation.policies.policy_context import Settings
 
@@ -15,7 +15,7 @@ MIN_ROUNDS = 3
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report tools of the context that no call of the thread has used so far."""
-    called = sorted({name for _, name in count_tool_calls(inputs.policy_context.context.tree, inputs.calls)})
+    called = sorted(list_called_names(inputs.policy_context.context.tree, inputs.calls))
     settings: Settings = {"rounds": MIN_ROUNDS, "keep": called}
     edits = inputs.propose("drop_unused_tools", settings)
     effect = measure_edits(inputs, edits)

@@ -1,6 +1,6 @@
 """Applies a set of label rules to a block's text.
 
-`counting` calls it for every block; `segments` cuts the text at the matches.
+`services/counting` calls `may_split` for every block, and `cut` for those where it is true.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ctxtui.core.block_content import BlockContent
 from ctxtui.core.category import INDEX
 
 _PIECE_BYTES: Final = 1 << 18
-"""Bytes searched in one step."""
+"""Bytes of a long body that `may_split` searches in one step."""
 
 Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
 """Runs a rule's search; may end it early (a time limit) with no result."""
@@ -32,7 +32,7 @@ class Labelling:
     """Rules in force, in the order in which they are tried.
 
     A rule that searches inside another's matches comes after it. Spans refer to rules by their index in `rules`. `idle`
-    are rules that never apply, because they search inside a label that does not exist.
+    are rules that never run, because no rule that can run gives the label that they search inside.
     """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
@@ -44,7 +44,7 @@ class Labelling:
 
     @cached_property
     def digest(self) -> str:
-        """Key of the rules: results of one set are invalid for another."""
+        """Identifies the rules: results of one set are invalid for another."""
         spelled = [[*map(str, (r.label, r.category, r.inside, *r.between, r.regex, r.beside)), *r.pointers,
                     *sorted(r.within), *map(str, r.needles)] for r in self.rules]  # fmt: skip
         return canonical.digest(canonical.dumps(spelled))
@@ -70,8 +70,8 @@ class Labelling:
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
-    def pieces(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
-        """Pieces of a block's `text`; empty if no rule matched.
+    def cut(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
+        """Cut a block's `text` into labelled spans; empty if no rule matched.
 
         `attempt` runs the search of each rule.
         """
@@ -101,16 +101,19 @@ def searched_text(content: BlockContent) -> str:
 
 
 def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
+    """Order `rules` so that each follows those that give the label it searches inside; and those that cannot run.
+
+    Of rules that wait for each other, or for one that cannot run, the first that can run does.
+    """
     done = [rule for rule in rules if not rule.inside]
     inner_rules = [rule for rule in rules if rule.inside]
-    while inner_rules:
+    while runnable := [rule for rule in inner_rules if any(other.label == rule.inside for other in done)]:
         ready = [
-            r
-            for r in inner_rules
-            if any(d.label == r.inside for d in done) and all(w.label != r.inside for w in inner_rules)
+            rule
+            for rule in runnable
+            if not any(other.label == rule.inside for other in inner_rules if other is not rule)
         ]
-        if not ready:
-            break
+        ready = ready or runnable[:1]
         done += ready
         inner_rules = [rule for rule in inner_rules if rule not in ready]
     return tuple(done), tuple(inner_rules)

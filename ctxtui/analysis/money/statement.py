@@ -13,7 +13,7 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry, with its tokens, USD and number of calls.
+    """A block that was expensive to carry, with its tokens, USD and how often it was sent (`calls`).
 
     `label` is its tool or first words. `gone_since`: the call (from 1) from which on it is no longer in its thread's
     context, 0 if it still is.

@@ -27,7 +27,7 @@ _UNLIMITED: Final = "0: no limit"
 
 
 class NumberOrAuto(click.ParamType[int]):
-    """A number of `what`, at least `least`, or ``auto``, which becomes `auto`."""
+    """A number of `what`, at least `least`, or ``auto``, which is stored as the value `auto`."""
 
     name = "number"
 
@@ -41,7 +41,7 @@ class NumberOrAuto(click.ParamType[int]):
             return self._auto
         if isinstance(value, str) and value.isdecimal() and int(value) >= self._least:
             return int(value)
-        self.fail(f"{value!r} is neither a number of {self._what} nor auto", param, ctx)
+        self.fail(f"{value!r} is neither auto nor a number of {self._what} from {self._least} on", param, ctx)
 
 
 @click.command("run")
@@ -60,7 +60,7 @@ class NumberOrAuto(click.ParamType[int]):
     "--max-rounds",
     type=click.IntRange(0, 10_000),
     metavar="N",
-    help=f"Maximum number of requests (100; {_UNLIMITED}); then exit 8.",
+    help=f"Maximum number of requests (default: the setting max_rounds, 100; {_UNLIMITED}); then exit 8.",
 )
 @click.option(
     "--max-tokens",
@@ -94,7 +94,7 @@ class NumberOrAuto(click.ParamType[int]):
     "allow",
     metavar="TOOL",
     multiple=True,
-    help="A tool to allow without asking, or a pattern; agent: sub-agents. Repeatable.",
+    help="A tool that needs no permission, or a pattern; agent: sub-agents. Repeatable.",
 )
 @click.option(
     "--server", "servers", metavar="NAME", multiple=True, help="Use only this MCP server, or pattern; repeatable."
@@ -130,16 +130,19 @@ def run(
 ) -> int:
     """Let an agent do TASK in this folder, and print its answer.
 
-    TASK - is read from standard input. The model is chosen like for `ctxtui chat`: by keys, then running servers, else
-    the offline provider. Tools that only read or that keep its memory are allowed; others are refused unless --allow
-    names them. Writing files that control other programs is always refused. Everything is recorded: `ctxtui open ID`
-    shows the session, also while it runs, and `ctxtui chat --continue ID` continues it.
+    If TASK is -, it is read from standard input. The model is chosen like for `ctxtui chat`: by keys, then running
+    servers, else the offline provider. Tools that only read or that keep its memory are allowed; others are refused
+    unless --allow names them. Writing files that control other programs is always refused. So are commands that cannot
+    be confined, unless the setting command_unconfined allows them. Everything is recorded: `ctxtui open ID` shows the
+    session, also while it runs, and `ctxtui chat --continue ID` continues it.
 
-    By default a request has at most ten messages, and 2,000 characters of each tool result; --policy replaces both
-    limits. Every cut is reported, and the originals stay in the recording.
+    By default a request has at most ten messages (more if a call would lose its result), and 2,000 characters of each
+    tool result; with --policy these defaults do not apply. Every cut is reported, and the originals stay in the
+    recording.
 
     \b
-    Exit codes: 0 done; 7 permission refused, budget used up, or an error; 8 no rounds left.
+    Exit codes: 0 done; 2 wrong use or setting; 5 no such tool, policy or MCP server;
+    7 permission refused, budget used up, or an error; 8 no rounds left.
 
     \b
     Example: ctxtui run "which module reads Claude Code's files?" --max-rounds 20 --budget-usd 0.50
@@ -149,7 +152,11 @@ def run(
     if not task_text.strip():
         raise WrongUse("the task is empty", place="TASK")
     if messages == 1:
-        raise WrongUse("a request of one message has no room for an answer", place="--max-context-messages 1")
+        raise WrongUse(
+            "with one message the agent would never read its own answers and results",
+            place="--max-context-messages 1",
+            way_out="give 2 or more, or 0 for no limit",
+        )
     agents = "true" if AGENT in allow else None
     server_patterns = " ".join(servers)
     override(
@@ -170,7 +177,7 @@ def run(
     host.own.files = tool_files
     result = asyncio.run(HeadlessRun(options, host, log).go())
     _print(result, as_json)
-    return EXIT_CODES.get(result.outcome, exit_codes.REFUSED).number
+    return CODE_BY_OUTCOME.get(result.outcome, exit_codes.REFUSED).number
 
 
 def _print(result: RunResult, as_json: bool) -> None:
@@ -184,5 +191,5 @@ def _print(result: RunResult, as_json: bool) -> None:
         note(f"{result.outcome.value}: {result.why}")
 
 
-EXIT_CODES: Final = {Outcome.DONE: exit_codes.OK, Outcome.ROUNDS: exit_codes.FAILED}
+CODE_BY_OUTCOME: Final = {Outcome.DONE: exit_codes.OK, Outcome.ROUNDS: exit_codes.FAILED}
 """Exit codes of outcomes; all others end with `REFUSED`."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -13,10 +14,11 @@ from ctxtui.cli.edit.curate import curate_session, is_file, prepare_output, writ
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
+from ctxtui.curation.legality.provider_errors import TOO_LONG
 from ctxtui.curation.legality.violation import PlacedViolation
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import table_for
-from ctxtui.services.editing.edited_context import FORMS, resumed_by
+from ctxtui.services.editing.edited_context import FORMS, RESUMED, resumed_by
 from ctxtui.services.editing.repair import Diagnosis, diagnose, recording_line
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
@@ -28,12 +30,13 @@ from ctxtui.views.text.safe_text import one_line
     help="Find what the provider would refuse in a session's next request, and write a fixed one: a session file to "
     "resume if its client reads one (Claude Code, Codex ...), else the request. The recording itself is never "
     "changed.\n\n"
-    f"NAME is {NAME_HELP}. --error takes the API's error message, which names the block.\n\n\b\n"
+    f"NAME is {NAME_HELP}. --error takes the API's error message, which names the block; without it the "
+    "recording's last error is used.\n\n\b\n"
     'Example: ctxtui repair last --error "messages.3: tool_use ids were found without tool_result" -o .\n'
     "Example: ctxtui repair last --dry-run",
 )
-@click.argument("name", metavar="ID|FILE", type=SessionName())
-@click.option("--error", metavar="TEXT", default="", help="The API's error message.")
+@click.argument("name", metavar="NAME", type=SessionName())
+@click.option("--error", metavar="TEXT", default="", help="The API's error message (default: the last one recorded).")
 @THREAD_OPTION
 @click.option(
     "--to", "form", type=click.Choice(FORMS), help="Format to write (default: the client's own if it can be resumed)."
@@ -62,6 +65,7 @@ def repair(
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     diagnosis = diagnose(loaded.session, table_for(settings).card(loaded.session.model), thread=thread, error=error)
+    form = form or resumed_by(loaded.session, loaded.path)
     for line in _repair_lines(diagnosis, loaded):
         note(line)
     if flags["as_json"]:
@@ -69,21 +73,36 @@ def repair(
     if not diagnosis.mended.edits or flags["dry_run"] or (flags["as_json"] and not is_file(output)):
         return
     if output is None and sys.stdout.isatty():
-        note("nothing is written yet: use -o . to write the fixed session here, or a pipe")
+        way_out = "-o . to write the fixed session here" if form in RESUMED else "-o FILE to write the fixed context"
+        note(f"nothing is written yet: use {way_out}, or a pipe")
     else:
         _write_repaired(diagnosis, loaded, form, output, settings)
 
 
 def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
     repair_result = diagnosis.mended
-    if diagnosis.too_long:
-        return ["the context is too long: shorten it with `ctxtui curate ... --after --policy budget`"]
     if not repair_result.faults:
         return ["nothing to fix: no reason is known why the provider would refuse the next request"]
-    out = [f"wrong: {_describe_violation(diagnosis, loaded, fault)}" for fault in repair_result.faults[:20]]
+    out = []
+    if diagnosis.too_long:
+        out.append("the context is too long: shorten it with `ctxtui curate ... --after --policy budget`")
+    out += _violation_lines("wrong", diagnosis, loaded, repair_result.faults)
     out += [f"fix: {_describe_edit(edit)}" for edit in repair_result.edits]
-    out += [f"not fixed: {_describe_violation(diagnosis, loaded, fault)}" for fault in repair_result.left[:20]]
+    out += _violation_lines("not fixed", diagnosis, loaded, repair_result.left)
     return out
+
+
+MAX_VIOLATIONS: Final = 20
+"""Maximum number of violations that are listed with the same label."""
+
+
+def _violation_lines(
+    label: str, diagnosis: Diagnosis, loaded: Loaded, violations: Sequence[PlacedViolation]
+) -> list[str]:
+    shown = [violation for violation in violations if violation.violation.rule != TOO_LONG]
+    lines = [f"{label}: {_describe_violation(diagnosis, loaded, fault)}" for fault in shown[:MAX_VIOLATIONS]]
+    more = len(shown) - MAX_VIOLATIONS
+    return [*lines, f"{label}: {more:,} more"] if more > 0 else lines
 
 
 def _describe_edit(edit: Edit) -> str:
@@ -122,13 +141,20 @@ def _diagnosis_json(diagnosis: Diagnosis, loaded: Loaded) -> dict[str, Any]:
     }
 
 
-def _write_repaired(
-    diagnosis: Diagnosis, loaded: Loaded, form: str | None, output: Path | None, settings: Settings
-) -> None:
+def _write_repaired(diagnosis: Diagnosis, loaded: Loaded, form: str, output: Path | None, settings: Settings) -> None:
     curation = curate_session(
-        loaded, (diagnosis.chosen.thread, diagnosis.chosen.number), [], list(diagnosis.mended.edits), settings, True
+        loaded,
+        (diagnosis.chosen.thread, diagnosis.chosen.number),
+        [],
+        list(diagnosis.mended.edits),
+        settings,
+        after=True,
     )
-    out, place = prepare_output(curation, loaded, form or resumed_by(curation, loaded.path), output, False)
-    write_request(out, place)
+    out, path = prepare_output(curation, loaded, form, output, dry=False)
+    write_request(out, path)
+    listed = {fault.violation.message for fault in diagnosis.mended.left}
+    for violation in out.violations:
+        if violation.message not in listed:
+            note(f"not fixed: {one_line(violation.message)} @ {violation.path}")
     for line in out.lost:
         note(f"not carried over: {line}")

@@ -13,7 +13,7 @@ import click
 
 from ctxtui.analysis.cache.marker_trials import MarkerTrials
 from ctxtui.analysis.call_choice import choose_call
-from ctxtui.cache.marker_placement import DEFAULT
+from ctxtui.cache.marker_placement import RECOMMENDED
 from ctxtui.cache.marker_value import MarkerValue
 from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, applied_edits_of, config_of, open_recording
 from ctxtui.cli.edit.pins import HOOK_INPUT_OPTION, YES_OPTION, hook_transcript, install_hook
@@ -237,7 +237,7 @@ def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str
         "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}",
     )
     for tried in trials.strategy_trials:
-        name = f"{tried.name} *" if tried.name == DEFAULT.name else tried.name
+        name = f"{tried.name} *" if tried.name == RECOMMENDED.name else tried.name
         yield _strategy_line(
             name, trials, tried.cost, least, f"{100 * tried.read_share:.0f} % read; {tried.description}"
         )
@@ -248,7 +248,7 @@ def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str
         else f"simulated; {_format_cost(trials, trials.paid)} was paid"
     )
     yield _strategy_line("as recorded", trials, trials.own, least, note)
-    yield f"  * {DEFAULT.name}: {DEFAULT.description}"
+    yield f"  * {RECOMMENDED.name}: {RECOMMENDED.description}"
     if not trials.static:
         yield "  system prompt and tools are not recorded: markers after them cannot be simulated"
     yield from _marker_value_lines(trials)

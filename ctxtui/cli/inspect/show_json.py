@@ -38,15 +38,16 @@ UNREAD = "not read"
 def as_json(
     book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
 ) -> dict[str, Any]:
-    """The fields of ``show --json``; everything in `book` must be counted.
+    """The members of ``show --json`` but ``notes`` and the optional lists.
 
-    The tokens of the blocks plus the residual equal ``context_tokens``; those of the categories equal the blocks'.
+    Everything in `book` must be counted. The tokens of the blocks plus the residual equal ``context_tokens``; those of
+    the categories equal the blocks'.
     """
     call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
     rows = _with_running_sums(row for figure in blocks for row in _rows(book, chosen.call.model, figure))
     missing = {NOT_RECORDED: call_figures.not_recorded} if call_figures.not_recorded else {}
-    again = {ATTACHED: call_figures.attached} if call_figures.attached else {}
+    reattached = {ATTACHED: call_figures.attached} if call_figures.attached else {}
     residual_info = explain_residual(book, chosen.call)
     fields = {
         "session": {**_session(book, name, source), "totals": total_session(book.session, settings).as_fields()},
@@ -54,14 +55,16 @@ def as_json(
         "context_tokens": call_figures.context_tokens,
         "method": call_figures.method,
         "context_window": context_window(book, chosen.call, settings.usable_share).as_fields(),
-        "categories": {**call_figures.categories, **missing, **again},
+        "categories": {**call_figures.categories, **missing, **reattached},
         "blocks": rows,
         "labels": _labels(segments_of(book, chosen.call.model, blocks)),
         "reported": _usage(chosen.call, call_figures.reported) if call_figures.reported else None,
         "residual": call_figures.residual,
         "residual_cause": None if residual_info is None else _cause(residual_info),
-        "growth": [members(g, "call context_tokens reported_input") for g in growth_points(book, chosen.thread)],
-        "skipped": [{"line": s.line, "reason": s.reason} for s in skipped],
+        "growth": [
+            members(point, "call context_tokens reported_input") for point in growth_points(book, chosen.thread)
+        ],
+        "skipped": [{"line": record.line, "reason": record.reason} for record in skipped],
     }
     _check(fields)
     return fields
@@ -102,7 +105,10 @@ def _with_running_sums(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
-    """A block as one row, or as several if rules assign its parts to different categories."""
+    """A block as one row, or as several if rules assign its parts to different categories.
+
+    A block that is gone is one row.
+    """
     text = searched_text(read(figure.block))
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
@@ -123,7 +129,10 @@ def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
 
 
 def _slack(whole: int, tokens: int, total: int) -> int:
-    """A part's share of the half width of its block's interval."""
+    """A part's share of `whole`, rounded up.
+
+    `whole` is the distance from the block's tokens to one end of its interval.
+    """
     return -(-whole * tokens // total) if total else 0
 
 

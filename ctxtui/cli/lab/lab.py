@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
@@ -33,9 +33,6 @@ PATH_HELP = (
     "PATH is a file, a folder (every recording in it), a session's id, or -. Write ./lab for a path that is named like "
     "a command."
 )
-
-
-_LEGEND: Final = "✦ no other variant is both cheaper and less risky; quoted: removed blocks that later calls quote"
 
 
 @click.command(
@@ -197,7 +194,7 @@ def _print(labs: list[SessionLab], settings: Settings) -> None:
         painter.lines(rule(f"{title}{calls}", deviation))
         if lab_result.rows:
             painter.lines(table_lines(views.lab_table(lab_result, curves=False), views.lab_lines(lab_result), room))
-            painter.lines([Span(words, "dim")] for words in safe_text.wrap(_LEGEND, room))
+            painter.lines([Span(words, "dim")] for words in safe_text.wrap(views.LEGEND, room))
         for note_line in views.notes(lab_result):
             first, *more = safe_text.wrap(plain(note_line), room - 2) or [""]
             painter.line([Span(first, note_line[0].style)])

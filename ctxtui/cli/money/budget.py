@@ -60,7 +60,7 @@ def budget(
         window=model_window(name, config, hub=True) if hub else None,
         task=task,
         system=SYSTEM,
-        tools=tuple(select_enabled(tool_definitions(), config.settings.tools)),
+        tools=tuple(select_enabled(tool_definitions(config.settings), config.settings.tools)),
         takes=dict(_parse_take(part) for part in takes),
         memory=memory.texts if memory is not None else (),
         apart=files.memory_paths,

@@ -27,7 +27,7 @@ from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.session_work import SessionResult
 from ctxtui.services.workers.session_money import COST, CostRequest, SessionCost
 from ctxtui.views.home.columns import is_empty
-from ctxtui.views.lists.costs.bill import LABEL, describe_spending
+from ctxtui.views.lists.costs.bill import PRICE_KIND, describe_spending
 from ctxtui.views.model.call_owners import split_owned
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span
@@ -163,7 +163,7 @@ def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:
     total = answer.total
     return {
         "total_usd": total.usd,
-        "prices": LABEL,
+        "prices": PRICE_KIND,
         "sessions": answer.sessions,
         "copied_calls": answer.copied,
         **members(total, "calls tokens unpriced_calls=unpriced partial_calls=partial"),
@@ -209,7 +209,10 @@ def _copies_note(answer: CostAnswer) -> str:
 def _line(row: SpendingRow, *, bold: bool) -> list[Span]:
     unknown = f"  {row.unpriced:,} call{'s' if row.unpriced != 1 else ''} without a price" if row.unpriced else ""
     partial = f"  {row.partial:,} answer{'s' if row.partial != 1 else ''} not reported in full" if row.partial else ""
-    return [*(_SUM if bold else _ROWS).draw(row, 0), Span(f"{f'  {LABEL}' if bold else ''}{unknown}{partial}", "dim")]
+    return [
+        *(_SUM if bold else _ROWS).draw(row, 0),
+        Span(f"{f'  {PRICE_KIND}' if bold else ''}{unknown}{partial}", "dim"),
+    ]
 
 
 def _table(style: str) -> Table[SpendingRow]:

@@ -122,7 +122,7 @@ def statement_json(statement: Statement, name: str) -> dict[str, Any]:
     the_bill = statement.bill
     return {
         "total_usd": the_bill.usd,
-        "prices": bill.LABEL,
+        "prices": bill.PRICE_KIND,
         "subscription": statement.subscription,
         "parts": [
             {"name": name, "usd": the_bill.parts[name].usd, "tokens": the_bill.parts[name].tokens} for name in PARTS

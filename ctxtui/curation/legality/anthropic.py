@@ -28,8 +28,8 @@ from ctxtui.curation.legality.violation import (
     check_roles,
 )
 
-_CLIENT_RESULTS: Final = frozenset({"tool_result", "mcp_tool_result"})
-"""Results whose calls are not the provider's own tools."""
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+"""Calls that the provider runs. Their results end in ``_tool_result``."""
 
 
 def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
@@ -44,7 +44,7 @@ def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
         answered = next_run.ids("tool_result", "tool_use_id") if next_run.role == "user" else set()
         asked_ids = before.ids("tool_use", "id") if before.role == "assistant" else set()
         has_other, answered_ids = False, set[str]()
-        yield from _check_server_calls(run, next_run)
+        yield from _check_server_calls(run, next_run, call_ids)
         for path, part in run.parts:
             if part.get("type") == "tool_use":
                 yield from _check_call(run, path, str(part.get("id") or ""), answered, call_ids)
@@ -77,18 +77,26 @@ def _check_answer(
     answered_ids.add(id_)
 
 
-def _check_server_calls(run: RoleRun, next_run: RoleRun) -> Iterator[Violation]:
-    """Check calls of the provider's own tools (web search and others).
+def _check_server_calls(run: RoleRun, next_run: RoleRun, call_ids: set[str]) -> Iterator[Violation]:
+    """Check calls of the provider's own tools (web search and others), and of MCP servers.
 
-    Such a call must be answered later in the same message. After a pause of the provider it may be open, if nothing or
-    only results follow it.
+    A call of an own tool must be answered later in the same message. After a pause of the provider it may be open, if
+    nothing or only results follow it.
     """
     open_: dict[str, str] = {}
     for path, part in run.parts:
         kind = str(part.get("type"))
-        if kind == "server_tool_use":
-            open_[str(part.get("id"))] = path
-        elif kind.endswith("_tool_result") and kind not in _CLIENT_RESULTS:
+        is_call, is_result = kind in _SERVER_CALLS, kind.endswith("_tool_result")
+        if (is_call or is_result) and run.role != "assistant":
+            yield Violation(path, f"{kind} belongs into assistant messages", PAIR)
+        elif is_call:
+            id_ = str(part.get("id"))
+            if id_ in call_ids:
+                yield Violation(f"{path}.id", "ids of calls must be unique", PAIR)
+            call_ids.add(id_)
+            if kind == "server_tool_use":
+                open_[id_] = path
+        elif is_result and kind != "mcp_tool_result":
             id_ = str(part.get("tool_use_id"))
             if open_.pop(id_, None) is None:
                 yield Violation(path, f"no call {id_!r} before it in its message", PAIR)

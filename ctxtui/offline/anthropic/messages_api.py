@@ -20,7 +20,7 @@ from ctxtui.offline.anthropic.models import Claude, claude
 from ctxtui.offline.anthropic.thinking import CONTROLS, AnswerSigner, CheckedThinking, check_thinking
 from ctxtui.offline.anthropic.validate import SAFEGUARD, VERSIONS, refusals
 from ctxtui.offline.conversation import read_task
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, split_text
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
@@ -117,15 +117,15 @@ def _opened_block(block: dict[str, Json]) -> dict[str, Json]:
 
 def _block_deltas(block: dict[str, Json]) -> Iterator[dict[str, Json]]:
     if block["type"] == "thinking":
-        for piece in pieces(block["thinking"]):
+        for piece in split_text(block["thinking"]):
             yield {"type": "thinking_delta", "thinking": piece}
         yield {"type": "signature_delta", "signature": block["signature"]}
     elif block["type"] == "text":
-        for piece in pieces(block["text"]):
+        for piece in split_text(block["text"]):
             yield {"type": "text_delta", "text": piece}
     else:
         yield {"type": "input_json_delta", "partial_json": ""}
-        for piece in pieces(dump_text(block["input"])):
+        for piece in split_text(dump_text(block["input"])):
             yield {"type": "input_json_delta", "partial_json": piece}
 
 
@@ -240,14 +240,14 @@ def create_message(provider: Provider, request: ApiRequest) -> Reply | Refusal:
         uses = {id_: {"type": "evaluated", "outcome": "not_flagged"} for id_ in calls}
         message["safeguard_results"] = [{"type": SAFEGUARD, "status": {"type": "available", "tool_uses": uses}}]
     provider.limits.count_request(now, outcome.fresh + outcome.written, usage["output_tokens"])
-    broken = named_event("error", {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})
+    failure = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     return Reply(
         body=message,
         events=named_events(events(message)) if request.streams else None,
         headers=provider.limits.anthropic_headers(now),
         begin=lambda: provider.ledger.record(outcome, provider.now()),
-        output=usage["output_tokens"],
-        broken=broken,
+        output_tokens=usage["output_tokens"],
+        failure_event=named_event("error", failure),
     )
 
 

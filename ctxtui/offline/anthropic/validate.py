@@ -286,7 +286,7 @@ def _last_block(body: Body) -> Body:
     return {}
 
 
-_NAME: Final = r"^[a-zA-Z0-9_-]{1,128}$"
+_NAME_PATTERN: Final = r"^[a-zA-Z0-9_-]{1,128}$"
 _CUSTOM: Final = fields(
     "name! string, input_schema! object, type string, description string, cache_control object, defer_loading boolean, "
     "strict boolean, input_examples array, eager_input_streaming boolean, allowed_callers array"
@@ -294,7 +294,7 @@ _CUSTOM: Final = fields(
 """Fields of a client's tool."""
 _TYPED: Final = re.compile(
     r"(bash|text_editor|memory|web_search|web_fetch|code_execution|computer|advisor|tool_search_tool_(regex|bm25))"
-    r"_20\d{6}$|(computer|browser)_toolset_20\d{6}$|mcp_toolset$"
+    r"_20\d{6}|(computer|browser)_toolset_20\d{6}|mcp_toolset"
 )
 """Types of the provider's own tools."""
 _CHOICES: Final = {
@@ -326,7 +326,7 @@ def _tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
         return
     kind, name, schema = tool.get("type"), tool.get("name"), tool.get("input_schema")
     if kind not in (None, "custom"):
-        if not isinstance(kind, str) or not _TYPED.match(kind):
+        if not isinstance(kind, str) or not _TYPED.fullmatch(kind):
             message = f"Input tag '{kind}' found using 'type' does not match any of the expected tags"
             yield refusal_at(path, message, "unknown tool type")
         elif kind.startswith("tool_search_tool_") and tool.get("defer_loading"):
@@ -334,8 +334,8 @@ def _tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
     else:
         path = (*path, "custom")
         yield from field_refusals(tool, _CUSTOM, path)
-        if isinstance(name, str) and not re.match(_NAME, name):
-            yield refusal_at((*path, "name"), f"String should match pattern '{_NAME}'", "tool name")
+        if isinstance(name, str) and not re.fullmatch(_NAME_PATTERN, name):
+            yield refusal_at((*path, "name"), f"String should match pattern '{_NAME_PATTERN}'", "tool name")
         if isinstance(schema, dict) and schema.get("type") != "object":
             message = "Field required" if "type" not in schema else "Input should be 'object'"
             yield refusal_at((*path, "input_schema", "type"), message, "input schema")

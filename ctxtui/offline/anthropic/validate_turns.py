@@ -1,4 +1,4 @@
-"""Validates the order of turns, and the pairing of calls and results.
+"""Validates turns: roles, contents, calls and results, system messages, the end.
 
 `validate.refusals` calls `turn_refusals`, once the fields are valid. Source: facts §1, validity rules.
 """
@@ -17,7 +17,10 @@ from ctxtui.offline.anthropic.thinking import blocks
 from ctxtui.offline.exchange import Refusal
 
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
-_SERVER_RESULT: Final = "_tool_result"
+_SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
+_SERVER_RESULT_SUFFIX: Final = "_tool_result"
+"""End of the types of results of server tools and MCP (`tool_result` itself does not end so)."""
+_ASSISTANT_BLOCKS: Final = _THINKING | _SERVER_CALLS | {"tool_use"}
 PREFILL: Final = "This model does not support assistant message prefill. The conversation must end with a user message."
 
 
@@ -45,6 +48,12 @@ class RoleRun(Struct):
     last: int
     parts: list[BlockAt] = field(default_factory=list)
 
+    @property
+    def ends_in_server_tool(self) -> bool:
+        """Whether the last block is a call or a result of a server tool or MCP."""
+        kind = self.parts[-1].kind if self.parts else ""
+        return kind in _SERVER_CALLS or kind.endswith(_SERVER_RESULT_SUFFIX)
+
     def blocks_of(self, *kinds: str) -> list[BlockAt]:
         """Its blocks of these types."""
         return [part for part in self.parts if part.kind in kinds]
@@ -64,7 +73,7 @@ def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
 
 
 def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
-    """Refusals of the order of messages and blocks."""
+    """Refusals of the order and pairing of messages and blocks, empty messages, and the end."""
     if not messages:
         yield Refusal("messages: at least one message is required", rule="no messages")
         return
@@ -77,7 +86,7 @@ def turn_refusals(messages: Sequence[Json], model: Claude) -> Iterator[Refusal]:
             yield from _call_refusals(run, after)
             yield from _server_call_refusals(run, after)
         elif run.role == "user":
-            yield from _answer_refusals(run, before)
+            yield from _result_refusals(run, before)
         elif run.role == "system":
             yield from _system_refusals(run, before, after, model)
     yield from _id_refusals(runs)
@@ -90,7 +99,7 @@ def _content_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
             continue
         role, last = as_dict(message).get("role"), n == len(messages) - 1
         if role == "system" and as_dict(message)["content"] == [] and as_dict(message).get("output_config"):
-            # It only sets the effort from here on: Claude Code's first one after a compaction.
+            # It only sets the effort from here on, as Claude Code sends first after a compaction.
             continue
         if role == "user":
             yield Refusal(f"messages.{n}: user messages must have non-empty content", rule="empty content")
@@ -100,21 +109,24 @@ def _content_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
 
 
 def _side_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
-    """Refusals of blocks on the wrong side."""
+    """Refusals of blocks in a message of the wrong role."""
     for run in runs:
         for part in run.parts:
             kind = part.kind
-            server = kind == "server_tool_use" or (kind.endswith(_SERVER_RESULT) and kind != "tool_result")
-            if run.role != "assistant" and (kind in _THINKING or kind == "tool_use" or server):
+            is_of_assistant = kind in _ASSISTANT_BLOCKS or kind.endswith(_SERVER_RESULT_SUFFIX)
+            if run.role != "assistant" and is_of_assistant:
                 yield Refusal(f"{part}: `{kind}` blocks can only be in `assistant` messages", rule="wrong side")
             elif run.role != "user" and kind == "tool_result":
                 yield Refusal(f"{part}: `{kind}` blocks can only be in `user` messages", rule="wrong side")
             elif run.role == "system" and kind not in ("text", "tool_addition", "tool_removal"):
-                yield Refusal(f"{part}: `system` messages can only hold `text` blocks", rule="wrong side")
+                yield Refusal(
+                    f"{part}: `system` messages can only hold `text`, `tool_addition` and `tool_removal` blocks",
+                    rule="wrong side",
+                )
 
 
 def _call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
-    """Each call must be answered in the next message, by blocks at its start."""
+    """Each call must be answered in the next message, by results at its start."""
     call_ids = [str(part.block.get("id")) for part in run.blocks_of("tool_use")]
     answered = set(_leading_result_ids(next_run)) if next_run.role == "user" else set()
     missing = [id_ for id_ in call_ids if id_ not in answered]
@@ -131,7 +143,7 @@ def _leading_result_ids(run: RoleRun) -> Iterator[str]:
         yield str(part.block.get("tool_use_id"))
 
 
-def _answer_refusals(run: RoleRun, previous_run: RoleRun) -> Iterator[Refusal]:
+def _result_refusals(run: RoleRun, previous_run: RoleRun) -> Iterator[Refusal]:
     calls = (
         {str(part.block.get("id")): part for part in previous_run.blocks_of("tool_use")}
         if previous_run.role == "assistant"
@@ -158,12 +170,13 @@ def _server_call_refusals(run: RoleRun, next_run: RoleRun) -> Iterator[Refusal]:
     """The results of the provider's own calls must follow them in the same message.
 
     A call may stay open at the end of the request, or if the next message holds nothing but results of client tools.
+    Calls of MCP are not checked.
     """
     open_: dict[str, BlockAt] = {}
     for part in run.parts:
         if part.kind == "server_tool_use":
             open_[str(part.block.get("id"))] = part
-        elif part.kind.endswith(_SERVER_RESULT) and part.kind not in ("tool_result", "mcp_tool_result"):
+        elif part.kind.endswith(_SERVER_RESULT_SUFFIX) and part.kind != "mcp_tool_result":
             id_ = str(part.block.get("tool_use_id"))
             if open_.pop(id_, None) is None:
                 message = f"unexpected `tool_use_id` found in `{part.kind}` blocks: {id_}"
@@ -184,7 +197,7 @@ def _system_refusals(run: RoleRun, previous_run: RoleRun, next_run: RoleRun, mod
     if not model.system_role:
         yield Refusal("role 'system' is not supported on this model", rule="system role")
         return
-    ends_in_server_result = bool(previous_run.parts) and previous_run.parts[-1].kind.endswith(_SERVER_RESULT)
+    ends_in_server_result = bool(previous_run.parts) and previous_run.parts[-1].kind.endswith(_SERVER_RESULT_SUFFIX)
     if not (previous_run.role == "user" or (previous_run.role == "assistant" and ends_in_server_result)):
         message = "a `system` message must follow a `user` message or an `assistant` message that ends in a server tool"
         yield Refusal(f"messages.{run.first}: {message} result", rule="system place")
@@ -195,7 +208,7 @@ def _system_refusals(run: RoleRun, previous_run: RoleRun, next_run: RoleRun, mod
 
 def _id_refusals(runs: Sequence[RoleRun]) -> Iterator[Refusal]:
     seen_ids: set[str] = set()
-    for part in (part for run in runs for part in run.blocks_of("tool_use", "server_tool_use")):
+    for part in (part for run in runs for part in run.blocks_of("tool_use", *_SERVER_CALLS)):
         id_ = str(part.block.get("id"))
         if id_ in seen_ids:
             yield Refusal(f"{part}: `tool_use` ids must be unique", rule="ids unique")
@@ -212,8 +225,8 @@ def _end_refusals(messages: Sequence[Json], last: RoleRun, model: Claude) -> Ite
             )
     if last.role != "assistant":
         return
-    paused = bool(last.blocks_of("server_tool_use"))
-    if not model.prefill and not paused:
+    # After a server tool the provider may have paused, and the request lets it continue.
+    if not model.prefill and not last.ends_in_server_tool:
         yield Refusal(PREFILL, rule="prefill")
     elif last.parts and last.parts[-1].kind == "text":
         text = last.parts[-1].block.get("text")

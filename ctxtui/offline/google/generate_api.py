@@ -18,7 +18,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, compact, split_text
 from ctxtui.offline.google import cached_contents
 from ctxtui.offline.google.models import Gemini, gemini
 from ctxtui.offline.google.validate import refusals, shape_refusals, to_camel_case
@@ -112,10 +112,10 @@ def generate(provider: Provider, request: ApiRequest, target: Target) -> Reply |
     return Reply(
         body={"candidates": [candidate], **top},
         events=tuple(_stream_chunks(parts, reason, top, target.sse)) if target.streams else None,
-        kind=SSE if target.sse else LIST,
+        media_type=SSE if target.sse else LIST,
         begin=lambda: provider.ledger.record(outcome, provider.now()),
-        output=output,
-        broken=b"data: " + compact(_BROKEN) + b"\r\n\r\n" if target.sse else b",\r\n" + compact(_BROKEN) + b"]",
+        output_tokens=output,
+        failure_event=b"data: " + compact(_BROKEN) + b"\r\n\r\n" if target.sse else b",\r\n" + compact(_BROKEN) + b"]",
     )
 
 
@@ -221,8 +221,8 @@ def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
     if "text" not in part or part.get("thought"):
         return [part]
     # Google sends larger pieces than others.
-    words = pieces(part["text"])
-    return [{**part, "text": "".join(words[n : n + 8])} for n in range(0, len(words), 8)] or [part]
+    pieces = split_text(part["text"])
+    return [{**part, "text": "".join(pieces[n : n + 8])} for n in range(0, len(pieces), 8)] or [part]
 
 
 def find_count_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:

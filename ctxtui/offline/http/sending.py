@@ -59,7 +59,7 @@ async def send(
 
     A `fault` of `BREAKS` breaks it off; an error in the middle of a stream does nothing to an answer that is no stream.
     """
-    seconds = reply.output / pace if pace else 0.0
+    seconds = reply.output_tokens / pace if pace else 0.0
     breaking = fault if fault is not None and fault.kind in BREAKS else None
     broken = breaking.kind if breaking is not None else ""
     if reply.events is None:
@@ -70,7 +70,7 @@ async def send(
             return web.Response(body=_GARBAGE, headers={**headers, "content-type": "application/json"})
         reply.begin()
         return json_response(reply.body, reply.status, headers)
-    response = web.StreamResponse(headers={**headers, "content-type": reply.kind, "cache-control": "no-cache"})
+    response = web.StreamResponse(headers={**headers, "content-type": reply.media_type, "cache-control": "no-cache"})
     await response.prepare(request)
     reply.begin()
     chunks = reply.events if breaking is None else reply.events[: breaking.after]
@@ -87,7 +87,7 @@ async def send(
         _cut_connection(request)
         return response
     if broken:
-        await _write(response, reply.broken if broken == STREAM_ERROR else _GARBAGE)
+        await _write(response, reply.failure_event if broken == STREAM_ERROR else _GARBAGE)
     exchange = current_exchange()
     if exchange is not None:
         # Before the end, so that clients with the answer find it in the log.
@@ -159,11 +159,11 @@ class Connection(Struct):
         for frame in frames:
             await self._write(frame)
             if self.pace:
-                await asyncio.sleep(reply.output / self.pace / len(frames))
+                await asyncio.sleep(reply.output_tokens / self.pace / len(frames))
         if breaking is not None and breaking.kind == DISCONNECT:
             _cut_connection(self.request)
         elif breaking is not None:
-            await self._write(_GARBAGE_FRAME if breaking.kind == GARBAGE else _event_frame(reply.broken, lane))
+            await self._write(_GARBAGE_FRAME if breaking.kind == GARBAGE else _event_frame(reply.failure_event, lane))
 
     async def _refuse(self, refusal: Refusal, lane: str) -> None:
         await self._write(

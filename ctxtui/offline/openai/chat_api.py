@@ -15,12 +15,11 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, END, LENGTH, STOP, AnsweredCall, ModelAnswer, Thought, limit_answer
 from ctxtui.offline.conversation import read_task
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, data_event, split_text
 from ctxtui.offline.json_shape import clamp
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
-from ctxtui.offline.openai.validate_chat import refusals
-from ctxtui.offline.openai.validate_fields import MAX_CHOICES
+from ctxtui.offline.openai.validate_chat import MAX_CHOICES, refusals
 from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
@@ -89,8 +88,8 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
         events=tuple(chunks(completion, with_usage)) if request.streams else None,
         headers=provider.limits.openai_headers(now),
         begin=lambda: provider.ledger.record(outcome, provider.now()),
-        output=usage["completion_tokens"],
-        broken=data_event(_BROKEN),
+        output_tokens=usage["completion_tokens"],
+        failure_event=data_event(_BROKEN),
     )
 
 
@@ -185,13 +184,13 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
         # OpenAI opens a message that has only calls with null.
         opening = None if calls and not message["content"] else ""
         yield chunk(index, {"role": "assistant", "content": opening, "refusal": None})
-        for piece in pieces(message["content"] or ""):
+        for piece in split_text(message["content"] or ""):
             yield chunk(index, {"content": piece})
         for n, call in enumerate(calls):
             head = {"index": n, "id": call["id"], "type": "function"}
             inner = {"name": call["function"]["name"], "arguments": ""}
             yield chunk(index, {"tool_calls": [{**head, "function": inner}]})
-            for piece in pieces(call["function"]["arguments"]):
+            for piece in split_text(call["function"]["arguments"]):
                 yield chunk(index, {"tool_calls": [{"index": n, "function": {"arguments": piece}}]})
         yield chunk(index, {}, choice["finish_reason"])
     # llama.cpp's timings, which `offline.local` adds.

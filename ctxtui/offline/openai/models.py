@@ -28,7 +28,7 @@ KNOWN: Final = tuple(
 
 _NAME: Final = re.compile(
     r"(gpt-(3\.5-turbo|4|4-turbo|4o|4\.1|4\.5|5|5\.[1-6]|6|6\.1)|o1|o3|o4|chatgpt-4o|codex)"
-    r"(-(mini|nano|pro|codex|max|chat|latest|preview|search|audio|sol|terra|luna|astra|spark))*$"
+    r"(-(mini|nano|pro|codex|max|chat|latest|preview|search|audio|sol|terra|luna|astra|spark))*"
 )
 _VERSION: Final = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
 MAX_OUTPUT: Final = 128_000
@@ -70,7 +70,7 @@ def gpt(model: str, strict: bool = True) -> Gpt | None:
         assert stand_in is not None
         return replace(stand_in, id=gpt_model.id if gpt_model else model, max_output=ANY_OUTPUT, max_tokens=True)
     plain = STAND_IN if model == OFFLINE else plain_id(model)
-    if not _NAME.match(plain):
+    if not _NAME.fullmatch(plain):
         return None
     match = _VERSION.match(plain)
     version = (int(match[1]), int(match[2] or 0)) if match else (0, 0)

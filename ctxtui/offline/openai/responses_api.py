@@ -15,7 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import LENGTH, ModelAnswer, PlainText, Thought, limit_answer
 from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
-from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, pieces
+from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, split_text
 from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
@@ -73,14 +73,14 @@ _PART_EVENTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
 def _item_events(item: Event, position: Event) -> Iterator[Event]:
     if item["type"] in _CALL_EVENTS:
         name, arguments_key, done = _CALL_EVENTS[item["type"]]
-        yield from ({"type": f"{name}.delta", **position, "delta": piece} for piece in pieces(item[arguments_key]))
+        yield from ({"type": f"{name}.delta", **position, "delta": piece} for piece in split_text(item[arguments_key]))
         yield {"type": f"{name}.done", **position, **{key: item[key] for key in done}}
     elif item["type"] in _PART_EVENTS:
         parts_key, index, outer, inner, more = _PART_EVENTS[item["type"]]
         for n, part in enumerate(item[parts_key]):
             place = {**position, index: n}
             yield {"type": f"response.{outer}.added", **place, "part": {**part, "text": ""}}
-            for piece in pieces(part["text"]):
+            for piece in split_text(part["text"]):
                 yield {"type": f"response.{inner}.delta", **place, "delta": piece, **more}
             yield {"type": f"response.{inner}.done", **place, "text": part["text"], **more}
             yield {"type": f"response.{outer}.done", **place, "part": part}
@@ -230,8 +230,8 @@ def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
         events=named_events(events(response)) if request.streams else None,
         headers=provider.limits.openai_headers(now),
         begin=lambda: provider.ledger.record(outcome, provider.now()),
-        output=usage["output_tokens"],
-        broken=named_event("error", _BROKEN),
+        output_tokens=usage["output_tokens"],
+        failure_event=named_event("error", _BROKEN),
     )
 
 

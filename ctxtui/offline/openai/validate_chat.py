@@ -17,25 +17,22 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
     FUNCTION,
-    MAX_CHOICES,
-    SAMPLED,
-    called_function,
+    SHARED_FIELDS,
     choice_refusals,
-    describe_fault,
-    empty_array,
     format_path,
     function_refusals,
     invalid,
     large_output,
-    long_array,
     object_refusals,
+    refusal_of_fault,
+    sampling_refusals,
     stream_refusals,
-    temperature_refusals,
-    tool_list_refusals,
     unsupported,
     wrong_value,
 )
 
+MAX_CHOICES: Final = 128
+"""Maximum ``n`` of a request."""
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")
 _MESSAGE_FIELDS: Final = fields("role! string, content string|array, name string")
 _BY_ROLE: Final[dict[str, Fields]] = {
@@ -79,7 +76,7 @@ def message_refusals(message: Json, n: int, model: Gpt) -> Iterator[Refusal]:
     yield from _content_refusals(value, n)
     if role == "assistant":
         if value.get("tool_calls") == []:
-            yield empty_array(f"messages[{n}].tool_calls")
+            yield _empty_array(f"messages[{n}].tool_calls")
         for m, call in enumerate(as_list(value.get("tool_calls"))):
             yield from _call_refusals(call, (*path, "tool_calls", m))
 
@@ -93,7 +90,7 @@ def _content_refusals(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
         reason = "Invalid value for 'content': expected a string, got null."
         yield Refusal(reason, param=f"messages.[{n}].content", rule="content required")
     elif content == [] and not needs_no_content:
-        yield empty_array(f"messages[{n}].content")
+        yield _empty_array(f"messages[{n}].content")
     known_parts = _ASSISTANT_PARTS if role == "assistant" else _PARTS
     for m, part in enumerate(as_list(content)):
         yield from _part_refusals(part, ("messages", n, "content", m), known_parts, str(role))
@@ -102,7 +99,7 @@ def _content_refusals(message: Mapping[str, Json], n: int) -> Iterator[Refusal]:
 def _part_refusals(part: Json, path: Path, known_parts: Mapping[str, Fields], role: str) -> Iterator[Refusal]:
     kind = as_dict(part).get("type")
     if not isinstance(part, dict):
-        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), part))
+        yield refusal_of_fault(ShapeFault("type", path, ShapeField(("object",)), part))
     elif kind == "image_url" and role != "user":
         message = f"Image URLs are only allowed for messages with role 'user', but this message with role '{role}'"
         yield invalid(format_path(path[:2]), f"{message} contains an image URL.", rule="image place")
@@ -116,7 +113,7 @@ def _call_refusals(call: Json, path: Path) -> Iterator[Refusal]:
     kind = as_dict(call).get("type")
     if not isinstance(kind, str) or kind not in _CALL:
         if not isinstance(call, dict) or kind is None:
-            yield describe_fault(ShapeFault("missing", (*path, "type"), ShapeField(), None))
+            yield refusal_of_fault(ShapeFault("missing", (*path, "type"), ShapeField(), None))
         else:
             yield wrong_value(str(kind), tuple(_CALL), f"{format_path(path)}.type")
         return
@@ -166,10 +163,11 @@ _FIELDS: Final = (
         f"logit_bias object, logprobs boolean, seed integer >={-(2**63)} <={2**63 - 1}, store boolean, stream boolean, "
         "stream_options object, prediction object, modalities array, audio object, web_search_options object"
     )
-    | SAMPLED
+    | SHARED_FIELDS
 )
 _MAX_STOPS: Final = 4
 """Maximum stop sequences."""
+_MAX_TOOLS: Final = 128
 
 
 def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
@@ -182,7 +180,7 @@ def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     if body.get("model") is None:
         return [Refusal("you must provide a model parameter", rule="no model")]
-    errors = [describe_fault(fault) for fault in find_faults(body, _FIELDS)]
+    errors = [refusal_of_fault(fault) for fault in find_faults(body, _FIELDS)]
     if errors:
         return errors
     model = gpt(body["model"], strict)
@@ -191,7 +189,7 @@ def refusals(body: Json, *, strict: bool = True) -> list[Refusal]:
         return [Refusal(reason, 404, code="model_not_found", rule="unknown model")]
     messages = body["messages"]
     if not messages:
-        return [empty_array("messages")]
+        return [_empty_array("messages")]
     errors = [refusal for n, message in enumerate(messages) for refusal in message_refusals(message, n, model)]
     if errors:
         return errors
@@ -210,10 +208,10 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
     if body.get("reasoning_effort") is not None and not model.reasons:
         message = "Unrecognized request argument supplied: reasoning_effort"
         yield Refusal(message, rule="unsupported parameter")
-    yield from temperature_refusals(body, model.fixed)
+    yield from sampling_refusals(body, model.fixed)
     stop = body.get("stop")
     if isinstance(stop, list) and len(stop) > _MAX_STOPS:
-        yield long_array("stop", _MAX_STOPS, len(stop))
+        yield _long_array("stop", _MAX_STOPS, len(stop))
     yield from stream_refusals(body)
     if body.get("web_search_options") is not None and "search" not in model.id:
         message = "Web search options not supported with this model."
@@ -221,7 +219,7 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
 
 
 def _tool_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    yield from tool_list_refusals(body)
+    yield from _tool_list_refusals(body)
     for n, tool in enumerate(as_list(body.get("tools"))):
         kind = as_dict(tool).get("type")
         named = "function" if kind == "function" else "custom"
@@ -230,5 +228,34 @@ def _tool_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
             yield from object_refusals(tool["function"], FUNCTION, ("tools", n, "function"))
             yield from function_refusals(tool["function"], ("tools", n, "function"), f"tools[{n}].function.parameters")
     choice = body.get("tool_choice")
-    name = called_function(choice).get("name") if as_dict(choice).get("type") == "function" else None
-    yield from choice_refusals(choice, name, [called_function(tool).get("name") for tool in as_list(body.get("tools"))])
+    name = _function_of(choice).get("name") if as_dict(choice).get("type") == "function" else None
+    yield from choice_refusals(choice, name, [_function_of(tool).get("name") for tool in as_list(body.get("tools"))])
+
+
+def _tool_list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
+    """Refusals of the list of tools, and of settings that need one."""
+    tools = body.get("tools")
+    if tools == []:
+        yield _empty_array("tools")
+    elif isinstance(tools, list) and len(tools) > _MAX_TOOLS:
+        yield _long_array("tools", _MAX_TOOLS, len(tools))
+    if not as_list(tools):
+        for key in ("tool_choice", "parallel_tool_calls"):
+            if body.get(key) is not None and body.get(key) != "none":
+                message = f"'{key}' is only allowed when 'tools' are specified."
+                yield Refusal(message, param=key, rule="no tools")
+
+
+def _function_of(value: Json) -> Mapping[str, Json]:
+    """The member ``function`` of a Chat tool or choice; empty without one."""
+    return as_dict(as_dict(value).get("function"))
+
+
+def _empty_array(where: str) -> Refusal:
+    message = "empty array. Expected an array with minimum length 1, but got an empty array instead."
+    return invalid(where, message, "empty_array")
+
+
+def _long_array(where: str, maximum: int, length: int) -> Refusal:
+    message = f"array too long. Expected an array with maximum length {maximum}, but got an array with length {length}"
+    return invalid(where, f"{message} instead.", "array_above_max_length", "array too long")

@@ -1,4 +1,4 @@
-"""Refusals of fields and tools that OpenAI's two APIs share, in the provider's words."""
+"""Refusals that OpenAI's two APIs share, in the provider's words."""
 
 from __future__ import annotations
 
@@ -7,24 +7,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.exchange import Refusal
 from ctxtui.offline.json_shape import Fields, Path, ShapeFault, ShapeField, fields, find_faults, type_of
 
-NAME: Final = r"^[a-zA-Z0-9_-]+$"
+NAME_PATTERN: Final = r"^[a-zA-Z0-9_-]+$"
 MAX_NAME_CHARS: Final = 64
-MAX_TOOLS: Final = 128
-
-MAX_CHOICES: Final = 128
-"""Maximum ``n`` of a request."""
-
 EFFORTS: Final = "none|minimal|low|medium|high|xhigh|max"
-SAMPLED: Final = fields(
+SHARED_FIELDS: Final = fields(
     "temperature number >=0 <=2, top_p number >=0 <=1, top_logprobs integer >=0 <=20, metadata object, "
     "prompt_cache_key string, prompt_cache_options object, prompt_cache_retention string, safety_identifier string, "
     "service_tier =auto|default|flex|scale|priority|fast, user string, moderation"
 )
-"""Fields of both dialects."""
+"""Fields of a request in both dialects."""
 FUNCTION: Final = fields("name! string, description string, parameters object, strict boolean")
 _NOUNS: Final = {
     "string": "a string",
@@ -45,8 +39,8 @@ def format_path(path: Path) -> str:
     return text
 
 
-def describe_fault(fault: ShapeFault) -> Refusal:
-    """A fault of shape in the provider's words."""
+def refusal_of_fault(fault: ShapeFault) -> Refusal:
+    """The refusal for a fault of shape."""
     path, field = format_path(fault.path), fault.field
     if fault.kind == "choice":
         return wrong_value(str(fault.value), field.choices, path)
@@ -72,16 +66,19 @@ def describe_fault(fault: ShapeFault) -> Refusal:
 
 
 def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
-    """The refusal of a wrong value at `where`."""
+    """The refusal with the prefix "Invalid 'where'".
+
+    `wrong_value` is that of a value that is no listed choice.
+    """
     return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
 def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[Refusal]:
-    """Refusals of the members of an object at `path`, or of another type."""
+    """Refusals of the members of `value`, which is at `path`; if it is no object, of its type."""
     if not isinstance(value, dict):
-        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), value))
+        yield refusal_of_fault(ShapeFault("type", path, ShapeField(("object",)), value))
         return
-    yield from map(describe_fault, find_faults(value, known_fields, path))
+    yield from map(refusal_of_fault, find_faults(value, known_fields, path))
 
 
 def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
@@ -100,19 +97,9 @@ def wrong_value(value: str, supported: Sequence[str], where: str) -> Refusal:
     return Refusal(message, param=where, code="invalid_value", rule="invalid value")
 
 
-def empty_array(where: str) -> Refusal:
-    message = "empty array. Expected an array with minimum length 1, but got an empty array instead."
-    return invalid(where, message, "empty_array")
-
-
-def long_array(where: str, maximum: int, length: int) -> Refusal:
-    message = f"array too long. Expected an array with maximum length {maximum}, but got an array with length {length}"
-    return invalid(where, f"{message} instead.", "array_above_max_length", "array too long")
-
-
 def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
-    if isinstance(name, str) and not re.match(NAME, name):
-        message = f"string does not match pattern. Expected a string that matches the pattern '{NAME}'."
+    if isinstance(name, str) and not re.fullmatch(NAME_PATTERN, name):
+        message = f"string does not match pattern. Expected a string that matches the pattern '{NAME_PATTERN}'."
         yield invalid(where, message, rule="tool name")
     elif isinstance(name, str) and len(name) > MAX_NAME_CHARS:
         message = (
@@ -122,7 +109,10 @@ def name_refusals(name: Json, where: str) -> Iterator[Refusal]:
 
 
 def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> Iterator[Refusal]:
-    """Refusals of a function's definition with fields at `path`."""
+    """Refusals of a function's name and schema.
+
+    `path` leads to the definition; `where` names the schema in the refusal.
+    """
     yield from name_refusals(function.get("name"), format_path((*path, "name")))
     schema = function.get("parameters")
     if isinstance(schema, dict) and schema and schema.get("type") != "object":
@@ -134,22 +124,8 @@ def function_refusals(function: Mapping[str, Json], path: Path, where: str) -> I
         yield Refusal(message, param=where, code=code, rule="input schema")
 
 
-def tool_list_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """Refusals of the list of tools, and of settings that need one."""
-    tools = body.get("tools")
-    if tools == []:
-        yield empty_array("tools")
-    elif isinstance(tools, list) and len(tools) > MAX_TOOLS:
-        yield long_array("tools", MAX_TOOLS, len(tools))
-    if not as_list(tools):
-        for key in ("tool_choice", "parallel_tool_calls"):
-            if body.get(key) is not None and body.get(key) != "none":
-                message = f"'{key}' is only allowed when 'tools' are specified."
-                yield Refusal(message, param=key, rule="no tools")
-
-
 def choice_refusals(choice: Json, name: Json, named: Sequence[Json]) -> Iterator[Refusal]:
-    """Refuse an unknown choice, or a forced function that is no tool."""
+    """Refuse an unknown choice, or a forced tool `name` that is not among those `named`."""
     if isinstance(choice, str) and choice not in ("none", "auto", "required"):
         message = f"Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'."
         yield Refusal(message, param="tool_choice", code="invalid_value", rule="invalid value")
@@ -170,16 +146,11 @@ def unsupported(param: str, instead: str = "") -> Refusal:
     return Refusal(message, param=param, code="unsupported_parameter", rule="unsupported parameter")
 
 
-def temperature_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refusal]:
-    """Refuse sampling parameters on models with fixed sampling."""
+def sampling_refusals(body: Mapping[str, Json], fixed: bool) -> Iterator[Refusal]:
+    """Refuse a temperature or top_p other than 1 if the model's are `fixed`."""
     for key in ("temperature", "top_p"):
         value = body.get(key)
         if fixed and value is not None and value != 1:
             message = f"Unsupported value: '{key}' does not support {value} with this model."
             message += " Only the default (1) value is supported."
             yield Refusal(message, param=key, code="unsupported_value", rule="unsupported value")
-
-
-def called_function(value: Json) -> Mapping[str, Json]:
-    """The function named in a Chat call or choice."""
-    return as_dict(as_dict(value).get("function"))

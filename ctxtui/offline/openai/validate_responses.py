@@ -18,17 +18,17 @@ from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_fields import (
     EFFORTS,
     FUNCTION,
-    SAMPLED,
+    SHARED_FIELDS,
     choice_refusals,
-    describe_fault,
     format_path,
     function_refusals,
     invalid,
     large_output,
     name_refusals,
     object_refusals,
+    refusal_of_fault,
+    sampling_refusals,
     stream_refusals,
-    temperature_refusals,
     unsupported,
     wrong_value,
 )
@@ -135,7 +135,7 @@ def item_refusals(item: Json, n: int) -> Iterator[Refusal]:
     """Refusals of input item `n` by itself."""
     path: Path = ("input", n)
     if not isinstance(item, dict):
-        yield describe_fault(ShapeFault("type", path, ShapeField(("object",)), item))
+        yield refusal_of_fault(ShapeFault("type", path, ShapeField(("object",)), item))
         return
     kind = kind_of(item)
     if kind not in KINDS:
@@ -279,7 +279,7 @@ _COUNTED: Final = fields(
 )
 _FIELDS: Final = (
     _COUNTED
-    | SAMPLED
+    | SHARED_FIELDS
     | fields(
         "include array, store boolean, stream boolean, stream_options object, max_output_tokens integer >=16, "
         "max_tool_calls integer >=1, client_metadata object, background boolean, context_management array, "
@@ -316,7 +316,7 @@ def refusals(
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]
     fields = _COUNTED if counting else _FIELDS | _FRAMED if by_socket else _FIELDS
-    errors = [describe_fault(fault) for fault in find_faults(body, fields)]
+    errors = [refusal_of_fault(fault) for fault in find_faults(body, fields)]
     if errors:
         return errors
     model = gpt(body["model"], strict)
@@ -368,7 +368,7 @@ def _parameter_refusals(body: Mapping[str, Json], model: Gpt) -> Iterator[Refusa
         yield from object_refusals(reasoning, _REASONING, ("reasoning",))
         if reasoning.get("effort") is not None and not model.reasons:
             yield unsupported("reasoning.effort")
-    yield from temperature_refusals(body, model.fixed)
+    yield from sampling_refusals(body, model.fixed)
     if "type" not in body:
         yield from stream_refusals(body)
     if body.get("background") is True and body.get("store") is False:

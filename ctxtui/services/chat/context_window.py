@@ -8,13 +8,13 @@ from typing import Final
 from msgspec.structs import replace
 
 from ctxtui.analysis.cache.truncated_prompt import fix_for
-from ctxtui.analysis.context_window import window_of_running_model
+from ctxtui.analysis.context_window import window_of_size
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.config.config import Config
+from ctxtui.services.config.config import Config, Origin
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.config.window_checks import check_size, find_size, window_setting
+from ctxtui.services.config.window_checks import check_size, find_size, window_origin, window_setting
 
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
@@ -42,7 +42,7 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
     name, requested = find_size(chat_model.model, settings.context_sizes)
     if requested:
         setting = window_setting(name, settings)
-        place = _setting_source(config, setting)
+        place = _source_text(window_origin(name, config))
         check_size(chat_model.model, setting, requested, place, available)
         return replace(chat_model, window=requested, origin=place)
     answer_origin = config.origins.get("answer_tokens")
@@ -54,7 +54,7 @@ def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
         raise BadConfig(
             f"answer_tokens = {settings.answer_tokens:,} leaves no room "
             f"in the {available:,} tokens of {chat_model.model}",
-            place=_setting_source(config, "answer_tokens"),
+            place=_source_text(answer_origin),
             way_out=f"set answer_tokens to {available // 4} or less",
         )
     if not available and chat_model.endpoint.local and not chat_model.is_offline:
@@ -67,12 +67,11 @@ def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
     card = model_table().card(chat_model.model)
     user_tokens = find_size(card.id, settings.usable_contexts)[1]
     window = chat_model.window or card.window or 0
-    return window_of_running_model(window, settings.usable_share, user_tokens=user_tokens).usable
+    return window_of_size(window, settings.usable_share, user_tokens=user_tokens).usable
 
 
-def _setting_source(config: Config, name: str) -> str:
+def _source_text(origin: Origin | None) -> str:
     """The source of a setting: ``file:line``, a variable, a flag."""
-    origin = config.origins.get(name)
     return origin.place or origin.kind if origin is not None else "settings"
 
 

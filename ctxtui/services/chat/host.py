@@ -139,7 +139,12 @@ class Host:
         external = ExternalContent(self._external_content, lambda: self.overlay())
         memory_tools = self.files.tools
         tools = self.tools = tools_for(
-            self.config, self.cwd, external, tool_definitions(memory_tools), memory_tools, self.own.tools
+            self.config,
+            self.cwd,
+            external,
+            tool_definitions(self.config.settings, memory_tools),
+            memory_tools,
+            self.own.tools,
         )
         tools.own.caller = Caller(self.cwd, self.children, self.say)
         chat_model, _ = await asyncio.gather(self._announce_model(), tools.servers.start())

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ctxtui.agent.child import START_AGENT, OwnTool
 from ctxtui.agent.conversation import Conversation, with_tools
-from ctxtui.agent.tools.command_tool import RUN_COMMAND
+from ctxtui.agent.tools.command_tool import make_command_tool
 from ctxtui.agent.tools.read_tools import make_recall
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.agent.tools.tool import Tool
@@ -26,9 +26,10 @@ SYSTEM: Final = (
 )
 
 
-def tool_definitions(own: Sequence[Tool] = ()) -> tuple[Json, ...]:
+def tool_definitions(settings: Settings, own: Sequence[Tool] = ()) -> tuple[Json, ...]:
     """The tool definitions of a new chat in Anthropic's form, including this chat's `own` tools."""
-    return tuple(tool.definition() for tool in (*TOOLS, *own, make_recall(dict), RUN_COMMAND))
+    command_tool = make_command_tool(shell=settings.command_shell)
+    return tuple(tool.definition() for tool in (*TOOLS, *own, make_recall(dict), command_tool))
 
 
 class CustomParts(Struct):

@@ -1,7 +1,8 @@
-"""Writes the log file of a crash: error, traceback, versions.
+"""Writes the log file of a crash: versions, command line, session, errors with tracebacks.
 
-It has no values of variables: nothing of a recording's content is in it, except for quotes in the error's message. One
-line of it, for `ctxtui report-bug`, has the places alone: no message, no path outside of the installed packages.
+It has no values of variables; of a recording's content only what the errors' messages quote. One line of it, for
+`ctxtui report-bug`, has only types and places: no message, and no path outside of ctxtui, the standard library and the
+packages `_NAMED`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from ctxtui.services.config.paths import log_dir
 
 PREFIX: Final = "crash-"
 _PLACES: Final = "places: "
-"""Begins the line with the places; it comes before all that could hold a line break."""
-_PACKAGES: Final = "site-packages"
+"""Begins the line with the places; the line comes before everything that may contain a line break."""
+_PACKAGES_FOLDER: Final = "site-packages"
 _MAX_FRAMES: Final = 60
 """Frames of each error that are kept, the innermost ones."""
 _NAMED: Final = frozenset(
@@ -32,9 +33,10 @@ _NAMED: Final = frozenset(
 
 
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
-    """Write `error` with its traceback to a new file of mode 0600 and return its path.
+    """Write `error` with its traceback to a file of mode 0600 and return its path.
 
-    `arguments` are the command line's, `session` names the open session. Raises `OSError` if no file can be created.
+    A second crash of the process in one second is added to the same file. `arguments` are the command line's, `session`
+    names the open session. Raises `OSError` if it cannot be written.
     """
     folder = log_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -55,9 +57,10 @@ def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session:
 
 
 def describe_places(error: BaseException) -> list[dict[str, Any]]:
-    """The error and those that caused it, as types and places in installed code.
+    """The error and those before it, as types and places in known code.
 
-    Messages, and the names of files and functions elsewhere, are left out.
+    Those before it are its causes, and the errors that were being handled. Messages, and the names of files and
+    functions elsewhere, are left out.
     """
     chain: list[BaseException] = []
     current: BaseException | None = error
@@ -68,11 +71,14 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _name_type(error: BaseException) -> str:
-    """The name of the error's type if an installed package has it; "other" otherwise."""
+    """The name of the error's type; "other" if it is of another package.
+
+    Also "other" if it is not at the top level of its module. Known are the standard library and the packages `_NAMED`.
+    """
     module, name = type(error).__module__, type(error).__qualname__
     package = module.partition(".")[0]
     is_named = package in _NAMED or package in sys.stdlib_module_names
-    # Code that is run without a module's name makes types of `builtins`.
+    # Code run by `exec` without `__name__` makes types whose module is `builtins`; they are not found there.
     return name if is_named and getattr(sys.modules.get(module), name, None) is type(error) else "other"
 
 
@@ -83,18 +89,19 @@ def _describe_frames(error: BaseException) -> Iterator[dict[str, Any]]:
 
 
 def _installed_name(path: Path) -> str:
-    """The file's name within ctxtui, an installed package or the standard library; else ""."""
+    """The file's name within ctxtui, the standard library or a package of `_NAMED`; else ""."""
     for folder, prefix in ((Path(__file__).parents[2], "ctxtui"), (Path(os.__file__).parent, "python")):
-        if path.is_relative_to(folder) and _PACKAGES not in path.relative_to(folder).parts:
+        if path.is_relative_to(folder) and _PACKAGES_FOLDER not in path.relative_to(folder).parts:
             return f"{prefix}/{path.relative_to(folder).as_posix()}"
-    _, _, rest = path.as_posix().rpartition(f"/{_PACKAGES}/")
+    _, _, rest = path.as_posix().rpartition(f"/{_PACKAGES_FOLDER}/")
     return rest if rest.partition("/")[0] in _NAMED else ""
 
 
 def last_crash() -> dict[str, Any] | None:
     """The newest crash log without content; None if there is none or it cannot be read.
 
-    It has ``at`` (local time), ``version`` and ``errors``, which is None if the log has no places or was cut.
+    It has ``at`` (local time, ``20261130-170351``), ``version`` and ``errors``, which is None if the line of places is
+    missing or cut.
     """
     logs = sorted(log_dir().glob(f"{PREFIX}*.log"), key=lambda path: path.name.removeprefix(PREFIX)[:15])
     if not logs:

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig
-from ctxtui.services.config.config import Origin
+from ctxtui.services.config.config import Config, Origin
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.tokens.models import plain_id
@@ -75,7 +75,12 @@ def find_size(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
 
 def window_setting(name: str, settings: Settings) -> str:
     """The name of the setting for the window of model `name`."""
-    return f"windows.{name}" if name in settings.windows else f"models.{name}"
+    return f"windows.{name}" if name in settings.windows else f"models.{name}.context_size"
+
+
+def window_origin(name: str, config: Config) -> Origin | None:
+    """The origin of the setting for the window of model `name`; None if it is not set."""
+    return config.origins.get(f"windows.{name}" if name in config.settings.windows else f"models.{name}")
 
 
 def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:

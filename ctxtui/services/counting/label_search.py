@@ -65,7 +65,7 @@ class LabelSearch:
     def cut(self, labelling: Labelling, category: str, block: Block, count: Callable[[str], float]) -> Cut:
         """Split `block` of the `category` into pieces; `count` returns the tokens of a text."""
         text = searched_text(read(block))
-        pieces = labelling.pieces(
+        pieces = labelling.cut(
             category, block.body, text, partial(self._search_within, RULE_SECONDS * (1 + len(text) / 1e6))
         )
         cut: list[float] = []

@@ -163,7 +163,9 @@ def load_rules(tables: Mapping[str, Any]) -> Labelling:
     rules = [_make_rule(name, *source) for name, source in tables_.items() if source[0] is not False]
     labelling = Labelling([rule for rule in rules if rule is not None])
     for rule in labelling.idle:
-        plugins.report_trouble(f"{rule.place}, label rule {rule.name}", f"inside names no other label: {rule.inside!r}")
+        plugins.report_trouble(
+            f"{rule.place}, label rule {rule.name}", f"no rule that can run has the label of inside: {rule.inside!r}"
+        )
     return labelling
 
 

@@ -81,12 +81,6 @@ class EditedContext:
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
-    @property
-    def resume_form(self) -> str:
-        """The form that the recording tool resumes; "" if none."""
-        target = find_target(self.session.about.source)
-        return target.name if target is not None else ""
-
 
 @dataclass(frozen=True, slots=True)
 class WrittenContext:
@@ -113,10 +107,17 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
     """Write `edited` in `form` ("": the recorded body form).
 
     `source` is the recording's file (None: there is none). Raises `RequestRefused` if the edits cannot be applied,
-    `CtxtuiError` if the recording is another tool's or no file.
+    `CtxtuiError` if the recording is another tool's or no file, or has no answer after which a tool could resume it.
     """
     if is_translation(edited, form, source):
-        return translate_context(edited, form)
+        translation = translate_context(edited, form)
+        if not translation.data:
+            raise CtxtuiError(
+                "without an answer, no session to resume can be written",
+                place=edited.session.about.id,
+                way_out="--to ctxtui keeps the context",
+            )
+        return translation
     if form in RESUMED:
         if source is None:
             raise NotFound("only a recording in a file can be resumed", place=edited.session.about.id)
@@ -129,9 +130,10 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
     return WrittenContext(out.body, tuple(dict.fromkeys([*lost, *out.lost])), tuple(out.violations))
 
 
-def resumed_by(edited: EditedContext, source: Path | None) -> str:
+def resumed_by(session: Session, source: Path | None) -> str:
     """The form resumed by the tool that made the recording `source`; "" if none."""
-    return edited.resume_form if source is not None and not is_copy(source) else ""
+    target = find_target(session.about.source) if source is not None and not is_copy(source) else None
+    return target.name if target is not None else ""
 
 
 TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key)
@@ -140,7 +142,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
     """Whether `form` can be translated to, and is not of the tool that made the recording `source` (None: no file)."""
-    return form in TRANSLATED and form != resumed_by(edited, source)
+    return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 
 def translate_context(edited: EditedContext, form: str) -> WrittenContext:

@@ -246,7 +246,7 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
     """
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
-    if resumed := resumed_by(edited, source):
+    if resumed := resumed_by(edited.session, source):
         by_key["s"] = resumed
     if edits:
         by_key["e"] = EDITS

@@ -29,7 +29,7 @@ def recorded_savings(
     shown was sent under edits already.
     """
     scene = staging.scene
-    if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.unsent:
+    if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.was_sent_plain:
         return None
     before = staging.under.applied if staging.under is not None else staging.applied.without_edits
     policy_context = policy_context_of(staging, before, next_request, lambda block: staging.tokens_of(block) or 0)

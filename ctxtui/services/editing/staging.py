@@ -39,7 +39,7 @@ from ctxtui.services.study.study import Study
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.model.staging import Staging, is_unsent
+from ctxtui.views.model.staging import Staging
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
 from ctxtui.wire.grammar import GRAMMARS
 
@@ -300,8 +300,8 @@ class StagingArea:
             self._next_request(staging.scene, self.before(staging.scene), later, live=live) if can_forecast else None
         )
         overlay = self._edits_of(staging.scene)
-        staged = bool(staging.edits) or staging.unsent
-        if not overlay.staged and (not applied.is_changed or (not staging.unsent and staging.as_sent)):
+        staged = bool(staging.edits) or staging.was_sent_plain
+        if not overlay.staged and (not applied.is_changed or (not staging.was_sent_plain and staging.as_sent)):
             count = len(overlay.in_force)
             return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
         tag = (
@@ -465,7 +465,7 @@ class StagingArea:
 
         If nothing is staged and the applied edits are not sent yet, it is the one without edits.
         """
-        if self._edits_of(scene).staged or not is_unsent(scene):
+        if self._edits_of(scene).staged or scene.call.is_edited:
             return self.applied(scene)
         context = self.context(scene)
         key = (id(context), context.head, len(context))

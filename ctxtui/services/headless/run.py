@@ -277,7 +277,8 @@ class HeadlessRun:
         level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
-            self._say(f"{lead}: {level.description}: {REMEDY} (--policy budget, --messages, --length)")
+            options = "--policy budget, --max-context-messages, --max-tool-result-length"
+            self._say(f"{lead}: {level.description}: {REMEDY} ({options})")
         self._size = RequestSize(characters, total, self._last[0], level.number)
 
     async def _may_spend(

@@ -290,14 +290,14 @@ class SessionLibrary:
         With `usage`, also figures of usage alone.
         """
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.totals.summary_memory import cached_by_key
+        from ctxtui.services.library.totals.summary_cache import cached_by_key
 
         return cached_by_key(summaries, self._settings, usage=usage)
 
     def iter_cached(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
         """Yield the `summaries` that have cached figures, in order; reads no recording."""
         # Imported here: the memory is not needed for the first frame.
-        from ctxtui.services.library.totals.summary_memory import iter_cached
+        from ctxtui.services.library.totals.summary_cache import iter_cached
 
         heads = self._heads()
         for summary in iter_cached([summary for summary in summaries if not summary.known], self._settings):

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from msgspec.structs import replace
+
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.call_choice import ChosenCall
 from ctxtui.analysis.figures import ATTACHED, NOT_RECORDED, BlockFigure, block_figures, figures
+from ctxtui.analysis.short_names import label_of
 from ctxtui.core import canonical
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
@@ -17,13 +20,13 @@ from ctxtui.services.editing.exporting import export_session, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, category_index
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
-"""Blocks whose content was not recorded, and what the page says instead."""
+"""Categories of blocks without recorded content, and their labels on the page."""
 
 
 def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:
     """The `chosen` call for a page; everything in `book` must be counted.
 
-    `name` and `source` are the recording's name and client.
+    `name` and `source` are the recording's name and client. Replaces `masker.report` by the counts without repeats.
     """
     call, session = chosen.call, book.session
     figures_ = figures(book, call)
@@ -32,17 +35,22 @@ def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source
     for row in rows:
         tail = masker.follow(tail, row.block)
     masked = [masker.mask_block(row.block) for row in rows]
-    said_in_blocks = dict(masker.report)
+    in_blocks = dict(masker.report)
     export_ = export_session(session, own_form(chosen), chosen)
     body = masker.mask_value(canonical.loads(export_.data.decode("utf-8", "replace")), "body")
-    # The body repeats the blocks, and labels and title too: count each secret once.
-    in_body = {kind: n - said_in_blocks.get(kind, 0) for kind, n in masker.report.items()}
-    report = {kind: max(said_in_blocks.get(kind, 0), n) for kind, n in in_body.items()}
+    until_body = dict(masker.report)
     number = f"call {chosen.number} of {len(session.thread_calls(chosen.thread))}" if chosen.number else "not sent yet"
     facts = (session.about.source or source, call.model or session.model, number, chosen.thread, str(call.fidelity))
+    title = masker.mask_line(session.about.title or name)
+    masked_facts = [fact if fact == number else masker.mask_word(fact) for fact in facts if fact and fact != "main"]
+    # Masks in the body, and those in title and facts, repeat those in the blocks: count each secret once.
+    report = {
+        kind: max(in_blocks.get(kind, 0), until_body.get(kind, 0) - in_blocks.get(kind, 0), n - until_body.get(kind, 0))
+        for kind, n in masker.report.items()
+    }
     page = SharedCall(
-        title=masker.mask_line(session.about.title or name),
-        facts=tuple(fact if fact == number else masker.mask_word(fact) for fact in facts if fact and fact != "main"),
+        title=title,
+        facts=tuple(masked_facts),
         total=figures_.context_tokens,
         method=figures_.method,
         blocks=tuple(_share_block(book, row, masked_row, masker) for row, masked_row in zip(rows, masked, strict=True)),
@@ -58,10 +66,15 @@ def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source
 
 def _share_block(book: Book, figure: BlockFigure, masked: Block, masker: Masker) -> SharedBlock:
     content = read(masked)
-    label = book.names.label(book.session.tree[figure.node], content) if figure.node else _UNSEEN[figure.category]
+    label = _UNSEEN.get(figure.category, "")
+    if figure.node:
+        node = book.session.tree[figure.node]
+        # The call is found by the unmasked id.
+        tool = book.names.answered_tool(node, read(node.block))
+        label = label_of(replace(node, block=masked), content, lambda: masker.mask_id(tool))
     return SharedBlock(
         category=category_index(figure.category),
-        role=figure.role,
+        role=masker.mask_word(figure.role),
         label=label,
         text="\n".join(filter(None, (content.text, content.arguments))),
         tokens=figure.tokens,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ctxtui.analysis.context_window import window_of_running_model
+from ctxtui.analysis.context_window import window_of_size
 from ctxtui.core.errors import BadConfig
 from ctxtui.services.config.config import Config
-from ctxtui.services.config.window_checks import check_size, check_usable, find_size, window_setting
+from ctxtui.services.config.window_checks import check_size, check_usable, find_size, window_origin, window_setting
 from ctxtui.services.counting.books import table_for
 from ctxtui.services.project.model_files import CONFIG, file_window, is_model_file
 from ctxtui.services.project.model_hub import hub_window
@@ -21,7 +21,7 @@ from ctxtui.tokens.models import ModelCard
 
 
 class ModelWindow(Struct, frozen=True):
-    """The context window of the model `name`; `usable` is the part to fill, `origin` the source."""
+    """The context window of the model `name` in tokens; `usable` is the part to fill, `origin` the source."""
 
     name: str
     card: ModelCard
@@ -33,19 +33,22 @@ class ModelWindow(Struct, frozen=True):
 def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindow:
     """Find the context window of `model`: a name, a ``.gguf`` file or a model's folder.
 
-    With `hub`, the name is looked up on the hub. Raises `BadConfig` if no window is known or the settings ask for more
-    than there is, and what reading the files or the hub raises.
+    A size in the settings has priority over files and hub, and these over the model table. With `hub`, a name is looked
+    up on the hub. Raises `BadConfig` if no window is known or the settings ask for more than there is, and what reading
+    the files or the hub raises.
     """
     settings = config.settings
     in_files = is_model_file(model)
     path = Path(model)
     name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
     card = table_for(settings).card(name)
-    model_size, source = (file_window(path) if in_files else 0), f"{path / CONFIG if os.path.isdir(path) else path}"
-    if hub and not in_files:
+    model_size, source = 0, ""
+    if in_files:
+        model_size, source = file_window(path), f"{path / CONFIG if path.is_dir() else path}"
+    elif hub:
         model_size, source = hub_window(model, os.environ)
     set_as, set_size = find_size(name, settings.context_sizes)
-    origin = config.origins.get(window_setting(set_as, settings)) if set_as else None
+    origin = window_origin(set_as, config)
     place = origin.place or origin.kind if origin is not None else "settings"
     if set_size and model_size:
         check_size(name, window_setting(set_as, settings), set_size, place, model_size)
@@ -57,12 +60,12 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
         )
     usable_as, usable_setting = find_size(name, settings.usable_contexts)
     usable_origin = config.origins.get(f"models.{usable_as}")
-    check_usable(name, usable_setting, window, usable_origin.place if usable_origin is not None else "settings")
+    check_usable(usable_as, usable_setting, window, usable_origin.place if usable_origin is not None else "settings")
     by = place if set_size else source if model_size else "model table"
     return ModelWindow(
         name,
         card,
         window,
-        window_of_running_model(window, settings.usable_share, user_tokens=usable_setting).usable,
+        window_of_size(window, settings.usable_share, user_tokens=usable_setting).usable,
         by,
     )

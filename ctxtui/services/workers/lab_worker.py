@@ -19,7 +19,7 @@ from ctxtui.services.lab.experiment import freeze_loaded, lab_inputs_of_session
 from ctxtui.services.lab.variants import candidate_variants, make_variants, own_models
 from ctxtui.services.recordings.open_by_name import locate, open_named
 from ctxtui.transcripts.formats.ctxtui import write
-from ctxtui.views.lists.lab import describe_variant
+from ctxtui.views.lists.lab import describe_variant, has_several_models
 
 STEP_CALLS: Final = 8
 """Calls between two progress steps, under all variants."""
@@ -79,7 +79,8 @@ class OpenLab:
     def write(self, index: int) -> VariantFile:
         """Write the variant of row `index` as a session."""
         session, run = self._loaded.session, apply_to_record(self._inputs, self._runs[0], self._runs[index])
-        title = f"{session.about.title or self._loaded.name} (what if: {describe_variant(self._rows[index])})"
+        variant = describe_variant(self._rows[index], model=has_several_models(self._rows))
+        title = f"{session.about.title or self._loaded.name} (what if: {variant})"
         name = session.about.id or self._loaded.name
         written = write(variant_session(session, run, title))
         return write_variant(self._folder, name, describe_variant(self._rows[index], model=True), written)

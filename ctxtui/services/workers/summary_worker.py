@@ -22,7 +22,7 @@ from ctxtui.services.counting.counting import Counter, LocalCounts, count_all
 from ctxtui.services.counting.labels import Labels, load_rules
 from ctxtui.services.counting.pricing import make_call_pricer, prices_for
 from ctxtui.services.library.summarize import complete_summary
-from ctxtui.services.library.totals.summary_memory import cache_key, from_cached_json, or_error, to_json, version_for
+from ctxtui.services.library.totals.summary_cache import cache_key, from_cached_json, or_error, to_json, version_for
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.open_by_name import Named, open_named
 from ctxtui.services.recordings.recording import Loaded

@@ -16,7 +16,7 @@ from ctxtui.services.library.tool_ledger import ToolsLedger, tools_ledger
 from ctxtui.services.library.totals import client_quotas
 from ctxtui.services.library.totals.stat_changes import parse_change
 from ctxtui.services.library.totals.stats import make_stats
-from ctxtui.services.library.totals.summary_memory import cached_by_key, read_usages, reread_reason
+from ctxtui.services.library.totals.summary_cache import cached_by_key, read_usages, reread_reason
 from ctxtui.services.workers.summary_worker import summarize_stored
 from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary

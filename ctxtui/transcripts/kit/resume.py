@@ -188,11 +188,13 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
-class LinkedEntry(ResumeEntry):
+class LinkedEntry(ResumeEntry, kw_only=True):
     """A record that names its parent: its bytes and its value."""
 
     raw: bytes
     value: dict[str, Any]
+    is_subagent: bool = False
+    """Whether it is a subagent's, which the session does not continue."""
 
 
 _Linked = TypeVar("_Linked", bound=LinkedEntry)
@@ -342,10 +344,11 @@ def link_entries(
         for record in inserted.get(number, ()):
             yield record, parent
             parent = record[id_key]
+        if parent_key in entry.value and not entry.is_subagent:
+            tip = parent if entry.removed else id_
         if entry.removed:
             parents[str(id_)] = parent
         else:
-            tip = id_ if parent_key in entry.value else tip
             yield entry, parent
     for record in appended:
         yield record, tip
@@ -366,6 +369,15 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
         before = number - 1 if number else None
         number = None if parent is None else numbers.get(str(parent), before)
     return chain
+
+
+def remove_left_branches(entries: Sequence[LinkedEntry], chain: Container[int], parent_key: str) -> None:
+    """Remove branches after the last remaining entry of `chain` (numbers): the client would continue them."""
+    for number in range(len(entries) - 1, -1, -1):
+        entry = entries[number]
+        if number in chain and not entry.removed:
+            return
+        entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)
 
 
 class ResumePlan(Struct):

@@ -66,7 +66,7 @@ class FiguresController(ChatController):
             # The panes already show the next request under pending changes.
             self._next = None
             return
-        if staging is not None and not staging.unsent:
+        if staging is not None and not staging.was_sent_plain:
             # The request is sent with edits.
             self._next = replace(scene, figures=staging.following)
         else:

@@ -13,7 +13,7 @@ from ctxtui.agent.events import ToolCall
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.tui.chat.approval import Approval
-from ctxtui.tui.chat.approvals import Approvals
+from ctxtui.tui.chat.approval_layout import ApprovalLayout
 from ctxtui.tui.chat.message_files import MessageFiles, as_mention
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import PERMISSION, QUESTION, TALKING, USER_ROW
@@ -57,7 +57,7 @@ class TalkController(ChatController):
         self._permission_first = ""
         """Id of the call to ask about even though something is typed."""
         self._files = MessageFiles(self.host, access, self.refresh_keys)
-        self._approvals = Approvals(self.host, access, self._on_approval_laid_out)
+        self._approval_layout = ApprovalLayout(self.host, access, self._on_approval_laid_out)
         self._early_messages: tuple[str, ...] = ()
         self._branch_node: int | None = None
         """Node where the next message branches off; None: at the end."""
@@ -84,7 +84,7 @@ class TalkController(ChatController):
     @property
     def waiting_call(self) -> ToolCall | None:
         """The first call that waits for permission, or None."""
-        return self._approvals.waiting_call
+        return self._approval_layout.waiting_call
 
     def talk(self, text: str = "") -> None:
         """Open the prompt with `text` or the draft; ask about a tool that waits instead, if any."""
@@ -175,19 +175,19 @@ class TalkController(ChatController):
     @property
     def approval(self) -> Approval | None:
         """The approval that the question is about now, or None."""
-        return self._approvals.approval if self.prompt.question is self._permission_question else None
+        return self._approval_layout.approval if self.prompt.question is self._permission_question else None
 
     def _ask_permission(self) -> None:
         """Ask about the first waiting tool once its content is laid out."""
-        shown = self._approvals.approval
-        if shown is not None and self._approvals.is_current:
+        shown = self._approval_layout.approval
+        if shown is not None and self._approval_layout.is_current:
             self._ask_permission_for(shown)
         else:
-            self._approvals.lay_out()
+            self._approval_layout.lay_out()
 
     def lay_out(self) -> None:
         if self.approval is not None:
-            self._approvals.lay_out()
+            self._approval_layout.lay_out()
 
     def _on_approval_laid_out(self) -> None:
         if self.prompt.question is self._permission_question and self._permission_question is not None:
@@ -223,7 +223,7 @@ class TalkController(ChatController):
         self._open_prompt(self._draft)
 
     def _answer_permission(self, key: str) -> None:
-        call = self._approvals.take_answered_call()
+        call = self._approval_layout.take_answered_call()
         self._open_prompt(self._draft)
         if call is not None:
             self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_PERMISSIONS[key]]))

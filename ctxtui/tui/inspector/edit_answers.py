@@ -43,7 +43,7 @@ class SizesBefore(Struct, frozen=True):
         staging = self.staging
         if staging is not None and not staging.counted and now is not None:
             staging = replace(now, applied=staging.applied)
-        return 0 if staging is None else staging.gone if staging.counted else None
+        return 0 if staging is None else staging.removed if staging.counted else None
 
     @property
     def repairs(self) -> int:
@@ -131,7 +131,7 @@ class EditAnswers:
         def describe(staging: Staging) -> Spans | None:
             changes = [change for change in staging.applied.changes.values() if change.edit.id in ids]
             removed_before = before.removed(staging)
-            gained = staging.gone - removed_before if staging.counted and removed_before is not None else None
+            gained = staging.removed - removed_before if staging.counted and removed_before is not None else None
             report = edit_answers.StagedEdits(
                 edits=edits,
                 before=sum(before.tokens_of(change.node) for change in changes if change.before.kind != HEADER),

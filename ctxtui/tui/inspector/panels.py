@@ -233,7 +233,9 @@ class Panels:
         self.show_reasons()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
             used, after = staging.without, staging.after
-            composition_ = composition.with_staged_edits(composition_, staging.by_category, used, after)
+            composition_ = composition.with_staged_edits(
+                composition_, staging.applied_by_category, staging.by_category, used, after
+            )
         header_figures = replace(
             header_figures, partial=priced and thread_study.lacking[scene.number] > 0, totals=study.totals
         )

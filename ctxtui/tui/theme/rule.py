@@ -1,4 +1,7 @@
-"""Title rules: the line above a pane with its title, further text and notes at the right."""
+"""Title rules: the line above a pane with its title, further text and notes at the right.
+
+Also over each group of Home's list.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ def rule(
 ) -> Spans:
     """Return a rule of exactly `room` cells: ``─ title  after ──────── notes ─``.
 
-    `join` is the character at the left of a column (``├``, ``┬``), "" for none. With the focus the line is heavy and
+    `join` is the character at the left of a column (``├``, ``┬``), "" for none. If `focused`, the line is heavy and
     the title has the accent colour. If space is short, `after` is dropped first, then `notes`, then the end of the
     title.
     """

@@ -107,7 +107,7 @@ def stacked(
     for mark in marks:
         by_column.setdefault(next((at for at, group in enumerate(groups) if mark.at in group), -1), mark)
     out += [area.mark_sign(at, mark) for at, mark in by_column.items() if at >= 0]
-    return "".join([*out, *area.column_numbers(groups), "</svg>"])
+    return "".join([*out, *area.column_numbers([group.start + 1 for group in groups]), "</svg>"])
 
 
 def curves(
@@ -117,10 +117,12 @@ def curves(
     height: int = 240,
     limits: Sequence[LimitLine] = (),
     figure: Figure = short,
+    calls: Sequence[int] = (),
 ) -> str:
     """Draw overlaid curves, each with its letter at the right end; "" without values.
 
-    `figure` formats the axis labels and the values of limits; the other parameters are as in `stacked`.
+    `figure` formats the axis labels and the values of limits. `calls` has the number of each value's call (empty: from
+    1 on). The other parameters are as in `stacked`.
     """
     count = max((len(curve.values) for curve in curves_drawn), default=0)
     values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
@@ -145,7 +147,7 @@ def curves(
             place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{escape(curve.letter)}</text>')
     out += [area.limit_line(limit, figure) for limit in visible_limits]
-    return "".join([*out, *area.column_numbers([range(n, n + 1) for n in range(count)]), "</svg>"])
+    return "".join([*out, *area.column_numbers(calls or range(1, count + 1)), "</svg>"])
 
 
 def spark(values: Sequence[float], description: str) -> str:
@@ -241,13 +243,17 @@ class _Area:
         title = f"<title>{escape(mark.says)}</title>"
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
-    def column_numbers(self, groups: Sequence[range]) -> list[str]:
-        every = max(1, round(scale.step(len(groups), 8)))
-        labelled = [at for at, group in enumerate(groups) if at == 0 or (group.start + 1) % every == 0]
-        labelled = labelled if len(labelled) <= 14 else list(range(0, len(groups), -(-len(groups) // 8)))
+    def column_numbers(self, numbers: Sequence[int]) -> list[str]:
+        """Label the first column, and those from which the rising `numbers` reach a round one, if there is room."""
+        every = max(1, round(scale.step(numbers[-1] - numbers[0] + 1, 8)))
+        labelled = [0]
+        for at in range(1, len(numbers)):
+            is_round = numbers[at] // every > numbers[at - 1] // every
+            if is_round and at - labelled[-1] >= len(numbers) / 20:
+                labelled.append(at)
         return [
             f'<text class="axis" text-anchor="middle" x="{self.middle(at):.1f}" y="{self._height - 3}">'
-            f"{groups[at].start + 1:,}</text>"
+            f"{numbers[at]:,}</text>"
             for at in labelled
         ]
 

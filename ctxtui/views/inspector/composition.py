@@ -155,18 +155,20 @@ class Composition(Struct, frozen=True, kw_only=True):
     after: int | None = None
 
 
-def with_staged_edits(composition: Composition, changes: Mapping[int, int], without: int, after: int) -> Composition:
-    """Apply token `changes` by category index to `composition`.
+def with_staged_edits(
+    composition: Composition, applied: Mapping[int, int], changes: Mapping[int, int], without: int, after: int
+) -> Composition:
+    """Apply token changes by category index to `composition`: those of `applied` edits, then `changes` by staged ones.
 
-    `without` is the total without the edits, `after` the total under them. The residual stays, since it cannot be
+    `without` is the total before the staged edits, `after` the total under them. The residual stays, since it cannot be
     assigned to blocks.
     """
     if not composition.parts:
         return composition
     parts_by_category = {part.category: part for part in composition.parts}
-    parts_by_category |= {
-        index: CategoryPart(category=index, tokens=0, share=0.0) for index in changes if index not in parts_by_category
-    }
+    for index in {*applied, *changes}:
+        part = parts_by_category.get(index) or CategoryPart(category=index, tokens=0, share=0.0)
+        parts_by_category[index] = replace(part, tokens=max(0, part.tokens + applied.get(index, 0)))
     tokens_after = {index: max(0, part.tokens + changes.get(index, 0)) for index, part in parts_by_category.items()}
     whole = max(1, after)
     parts = tuple(

@@ -16,6 +16,10 @@ from ctxtui.views.text.table import Column, Table
 
 STAR: Final = "✦"
 """Marks the `best` variants."""
+LEGEND: Final = (
+    f"{STAR} no other variant is cheaper at no more risk, or less risky at no more cost; over: calls above the usable "
+    "window; quoted: removed blocks that later blocks quote"
+)
 MAX_CURVES: Final = 6
 """Maximum number of curves."""
 _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-call", "cat-memory")
@@ -28,12 +32,14 @@ TOKEN_SETTINGS: Final = ("target", "tokens", "trigger", "n", "k", "limit", "size
 class LabLine(NamedTuple):
     """A variant in the table.
 
+    - `name`: with the model if the variants have different ones.
     - `letter`: on the chart, in `colour` ("": no curve).
     - `best`: whether no other one is cheaper at no more risk, or less risky at no more cost.
     - `saves`: the share of the recorded cost that it saves; negative if it costs more, None if unknown.
     """
 
     row: LabRow
+    name: str
     letter: str
     colour: str
     best: bool
@@ -48,7 +54,7 @@ def lab_lines(lab: SessionLab, hidden: Sequence[int] = ()) -> list[LabLine]:
     """
     if not lab.rows:
         return []
-    recorded = lab.rows[0]
+    recorded, models = lab.rows[0], has_several_models(lab.rows)
     order = sorted(range(len(lab.rows)), key=lambda n: (_price(lab.rows[n]), n))
     lines: list[LabLine] = []
     letters: set[str] = {_RECORDED}
@@ -63,7 +69,7 @@ def lab_lines(lab: SessionLab, hidden: Sequence[int] = ()) -> list[LabLine]:
             letters.add(letter)
             drawn += 1
         saves = 1 - row.usd / recorded.usd if row.usd is not None and recorded.usd else None
-        lines.append(LabLine(row, letter, colour, _is_best(row, lab.rows), saves))
+        lines.append(LabLine(row, describe_variant(row, model=models), letter, colour, _is_best(row, lab.rows), saves))
     return lines
 
 
@@ -100,8 +106,12 @@ def describe_settings(row: LabRow) -> str:
     return safe_text.one_line(" ".join(settings))
 
 
-def describe_variant(row: LabRow, *, model: bool = False) -> str:
-    """Name of a variant: ``budget 80.0k``, ``as_recorded cache 1h``."""
+def has_several_models(rows: Sequence[LabRow]) -> bool:
+    return len({row.model for row in rows}) > 1
+
+
+def describe_variant(row: LabRow, *, model: bool) -> str:
+    """Name of a variant: ``budget 80.0k``, ``as_recorded cache 1h``; with its model if `model`."""
     parts = [row.policy, describe_settings(row)]
     parts += [f"cache {row.cache}"] if row.cache != RECORDED else []
     parts += [row.model] if model else []
@@ -110,11 +120,10 @@ def describe_variant(row: LabRow, *, model: bool = False) -> str:
 
 def lab_table(lab: SessionLab, *, curves: bool = True) -> Table[LabLine]:
     """The table of `lab`; with `curves` the chart's letters are in the first column."""
-    models = len({lab_row.model for lab_row in lab.rows}) > 1
 
     def policy(line: LabLine, room: int) -> Spans:
         row = line.row
-        settings = describe_variant(row, model=models)[len(row.policy) :]
+        settings = line.name[len(row.policy) :]
         return [Span(safe_text.one_line(row.policy), "ink bold" if row.is_recorded else "ink"), Span(settings, "dim")]
 
     letter: Column[LabLine] = Column("", 2, _letter_cell, "left", gap=0)
@@ -345,7 +354,7 @@ def _marks(lab: SessionLab, wide: int) -> Spans:
 def _legend(shown: Sequence[LabLine]) -> list[Spans]:
     legend_lines: list[Spans] = []
     for line in sorted(shown, key=lambda line: (not line.row.is_recorded, -line.row.peak)):
-        name = cells.left(describe_variant(line.row), LEGEND_CELLS - 2)
+        name = cells.left(line.name, LEGEND_CELLS - 2)
         money = "" if line.row.usd is None else f"  {numbers.money(line.row.usd)}"
         legend_lines.append([Span(line.letter, f"{line.colour} bold"), Span(f" {name}", line.colour)])
         legend_lines.append([Span(f"   {numbers.tokens(line.row.peak)}{money}", "dim")])

@@ -1,4 +1,4 @@
-"""Figures of the context under staged edits, as shown by the panes."""
+"""Figures of the context under applied and staged edits, as shown by the panes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ctxtui.views.model.fates import Fate, FoundFates, Step
 from ctxtui.views.model.scene import Scene
 
 Tokens = Callable[[Block], int | None]
-"""Tokens of a block that is in no context yet; None while it is being counted."""
+"""Tokens of one block that is in no context yet; None while it is being counted."""
 
 Count = Callable[["Applied"], "RequestCount | None"]
 """Token count of the request under edits; None while it is being counted."""
@@ -57,10 +57,11 @@ class Staging:
 
     - `edits`: the staged ones; `marked`: nodes marked by the user.
     - `head`: the end of the next request's context.
-    - `under`: the context under applied edits only, if others are staged on top (None: no difference to show).
+    - `under`: the context under applied edits only, if others are staged on top (None: nothing is staged, or no applied
+      edit changes anything).
     - `breakage`: the cache breakage of the next request (None: none, or not known yet).
     - `count`: counts whole requests.
-    - `sent`: maps blocks of the raw context to nodes sent by the call shown (None: the same nodes).
+    - `sent`: matches the nodes that the call shown sent with blocks of the raw context (None: they are the same nodes).
     """
 
     scene: Scene
@@ -88,18 +89,15 @@ class Staging:
         return replace(self, applied=applied)
 
     @property
-    def unsent(self) -> bool:
-        """Whether the call shown was sent without edits.
-
-        Applied edits then wait for the next request.
-        """
-        return is_unsent(self.scene)
+    def was_sent_plain(self) -> bool:
+        """Whether the call shown was sent without edits. Edits then begin with the next request."""
+        return not self.scene.call.is_edited
 
     def fate(self, node: int) -> Fate | None:
         """The effect on the block shown as `node`; None if unchanged."""
         return self.fates.get(node if self.sent is None else self.sent.block(node))
 
-    def inserted_at(self, node: int) -> InsertedBlock | None:
+    def insert_of(self, node: int) -> InsertedBlock | None:
         """The inserted block that the call shown sent as `node`; None if it is none."""
         edit = self.sent.inserted.get(node) if self.sent is not None else None
         if edit is None:
@@ -128,7 +126,7 @@ class Staging:
 
     @cached_property
     def computed_fates(self) -> FoundFates:
-        """The same with derived figures."""
+        """`fates`, with their steps in prompt order and whether all are counted."""
         category = self.scene.running.category
         fates, steps = dict[int, Fate](), list[Step]()
         for position, change in self.applied.changes.items():
@@ -163,7 +161,10 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the header counted with the block at `position` that stay when it changes."""
+        """Tokens of the message header that counts with the first part at `position`, and stays if that part changes.
+
+        0 if there is none.
+        """
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0
@@ -179,11 +180,8 @@ class Staging:
 
     @cached_property
     def unsent_inserts(self) -> tuple[InsertedBlock, ...]:
-        """Inserted blocks that the context shown does not contain yet.
-
-        It may have been sent under edits.
-        """
-        if self.unsent:
+        """Inserted blocks that the call shown did not send."""
+        if self.was_sent_plain:
             return self.inserted
         tree = self.scene.session.tree
         sent = {tree[node].block.digest for node in tree.path(self.scene.call.sent_head)}
@@ -198,19 +196,19 @@ class Staging:
 
     @cached_property
     def counted(self) -> bool:
-        """Whether all figures are known."""
+        """Whether the tokens of the request, with and without edits, are known."""
         inserted_tokens = [new.tokens for new in self.inserted]
         whole = self.computed_fates.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*inserted_tokens, self.request, self.raw)
 
     @cached_property
     def request(self) -> RequestCount | None:
-        """The next request; None while it is being counted."""
+        """Count of the next request; None while it is being counted."""
         return self.count(self.applied)
 
     @cached_property
     def raw(self) -> RequestCount | None:
-        """The next request without any edit."""
+        """Count of the next request without any edit; None while it is being counted."""
         return self.count(self.applied.without_edits)
 
     @property
@@ -225,25 +223,25 @@ class Staging:
 
     @property
     def without(self) -> int:
-        """Tokens of the next request without the edits whose effect is shown.
+        """Tokens of the next request to compare with.
 
-        0 while it is being counted. Those edits are the ones on top of `under`; if there is no `under`, all that the
-        call shown was not sent with.
+        It is under the applied edits if others are staged on top, else as the call shown was sent. 0 while it is being
+        counted.
         """
         if self.under is not None:
             return self.under.after
-        if self.unsent:
+        if self.was_sent_plain:
             return self.before
         return self.after if self.as_sent else self.following.context_tokens
 
     @cached_property
     def following(self) -> CallFigures:
-        """Figures of the next request, without edits that the call shown was not sent with."""
+        """Figures of the next request if it continues what the call shown sent."""
         return next_figures(self.scene.book, self.scene.call, self.head)
 
     @property
-    def gone(self) -> int:
-        """Tokens of the raw context minus those of the request."""
+    def removed(self) -> int:
+        """Tokens of the next request without any edit minus those under the edits."""
         return self.before - self.after
 
     @property
@@ -253,9 +251,9 @@ class Staging:
 
     @cached_property
     def as_sent(self) -> bool:
-        """Whether the edits change nothing in the context of the call shown, as it was sent."""
+        """Whether the context of the call shown would be sent as it was."""
         applied, depth = self.applied, self._depth
-        if self.unsent:
+        if self.was_sent_plain:
             return all(position >= depth for position in applied.changes) and all(
                 item.position >= depth for item in applied.inserts
             )
@@ -270,9 +268,16 @@ class Staging:
 
     @cached_property
     def cached(self) -> int:
-        """Cached tokens after the last request, by its report."""
-        usage = self.scene.call.usage
-        return usage.cache_read + usage.cache_write if usage is not None and usage.has_cache else 0
+        """Tokens that the cache holds after the call shown, by its report.
+
+        Those read and written; an automatic cache, which reports no writes, holds all input once any was read.
+        """
+        call, usage = self.scene.call, self.scene.call.usage
+        if usage is None or not usage.has_cache:
+            return 0
+        if usage.cache_write or call.provider == "anthropic":
+            return usage.cache_read + usage.cache_write
+        return usage.input if usage.cache_read else 0
 
     @property
     def breaks_at(self) -> int | None:
@@ -286,15 +291,21 @@ class Staging:
 
     @property
     def by_category(self) -> dict[int, int]:
-        """Change in tokens by category index, as shown for `without`.
+        """Change in tokens by category index, from the request of `without` to the next one.
 
-        Empty while it is being counted, or if there is no request to compare with.
+        Empty while one is being counted. An unedited continuation of a call that was sent under edits is not counted by
+        itself: without `under` the result is then empty too.
         """
-        before = self.raw if self.unsent else self.under.request if self.under is not None else None
+        before = self.under.request if self.under is not None else self.raw if self.was_sent_plain else None
         if before is None or self.request is None:
             return {}
         pairs = zip(before.categories, self.request.categories, strict=True)
         return {category: after - old for category, (old, after) in enumerate(pairs) if after != old}
+
+    @property
+    def applied_by_category(self) -> dict[int, int]:
+        """Change in tokens by category index, from `following` to the request of `without`."""
+        return self.under.by_category if self.under is not None else {}
 
     def mark(self, node: int) -> str:
         """The mark of an unchanged block: ``marked``, ``pinned``, ``breakpoint`` or "".
@@ -327,10 +338,5 @@ class Staging:
 
     @property
     def repairs(self) -> int:
-        """Blocks removed so that the provider accepts the rest."""
+        """Number of blocks removed or changed so that the provider accepts the rest."""
         return self.applied.repair_count
-
-
-def is_unsent(scene: Scene) -> bool:
-    """Whether the call shown was sent as the agent had it, without edits."""
-    return scene.call.sent_head == scene.call.raw_head

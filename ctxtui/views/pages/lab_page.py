@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from ctxtui.analysis.lab.report import SessionLab
 from ctxtui.views.html import charts
 from ctxtui.views.html.document import escape, foot, head, table
-from ctxtui.views.lists.lab import STAR, LabLine, describe_variant, lab_lines
+from ctxtui.views.lists.lab import LEGEND, STAR, LabLine, lab_lines
 from ctxtui.views.text import numbers
 
 
 def lab_page(labs: Sequence[SessionLab], mask: Callable[[str], str]) -> str:
-    """Render the document; `mask` removes secrets from recorded texts."""
+    """Render the document; `mask` removes secrets from titles, outcomes and notes."""
     return "".join(_page(labs, mask))
 
 
@@ -29,7 +29,10 @@ def _page(labs: Sequence[SessionLab], mask: Callable[[str], str]) -> Iterator[st
             yield f"<p>outcome {escape(mask(name))}: {escape(mask(value))}</p>"
         for note in lab.notes:
             yield f'<p class="dim">{escape(mask(note))}</p>'
-    yield foot("Made by ctxtui lab; figures are simulated, answers as recorded.")
+    yield foot(
+        "Made by ctxtui lab; as_recorded has the recording's figures, the other rows add simulated differences; "
+        "answers are as recorded."
+    )
 
 
 def _table(lines: Sequence[LabLine]) -> Iterator[str]:
@@ -51,6 +54,7 @@ def _table(lines: Sequence[LabLine]) -> Iterator[str]:
         "saves",
     )
     yield from table(heads, (_row(line) for line in lines), (0, 1))
+    yield f'<p class="dim">{escape(LEGEND)}</p>'
 
 
 def _row(line: LabLine) -> list[str]:
@@ -61,8 +65,8 @@ def _row(line: LabLine) -> list[str]:
     ]
     counts = [f"{n:,}" if n else "·" for n in (row.rewrites, row.over, row.dependence)]
     cost = numbers.least(row.usd, row.at_least) if row.usd is not None else "unknown"
-    saves = "" if line.saves is None or row.is_recorded else f"{100 * line.saves:.0f} %".replace("-", "−")
-    return [STAR if line.best else "", escape(describe_variant(row)), *parts, *counts, cost, saves]
+    saves = "" if line.saves is None or row.is_recorded else numbers.share(line.saves, 0)
+    return [STAR if line.best else "", escape(line.name), *parts, *counts, cost, saves]
 
 
 def _chart(lab: SessionLab, lines: Sequence[LabLine]) -> Iterator[str]:
@@ -70,12 +74,14 @@ def _chart(lab: SessionLab, lines: Sequence[LabLine]) -> Iterator[str]:
     if not shown or len(lab.drawn) < 2:
         return
     curves = [
-        charts.Curve(describe_variant(line.row), line.letter, f"line{n}", [line.row.curve[i] for i in lab.drawn])
+        charts.Curve(line.name, line.letter, f"line{n}", [line.row.curve[i] for i in lab.drawn])
         for n, line in enumerate(shown)
     ]
     limits = [charts.LimitLine(lab.usable, "usable")] if lab.usable else []
-    yield "<figure><figcaption>context per call: "
-    yield escape(" · ".join(f"{line.letter} {describe_variant(line.row)}" for line in shown))
+    yield "<figure><figcaption>context of the longest thread's calls: "
+    yield escape(" · ".join(f"{line.letter} {line.name}" for line in shown))
     yield "</figcaption>"
-    yield charts.curves("The context of each call under every variant", curves, height=320, limits=limits)
+    description = "The context of the calls of the longest thread, under the variants with a letter"
+    calls = [lab.numbers[i] for i in lab.drawn]
+    yield charts.curves(description, curves, height=320, limits=limits, calls=calls)
     yield "</figure>"

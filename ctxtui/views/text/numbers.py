@@ -27,7 +27,8 @@ def tokens(n: float) -> str:
     Halves round up. Negative counts have a sign (7 cells). From 10^27 on the result is ``∞``.
     """
     if n < 0:
-        return MINUS + tokens(-n)
+        short = tokens(-n)
+        return short if short == "0" else MINUS + short
     if not math.isfinite(n):
         return NOT_YET if math.isnan(n) else "∞"
     count = math.floor(n + 0.5)
@@ -114,7 +115,8 @@ def share(part: float, decimals: int = 1) -> str:
     """Format a fraction (0 to 1) in percent: ``46.7 %``, with `decimals` = 0 ``47 %``."""
     if not math.isfinite(part):
         return NOT_APPLICABLE
-    return f"{part * 100:.{decimals}f} %".replace("-", MINUS)
+    percent = round(part * 100, decimals) or 0.0  # not -0.0
+    return f"{percent:.{decimals}f} %".replace("-", MINUS)
 
 
 def interval(value: float, low: float, high: float) -> str:

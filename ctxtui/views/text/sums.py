@@ -44,9 +44,9 @@ def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
     return f"{usd(amount)} for {tokens:,} {of}: ${1e6 * amount / tokens:,.2f} per million."
 
 
-def product(tokens: int, calls: int, more: str = "") -> str:
+def product(tokens: int, count: int, more: str = "", noun: str = "call") -> str:
     """``4,537 tokens × 89 calls = 403,793.``"""
-    return f"{tokens:,} tokens × {numbers.many(calls, 'call')} = {tokens * calls:,}{more}."
+    return f"{tokens:,} tokens × {numbers.many(count, noun)} = {tokens * count:,}{more}."
 
 
 def addition(total: int, name: str, terms: Sequence[int], noun: str) -> str:

@@ -302,7 +302,7 @@ class ContextRows:
     def sent_insert_at(self, index: int) -> InsertedBlock | None:
         """The block of row `index` if an edit inserted it before it was sent."""
         entry = self.entry(index)
-        return self.staging.inserted_at(entry) if self.staging is not None and entry > 0 else None
+        return self.staging.insert_of(entry) if self.staging is not None and entry > 0 else None
 
     def open_insert(self, edit: str) -> int | None:
         """Open the insert of edit `edit`; return its row, None if it has none."""

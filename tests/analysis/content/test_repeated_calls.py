@@ -137,3 +137,10 @@ def test_the_calls_that_sent_a_loops_results_are_named() -> None:
 
 def test_a_thread_without_calls_has_no_loops() -> None:
     assert loops_by_call(Session(), MAIN) == {}
+
+
+@pytest.mark.parametrize(
+    ("story", "runs"), [("XAXAAAA", 4), ("AAABCABCABCABC", 4), ("XAXAXAAA", 3), ("ABCAB", 1), ("AAA.AAAA", 4)]
+)
+def test_the_longest_loop_may_begin_in_another(story: str, runs: int) -> None:
+    assert longest_loop(context(story)) == runs

@@ -40,7 +40,7 @@ def labels(card: ModelCard):  # type: ignore[no-untyped-def]
     def split(node: Node) -> list[Segment]:
         text, category = searched_text(read(node.block)), CATEGORIES[node.category]
         found = []
-        for start, end, rule, begins in RULES.pieces(category, node.block.body, text):
+        for start, end, rule, begins in RULES.cut(category, node.block.body, text):
             label, counts = ("", node.category)
             if rule != UNLABELLED:
                 label, counts = RULES.rules[rule].label, INDEX[RULES.rules[rule].category or category]

@@ -31,7 +31,7 @@ def found(rule: dict[str, Any], text: str) -> list[str]:
 def labels(text: str, category: str = "user", labelling: Labelling = SHIPPED) -> dict[str, int]:
     body = block.text(text).body
     counts: dict[str, int] = {}
-    for piece in labelling.pieces(category, body, text) if labelling.may_split(category, body) else []:
+    for piece in labelling.cut(category, body, text) if labelling.may_split(category, body) else []:
         if piece.rule >= 0:
             label = labelling.rules[piece.rule].label
             counts[label] = counts.get(label, 0) + piece.begins
@@ -92,6 +92,27 @@ def test_a_rule_looks_inside_anothers_findings_whatever_their_order() -> None:
         assert labels("1<a>2</a>3", labelling=labelling) == {"a": 1, "n": 2}
         assert labelling.idle == ()
     assert Labelling([inner]).idle == (inner,)
+
+
+@pytest.mark.parametrize(
+    ("tables", "idle"),
+    [
+        # A rule whose label it searches inside: others that give the label make it run, and it keeps none from running.
+        ({"own": {"regex": "2", "inside": "a", "label": "a"}}, []),
+        # Rules that wait for each other, one of which can run.
+        ({"b": {"regex": "2", "inside": "a"}, "back": {"regex": "x", "inside": "b", "label": "a"}}, []),
+        # A rule that gives the label, too, but can never run.
+        ({"never": {"regex": "x", "inside": "nowhere", "label": "a"}}, ["never"]),
+        ({"one": {"regex": "x", "inside": "two"}, "two": {"regex": "x", "inside": "one"}}, ["one", "two"]),
+    ],
+    ids=["its own label", "a circle", "one that never runs", "a circle without a start"],
+)
+def test_a_rule_is_idle_only_if_no_other_gives_what_it_looks_inside(tables: dict[str, Any], idle: list[str]) -> None:
+    every = {"a": TAGS, "n": {"regex": r"\d", "inside": "a"}, **tables}
+    for names in (list(every), list(reversed(every))):
+        labelling = Labelling(parse_rule(name, every[name]) for name in names)
+        assert sorted(rule.name for rule in labelling.idle) == idle
+        assert labels("1<a>4</a>3", labelling=labelling) == {"a": 1, "n": 1}
 
 
 @pytest.mark.parametrize(
@@ -266,7 +287,7 @@ def test_shipped_rules_know_these_systems(text: str, category: str, expected: di
 def test_tool_schemas_are_split_into_what_they_spend_on_words() -> None:
     tool = block.make("tool", systems.schema("create_issue", 4))
     text = searched_text(read(tool))
-    pieces = SHIPPED.pieces("tools", tool.body, text)
+    pieces = SHIPPED.cut("tools", tool.body, text)
     told = {SHIPPED.rules[p.rule].label: text[p.start : p.end] for p in pieces if p.rule >= 0}
     assert set(told) == {"description", "parameters", "property description"}
     assert told["description"] == '"create_issue it."'
@@ -275,7 +296,7 @@ def test_tool_schemas_are_split_into_what_they_spend_on_words() -> None:
 
 def test_memory_inside_a_reminder_is_what_the_files_hold() -> None:
     text = systems.reminder(2, lines=3)
-    pieces = SHIPPED.pieces("user", block.text(text).body, text)
+    pieces = SHIPPED.cut("user", block.text(text).body, text)
     memory = [text[p.start : p.end] for p in pieces if SHIPPED.rules[p.rule].category == "memory"]
     assert len(memory) == 2
     assert all(part.startswith("Contents of /home/me/p") and part.rstrip().endswith("keep it short") for part in memory)

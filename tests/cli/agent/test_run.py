@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ctxtui.cli.agent.run import run
 from ctxtui.offline import Server, offline
 from ctxtui.offline.http.hosting import RunningProvider
 from ctxtui.offline.local import LocalModel, LocalServer
@@ -68,6 +70,8 @@ def test_levels_in_tokens_are_judged_before_each_call(ctxtui: Run, where: tuple[
     alarmed = [n for n, line in enumerate(lines) if line.startswith("critical: the context is at")]
     assert len(warned) == len(alarmed) == 1 and warned < alarmed
     assert lines[warned[0] - 1].startswith("round 1/") and "drop, truncate or summarize" in lines[warned[0]]
+    named = set(re.findall(r"--[a-z-]+", lines[warned[0]]))
+    assert named and named <= {option for one in run.params for option in one.opts}
     assert lines[alarmed[0] - 1].startswith("round ") and f"over {sizes[-1]:,}" in lines[alarmed[0]]
     size = metadata["context"]
     assert size["warning"] and size["critical"] and size["message_count"] == metadata["final_message_count"] - 1
@@ -130,7 +134,7 @@ def test_what_cannot_work_is_said_before_anything_is_sent(
         ((" ",), 2, "the task is empty @ TASK"),
         ((TASK, "--allow", "rm"), 5, "no tool 'rm' @ --allow; there are read_file"),
         ((TASK, "--policy", "slidng_window"), 5, "did you mean sliding_window?"),
-        ((TASK, "--max-context-messages", "1"), 2, "has no room for an answer"),
+        ((TASK, "--max-context-messages", "1"), 2, "would never read its own answers"),
         (("long " * 4000,), 2, "usable are 3,072 of the 4,096 of offline"),
     ):
         ran = ctxtui("--set", "windows={offline=4096}", "run", *arguments, *where)

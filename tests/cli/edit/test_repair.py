@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -139,3 +140,44 @@ def test_a_half_of_a_pair_in_a_recording_is_replaced_where_its_tool_resumes_it(
     assert "half of a surrogate pair" in ran.err and "strip refused characters from" in ran.err
     assert f"{value}\ufffd" in out.read_text() and b"\\ud83e" not in out.read_bytes()
     assert out.read_text().count('"tool_use"') == recording.read_text().count('"tool_use"')
+
+
+def test_the_way_out_on_a_terminal_fits_what_would_be_written(
+    ctxtui: Run, sick: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recording = plant(home, tmp_path, messages=40)
+    lines = recording.read_bytes().splitlines(keepends=True)
+    used = next(n for n, line in enumerate(lines) if b'"tool_use"' in line)
+    recording.write_bytes(b"".join(lines[: used + 1]))
+    monkeypatch.setattr(type(sys.stdout), "isatty", lambda self: True)
+    for arguments in ([sick], [recording, "--to", "anthropic"], [recording, "--to", "ctxtui"]):
+        assert "use -o FILE to write the fixed context, or a pipe" in ctxtui("repair", *arguments).err
+    assert "use -o . to write the fixed session here, or a pipe" in ctxtui("repair", recording).err
+    assert ctxtui("repair", recording, "-o", ".").code == 0 and list(Path().iterdir())
+
+
+def test_without_an_answer_no_session_is_written(ctxtui: Run, tmp_path: Path) -> None:
+    path, out = tmp_path / "first.json", tmp_path / "out.jsonl"
+    messages = [{"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "text", "text": " "}]}]
+    path.write_text(json.dumps({"model": "claude-opus-4-5", "max_tokens": 9, "messages": messages}))
+    for command in ("repair", "curate", "export"):
+        for form in ("claude-code", "codex"):
+            ran = ctxtui(command, path, "--to", form, "-o", out)
+            assert ran.code == 7 and "without an answer, no session to resume can be written" in ran.err
+            assert "to resume it" not in ran.err and not out.exists()
+
+
+def test_what_is_repaired_of_a_context_that_is_too_long_is_listed(ctxtui: Run, sick: Path) -> None:
+    ran = ctxtui("repair", sick, "--error", "prompt is too long: 9 > 8")
+    assert (
+        "--policy budget" in ran.err and "wrong: text must not be empty" in ran.err and "fix: drop 1 block" in ran.err
+    )
+    assert "wrong: prompt is too long" not in ran.err and validate.refusals(ran.json) == []
+
+
+def test_no_fault_is_left_out_silently(ctxtui: Run, tmp_path: Path) -> None:
+    path = tmp_path / "many.json"
+    texts = [{"type": "text", "text": text} for text in ["look", *[" "] * 25]]
+    path.write_text(json.dumps({"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": texts}]}))
+    err = ctxtui("repair", path, "--dry-run").err
+    assert err.count("wrong: text must not be empty") == 20 and "wrong: 5 more" in err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import stat
 from pathlib import Path
 
@@ -47,3 +49,35 @@ def test_a_file_is_not_replaced_unasked(ctxtui: Run, recording: Path, tmp_path: 
     assert ctxtui("share", recording, "-o", page).code == 7
     assert page.read_text() == "mine"
     assert ctxtui("share", recording, "-o", page, "--force").code == 0
+
+
+def test_no_name_of_a_tool_is_left_at_level_text(ctxtui: Run, tmp_path: Path) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "get_acme_salaries", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "look"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "call_1", "content": "some words"},
+    ]
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps({"model": "gpt-5", "messages": messages}))
+    page = ctxtui("share", chat, "--mask", "text").out
+    # The call and its result have the same label.
+    assert "acme" not in page and page.count("xxxxxxxxxxxxxxxx") >= 2
+    assert ctxtui("share", chat, "--mask", "secrets").out.count("get_acme_salaries") >= 3
+
+
+def test_the_result_of_a_masked_call_has_its_label(ctxtui: Run, recording: Path) -> None:
+    page = ctxtui("share", recording, "--mask", "text", "--call", "2").out
+    labels = re.findall(r'<span class="l [^>]*>([^<]*)</span>', page)
+    assert len(labels) == 2 and labels[0] == labels[1], labels
+
+
+def test_a_secret_only_in_the_title_is_counted(ctxtui: Run, tmp_path: Path) -> None:
+    script = Script()
+    script.user("hello")
+    script.assistant(text("Done."), id="msg_1", stop="end_turn")
+    script.loose("ai-title", aiTitle=f"use {KEY}")
+    path = tmp_path / "titled.jsonl"
+    path.write_bytes(script.dump())
+    ran = ctxtui("share", path, "-o", tmp_path / "page.html", "--json")
+    assert KEY not in (tmp_path / "page.html").read_text() and ran.json["masked"] == {"api key": 1}

@@ -179,9 +179,21 @@ def test_the_solver_holds_each_session_out(ctxtui: Run, tmp_path: Path) -> None:
     assert ctxtui("lab", paths[0], "--solve", "--cache", "5m").code == 2
     both = ctxtui("lab", *paths, "--solve").out
     assert "cross-validated: for each of the 2 sessions, the best variant of the other" in both
-    assert "✦ no other variant is both cheaper" in both and "own best variant each session" in both
+    assert "✦ no other variant is cheaper at no more risk" in both and "own best variant each session" in both
     at = both.index("best variants")
     assert all(cells.width(line) <= 100 for line in both[at:].splitlines())
+
+
+def test_the_page_names_other_models_and_explains_its_columns(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    page = tmp_path / "lab.html"
+    models = ["--model", "claude-haiku-4-5", "--model", "claude-sonnet-4-5"]
+    assert ctxtui("lab", recording, *models, "--html", page).code == 0
+    text = page.read_text()
+    for model in ("claude-haiku-4-5", "claude-sonnet-4-5"):
+        assert f'<td class="left">as_recorded {model}</td>' in text
+        assert f"<title>as_recorded {model}</title>" in text, "so are the curves"
+        assert re.search(rf"<figcaption>[^<]* as_recorded {model}[ <]", text), "and the legend"
+    assert "over: calls above the usable window" in text
 
 
 def test_the_page_loads_nothing_from_elsewhere(ctxtui: Run, recording: Path, tmp_path: Path) -> None:

@@ -14,9 +14,9 @@ import pytest
 from ctxtui.cli.progress import Working
 from ctxtui.services.config.config import load
 from ctxtui.services.config.paths import database
-from ctxtui.services.library.totals import summary_memory
+from ctxtui.services.library.totals import summary_cache
 from ctxtui.services.library.totals.stats import WAYS
-from ctxtui.services.library.totals.summary_memory import version_for
+from ctxtui.services.library.totals.summary_cache import version_for
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.store import Store
 from tests.cases import codex_odd
@@ -172,9 +172,9 @@ def test_what_is_read_once_more_says_why(ctxtui: Run, monkeypatch: pytest.Monkey
     ctxtui("stats", "logs", "--json")
     ctxtui("stats", "logs", "--json")
     assert said == ["reading"]
-    made_by_another(f"{summary_memory.VERSION - 1} ")
+    made_by_another(f"{summary_cache.VERSION - 1} ")
     ctxtui("stats", "logs", "--json")
-    made_by_another(f"{summary_memory.VERSION - 1} ")
+    made_by_another(f"{summary_cache.VERSION - 1} ")
     ctxtui("stats", "logs", "--usage", "--json", "--since", "900000h")
     words = "once more, after an upgrade"
     assert said == ["reading", f"reading {words}", f"reading what calls used {words}"]
@@ -182,6 +182,11 @@ def test_what_is_read_once_more_says_why(ctxtui: Run, monkeypatch: pytest.Monkey
     Path("ctxtui.toml").write_text("usable_share = 0.5\n")
     ctxtui("stats", "logs", "--json")
     assert said == ["reading once more, as settings or label rules changed"]
+    del said[:]
+    with closing(connect(database())) as conn, conn:
+        conn.execute("UPDATE file_summaries SET summary = json_remove(summary, '$.growth')")
+    ctxtui("stats", "logs", "--json")
+    assert said == [f"reading {words}"], "a field is new"
 
 
 def test_what_a_client_said_of_a_quota_is_json_or_text() -> None:

@@ -20,6 +20,8 @@ CALL = {"id": "c", "type": "function", "function": {"name": "n", "arguments": "{
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
 SERVED = {"type": "server_tool_use", "id": "srv", "name": "web_search", "input": {}}
+MCP = {"type": "mcp_tool_use", "id": "mcp", "name": "n", "server_name": "s", "input": {}}
+MCP_RESULT = {"type": "mcp_tool_result", "tool_use_id": "mcp", "content": []}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srv", "content": []}
 
 
@@ -66,6 +68,14 @@ def anthropic(*messages: Any, **more: Any) -> Any:
         (anthropic(("user", "a"), ("assistant", [SERVED, USE]), ("user", [RESULT])), []),
         (anthropic(("user", "a"), ("assistant", [SERVED, USE]), ("user", [RESULT, SAY])), ["$.messages[1].content[0]"]),
         (anthropic(("user", "a"), ("assistant", [SERVED]), ("user", "b")), ["$.messages[1].content[0]"]),
+        (anthropic(("user", [SERVED, FOUND, SAY])), ["$.messages[0].content[0]", "$.messages[0].content[1]"]),
+        (anthropic(("user", [MCP, MCP_RESULT, SAY])), ["$.messages[0].content[0]", "$.messages[0].content[1]"]),
+        (anthropic(("user", "a"), ("assistant", [MCP, MCP_RESULT, SAY])), []),
+        (anthropic(("user", "a"), ("assistant", [MCP, MCP, MCP_RESULT, SAY])), ["$.messages[1].content[1].id"]),
+        (
+            anthropic(("user", "a"), ("assistant", [SERVED, FOUND]), ("user", "b"), ("assistant", [SERVED, FOUND])),
+            ["$.messages[3].content[0].id"],
+        ),
         (anthropic(("user", "a"), ("assistant", [FOUND, SAY])), ["$.messages[1].content[0]"]),
         (anthropic(), ["$.messages"]),
         (anthropic(("user", "hi"), max_tokens=None), ["$.max_tokens"]),

@@ -23,6 +23,8 @@ WIDE = base64.b64encode(
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR" + (9000).to_bytes(4, "big") + (100).to_bytes(4, "big") + bytes(20)
 ).decode()
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+MCP_CALL = {"type": "mcp_tool_use", "id": "mcptoolu_1", "name": "look", "server_name": "s", "input": {}}
 DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
 THOUGHT = {"type": "thinking", "thinking": "3", "signature": ""}
 MARK = {"type": "ephemeral"}
@@ -127,6 +129,12 @@ CASES: list[tuple[str, Edit, str, str]] = [
         "does not support assistant message",
     ),
     (
+        "prefill after an answered server call",
+        both(without("messages.4"), at("messages.3.content", [SEARCH, FOUND, {"type": "text", "text": "It"}])),
+        "prefill",
+        "does not support assistant message",
+    ),
+    (
         "server result alone",
         at("messages.3.content.0", {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}),
         "server result without call",
@@ -138,6 +146,7 @@ CASES: list[tuple[str, Edit, str, str]] = [
         "server call without result",
         "without a corresponding `web_search_tool_result` block",
     ),
+    ("server call by user", at("messages.4.content", [SEARCH]), "wrong side", "can only be in `assistant`"),
     ("system first", at("messages", [{"role": "system", "content": "x"}]), "system place", "must follow"),
     (
         "system before user",
@@ -351,6 +360,11 @@ TAKEN: list[tuple[str, Edit]] = [
         at("messages.1.content.0", {"type": "thinking", "thinking": "", "signature": "Eo" * 40}),
     ),
     ("adaptive", at("thinking", {"type": "adaptive"})),
+    (
+        "a turn paused after a result sent back",
+        both(at("messages.3.content", [{"type": "text", "text": "It"}, SEARCH, FOUND]), without("messages.4")),
+    ),
+    ("the assistant begins", without("messages.0")),
     ("a paused turn sent back", both(at("messages.3.content.1", SEARCH), without("messages.4"))),
     ("pre-warm", at("max_tokens", 0)),
 ]
@@ -383,6 +397,31 @@ def test_versions() -> None:
 def test_betas() -> None:
     body = anthropic(context_management={"edits": []})
     assert refusals(body, betas=["context-management-2025-06-27"]) == []
+
+
+MCP_BETA = "mcp-client-2025-11-20"
+
+
+@pytest.mark.parametrize(
+    ("edit", "rule"),
+    [
+        (at("messages.3.content", [MCP_CALL, {"type": "text", "text": "x"}]), None),
+        (both(at("messages.3.content", [MCP_CALL]), without("messages.4")), None),
+        (at("messages.4.content", [MCP_CALL]), "wrong side"),
+        (at("messages.3.content", [MCP_CALL, MCP_CALL]), "ids unique"),
+    ],
+    ids=["by the assistant", "paused", "by the user", "twice"],
+)
+def test_mcp_calls(edit: Edit, rule: str | None) -> None:
+    rules = [refusal.rule for refusal in refusals(edited(anthropic(), edit), betas=[MCP_BETA])]
+    assert rules == ([rule] if rule else [])
+
+
+def test_names_that_end_with_a_line_break() -> None:
+    name = edited(anthropic(), at("tools.0.name", "read_file\n"))
+    assert refusals(name)[0].rule == "tool name"
+    kind = edited(anthropic(), at("tools.1", {"type": "web_search_20260318\n", "name": "web_search"}))
+    assert refusals(kind)[0].rule == "unknown tool type"
 
 
 SAFEGUARDED = "dangerous-tool-use-2026-09-03"
@@ -526,7 +565,8 @@ def test_strip_models_look_at_the_current_turn_only() -> None:
         (b'{"a": NaN}', "NaN is not a JSON value"),
         (b'{"a": 1', "Expecting"),
         (b"[1]", "not an object"),
-        (b'{"a":' + b"[" * 100_000, "recursion"),
+        (b'{"a":' + b"[" * 100_000, "^nested too deeply$"),
+        (b'{"a": ' + b"1" * 5_000 + b"}", "^an integer of more than 4,300 digits$"),
     ],
 )
 def test_bodies_that_are_no_json(raw: bytes, words: str) -> None:

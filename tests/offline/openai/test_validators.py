@@ -48,6 +48,7 @@ CHAT: list[tuple[str, Edit, str, str | None, str]] = [
         "model_not_found",
         "The model `gpt-5.2-proo` does not",
     ),
+    ("line break in the model", at("model", "gpt-5\n[x]"), "unknown model", "model_not_found", "does not exist"),
     ("unknown member", at("foo", 1), "unknown parameter", "unknown_parameter", "Unknown parameter: 'foo'."),
     ("unknown role", at("messages.0.role", "x"), "invalid value", "invalid_value", "Supported values are: 'system'"),
     ("no content", at("messages.1.content", None), "content required", None, "expected a string, got null"),
@@ -148,6 +149,7 @@ CHAT: list[tuple[str, Edit, str, str | None, str]] = [
         "Web search options not supported with this model.",
     ),
     ("tool name", at("tools.0.function.name", "a b"), "tool name", "invalid_value", "does not match pattern"),
+    ("line break", at("tools.0.function.name", "a\n"), "tool name", "invalid_value", "does not match pattern"),
     ("long name", at("tools.0.function.name", "a" * 65), "tool name", "string_above_max_length", "maximum length 64"),
     ("no tools", at("tools", []), "empty array", "empty_array", "'tools'"),
     (

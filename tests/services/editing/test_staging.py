@@ -36,6 +36,7 @@ from ctxtui.services.editing.staging import StagingArea
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.services.study.study import Study
+from ctxtui.views.inspector.composition import composition, with_staged_edits
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, lines
@@ -123,6 +124,17 @@ def test_what_applied_edits_cost_already_is_not_charged_again(first: int, second
     assert on_top.staging.freed + _freed(first) == both.staging.freed
     assert on_top.staging.after == both.staging.after
     assert sum(both.staging.by_category.values()) == -both.staging.freed
+    assert sum(on_top.staging.by_category.values()) == -on_top.staging.freed, "of what is staged on top only"
+    plain_scene = replace(table.scene, figures=on_top.staging.following)
+    figures = (
+        on_top.staging.applied_by_category,
+        on_top.staging.by_category,
+        on_top.staging.without,
+        on_top.staging.after,
+    )
+    shown = with_staged_edits(composition(plain_scene), *figures)
+    assert sum(part.tokens for part in shown.parts) + shown.residual == pytest.approx(shown.total, abs=2)
+    assert sum(part.after or 0 for part in shown.parts) + shown.residual == pytest.approx(shown.after, abs=2)
     assert on_top.staging.breaks_at == both.staging.breaks_at
     if first < second:
         assert costs(on_top)[0][0] < 0, "behind a break that is there already everything is written anew anyway"
@@ -138,7 +150,7 @@ def test_a_staged_block_has_the_tokens_that_its_row_has(kind: str) -> None:
         if table.study.session.tree[node].block.kind != "header":
             assert fate.tokens == table.scene.running.block_tokens(node)
     rows = sum(fate.freed for fate in staging.fates.values()) - sum(new.tokens or 0 for new in staging.inserted)
-    assert rows == pytest.approx(staging.gone, abs=2), "the rows add up to what the request loses"
+    assert rows == pytest.approx(staging.removed, abs=2), "the rows add up to what the request loses"
 
 
 def _freed(first: int) -> int:
@@ -156,7 +168,7 @@ def test_what_is_taken_back_on_top_of_an_applied_edit_finds_the_old_prefix_in_th
     table.overlay.apply()
     table.stage(PIN, here)
     pane = table.pane()
-    assert pane.staging.gone == 0 and pane.broken == 0
+    assert pane.staging.removed == 0 and pane.broken == 0
     assert costs(pane)[0] == pytest.approx((-down[0], -down[1]), abs=0.001)
 
 
@@ -201,18 +213,18 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         results = table.results()
         table.stage(DROP, results[0])
         before = table.pane()
-        assert before.broken and before.staging.breaks_at is not None and before.staging.unsent
+        assert before.broken and before.staging.breaks_at is not None and before.staging.was_sent_plain
         table.overlay.apply()
         await made.say("and now?")
         table.work()
         last = table.scene.call
         assert last.usage is not None and last.raw_head != last.sent_head
         sent = table.pane()
-        assert not sent.staging.unsent and not sent.moments
+        assert not sent.staging.was_sent_plain and not sent.moments
         assert sent.staging.breaks_at is None, "the request goes on from the one that left"
         assert sent.active == 1 and sent.staging.freed == 0
         assert last.usage.input < sent.staging.after < sent.staging.before
-        assert sent.staging.gone >= before.staging.freed
+        assert sent.staging.removed >= before.staging.freed
         counter = Counter()
         plain = curate_context(table.study.book, counter, choose_call(host.session), prices=price_table())
         left = [seen.body for seen in running.server.seen if seen.status == 200 and b'"stream"' in seen.body][-1]
@@ -223,7 +235,8 @@ async def test_a_chat_that_sent_its_edits_breaks_nothing_any_more(tmp_path: Path
         table.stage(TRUNCATE, results[1], head=1, tail=0)
         more = table.pane()
         assert more.moments and more.broken and more.staging.breaks_at == results[1]
-        assert 0 < more.staging.freed < sent.staging.gone
+        assert 0 < more.staging.freed < sent.staging.removed
+        assert sum(more.staging.by_category.values()) == -more.staging.freed and not more.staging.applied_by_category
         table.overlay.undo()
         table.overlay.undo()
         assert not table.overlay.applied

@@ -21,6 +21,7 @@ from ctxtui.analysis.money import edited_calls
 from ctxtui.analysis.request_counts import count_request
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
+from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.edit import REVERT, Edit, Target, make
 from ctxtui.core.edit_kinds import DROP, PIN, TRUNCATE
 from ctxtui.core.session import Session
@@ -129,6 +130,22 @@ def test_a_tool_that_was_called_once_is_not_among_them() -> None:
     told, _, _ = found(story.session)
     idle = next(one.finding for one in told.priced if one.finding.kind == "unused tools")
     assert idle.names == ("tool Idle",) and "Tool Idle was never called" in sentence(idle)
+
+
+def test_a_server_s_tool_that_was_called_before_a_compaction_is_not_among_them() -> None:
+    long = "Moves about in pages. " * 60
+    tools = ("Read", "Reads."), ("mcp__pup__navigate", long), ("mcp__pup__click", long)
+    story = define(Story(hidden_tokens=0), *tools)
+    story.user("go").call(use("o1", "mcp__pup__navigate")).results(("o1", "done")).call("done")
+    story.head, story.epoch, story.cached = ROOT, Epoch(2, EpochStart.COMPACTION), 0
+    define(story, *tools)
+    story.user("go on")
+    for n in range(30):
+        story.call(use(f"t{n}", "Read", file_path="x")).results((f"t{n}", "short"))
+    story.call("done")
+    told, _, _ = found(story.session)
+    idle = next(one.finding for one in told.priced if one.finding.kind == "unused tools")
+    assert idle.names == ("tool mcp__pup__click",)
 
 
 @pytest.mark.parametrize(("count", "tools"), [(1, "1 tool"), (2, "2 tools")])

@@ -105,6 +105,7 @@ def test_a_size_above_the_files_is_an_error_that_names_everything(tmp_path: Path
     with pytest.raises(BadConfig, match="20,000 is more than the 16,384") as caught:
         model_window(str(path), load(env={}, cwd=tmp_path, user=user))
     assert str(user) in caught.value.place and "16384 or less" in caught.value.way_out
+    assert "models.mine.context_size = 20,000" in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["nobody-knows-7", "no/such.gguf"])

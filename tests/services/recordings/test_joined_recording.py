@@ -22,7 +22,7 @@ from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import copy_own_transcript
 from ctxtui.services.library.library import SessionLibrary
-from ctxtui.services.library.totals.summary_memory import read_usages
+from ctxtui.services.library.totals.summary_cache import read_usages
 from ctxtui.services.recordings.joined_recording import JoinedRecording
 from ctxtui.services.recordings.open import load, open_recording
 from ctxtui.services.recordings.open_by_name import locate

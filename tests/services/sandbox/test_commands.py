@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pytest
 
@@ -18,6 +18,7 @@ from ctxtui.agent.events import ToolCall, ToolResult
 from ctxtui.agent.tools.tool import PlannedCall
 from ctxtui.services.agent_tools import agent_commands
 from ctxtui.services.agent_tools.agent_commands import AgentCommands
+from ctxtui.services.chat.opening import tool_definitions
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.sandbox.command import MAX_OUTPUT_BYTES, limit_memory, run_program
 from ctxtui.services.sandbox.confinement import Confinement, find_confinement
@@ -119,6 +120,11 @@ async def test_what_is_asked_and_what_the_model_reads(tmp_path: Path, monkeypatc
     planned = await free.plan(call("echo a | wc -l"))
     assert isinstance(planned, PlannedCall) and "by a shell" in planned.description and not planned.guard
     assert (await free.run(call("echo a | wc -l"))).text.endswith("1")
+    # The model is told which of the two it has.
+    for shell in (False, True):
+        definitions: tuple[Any, ...] = tool_definitions(Settings(command_shell=shell))
+        (told,) = (one["description"] for one in definitions if one["name"] == "run_command")
+        assert ("There is no shell" in told) != shell and ("/bin/sh" in told) == shell
 
 
 def is_running(word: str) -> bool:

@@ -225,6 +225,57 @@ def test_an_agents_records_are_not_the_sessions() -> None:
     assert [one["uuid"] for one in found if b"question 1" in json.dumps(one).encode()] == [own]
 
 
+def test_an_agents_answer_at_the_end_is_not_the_sessions_last() -> None:
+    script = shop(2)
+    tip, script.tip = script.tip, None
+    side = script.put("user", message={"role": "user", "parts": [text("agent q")]}, agentId="explore-1")
+    script.answer(text("agent a"), prompt=70)
+    script.records[-1]["agentId"] = "explore-1"
+    data = script.dump()
+    path = path_of(read(data).session)
+    note = SentBlock(Item(block.text("note"), Place("messages", "user")))
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if "question 1" not in words(item)]
+    made = ordered(data, [*kept, note], input_tokens=777)
+    assert texts(made)[-2:] == ["answer 2", "note"] and "agent q" not in texts(made)
+    found = {one["uuid"]: one for one in records(made)}
+    assert records(made)[-1]["parentUuid"] == tip
+    prompts = [one["usageMetadata"].get("promptTokenCount") for one in records(made) if "usageMetadata" in one]
+    assert prompts == [None, None, None, 777, 70] and found[side]["parentUuid"] is None
+
+
+def test_a_text_appended_to_a_shortened_branch_does_not_continue_the_one_that_was_left() -> None:
+    script = Script()
+    script.user("go on")
+    first = script.answer(text("one"))
+    script.user("left")
+    script.tip = first
+    script.user("stop")
+    data = script.dump()
+    path = path_of(read(data).session)
+    kept = [SentBlock(item, at) for at, item in enumerate(path) if words(item) != "stop"]
+    made = ordered(data, [*kept, SentBlock(Item(block.text("note"), Place("messages", "user")))])
+    assert texts(made) == ["go on", "one", "note"]
+    assert texts(ordered(data, kept)) == ["go on", "one"]
+
+
+def test_a_session_that_ends_before_its_last_prompt_does_not_continue_the_branch_that_was_left() -> None:
+    script = Script()
+    script.user("go on")
+    first = script.answer(text("one"))
+    script.user("left")
+    script.answer(text("left, too"))
+    script.tip = first
+    script.user("and now?")
+    script.tip = None
+    script.put("user", message={"role": "user", "parts": [text("agent q")]}, agentId="explore-1")
+    data = script.dump()
+    made = ordered(data, end=len(path_of(read(data).session)) - 1)
+    told = [one["message"]["parts"][0]["text"] for one in records(made) if not one.get("agentId")]
+    assert told == ["go on", "one"] and b"agent q" in made.data
+    (lost,) = made.lost
+    assert "after the last answer" in lost and "times" not in lost
+
+
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))
 @settings(deadline=None, max_examples=60)
 def test_whatever_is_dropped_and_put_in_is_what_a_reader_finds(drop: set[int], notes: set[int]) -> None:

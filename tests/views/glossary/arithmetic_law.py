@@ -12,7 +12,7 @@ _TERMS: Final = rf"{_NUMBER}(?: [\w' -]+?)?(?: ±\d+ %)?(?: [+−] {_NUMBER}(?: 
 _SUM: Final = re.compile(rf"({_TERMS}) = ({_TERMS})(?=[:.,;]|$)")
 _SAVED: Final = re.compile(rf"1 − ({_NUMBER}) / ({_NUMBER}) without a cache = ([−\d.]+) %")
 _TERM: Final = re.compile(rf"([+−])? ?({_NUMBER})[^+−]*")
-_TIMES: Final = re.compile(rf"({_NUMBER}) tokens × ({_NUMBER}) calls? = ({_NUMBER})")
+_TIMES: Final = re.compile(rf"({_NUMBER}) tokens × ({_NUMBER}) (?:calls?|times?) = ({_NUMBER})")
 _RATE: Final = re.compile(rf"({_NUMBER}) for ({_NUMBER})(?: \w+)*: ({_NUMBER}) for a million")
 
 

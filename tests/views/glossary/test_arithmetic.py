@@ -84,7 +84,7 @@ def test_under_staged_edits_the_figures_are_those_of_the_pane() -> None:
     result = CategoryPart(category=INDEX["tool_result"], tokens=60_321, share=60_321 / 122_250)
     rest = CategoryPart(category=NOT_RECORDED, tokens=59_929, share=59_929 / 122_250)
     what = Composition(total=122_250, reported=True, half_width=0.1, parts=(result, rest), residual=2_000)
-    under = with_staged_edits(what, {INDEX["tool_result"]: -21_000}, 122_250, 101_250)
+    under = with_staged_edits(what, {}, {INDEX["tool_result"]: -21_000}, 122_250, 101_250)
     assert (under.total, under.after, under.residual) == (122_250, 101_250, 2_000)
     said = arithmetic.explain_context(under)
     assert said["tool result"].startswith("39,321 of 101,250 tokens = 38.8 % under the staged edits; without them ")

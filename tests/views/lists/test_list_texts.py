@@ -6,10 +6,13 @@ import pytest
 
 from ctxtui.analysis.content.agreement import NextStep, ToolCall, Trial
 from ctxtui.analysis.content.duplicates import EDITED, REREAD, Duplicate
-from ctxtui.analysis.money.bill import FIRST, Bill
-from ctxtui.analysis.money.statement import Statement
+from ctxtui.analysis.money.bill import FIRST, Bill, ResidualSum
+from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
+from ctxtui.analysis.money.statement import Statement, StatementBlock
+from ctxtui.core.category import INDEX
 from ctxtui.views.lists import duplicates, resend, suggestions
 from ctxtui.views.lists.costs import bill, stats
+from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import plain
 
 
@@ -20,6 +23,25 @@ def test_the_savings_that_were_not_found_are_those_that_are_looked_for(usd: floa
     (line,) = bill.saving_lines(Statement(bill=priced))
     assert f"Nothing found that would have saved {least} or more." in plain(line.spans)
     assert line.sum.startswith(f"{least} of ")
+
+
+def test_the_shortest_residual_has_both_sides_and_whole_counts() -> None:
+    both = Bill(beyond=ResidualSum(0.02, 3_400, 1_200), short=ResidualSum(0.01, 900, 1))
+    assert bill.residual_texts(both)[-1] == "+3.4k in 1,200 calls; −900 in 1 call"
+
+
+def test_a_block_says_how_often_it_was_sent() -> None:
+    block = StatementBlock(category="user", label="", about="one", tokens=100, usd=0.5, calls=65)
+    (line,) = bill.block_lines(Statement(heaviest=[block]), 80)
+    assert "65 times" in plain(line.spans) and line.sum.startswith("100 tokens × 65 times = 6,500.")
+
+
+@pytest.mark.parametrize("name", ["user", "image", "document", "read_file"])
+def test_a_tool_has_the_sign_of_tools_whatever_its_name(name: str) -> None:
+    rows = [SpendingRow(name, 0.5), SpendingRow(CONVERSATION, 0.4)]
+    tool, rest = [bill.spending_table(rows, 1.0).draw(row, 100) for row in rows]
+    sign = CATEGORY[INDEX["tool_call"]]
+    assert plain(tool).strip().startswith(sign.glyph) and sign.glyph not in plain(rest)
 
 
 def test_an_answer_of_a_model_is_drawn_without_escapes() -> None:

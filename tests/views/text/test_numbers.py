@@ -76,6 +76,7 @@ def test_signed_money() -> None:
 def test_shares_and_intervals() -> None:
     assert numbers.share(0.467) == "46.7 %"
     assert numbers.share(0.467, 0) == "47 %"
+    assert [numbers.share(-0.004, 0), numbers.share(-0.006, 0), numbers.share(-0.0001)] == ["0 %", "−1 %", "0.0 %"]
     assert numbers.share(math.nan) == "–"
     assert numbers.interval(1000, 996, 1003) == "±0.4 %"
     assert numbers.interval(1000, 700, 1350) == "±35 %"

@@ -1,4 +1,4 @@
-"""Asks a child process (`preparer`) to prepare requests before they go through a relay.
+"""Asks a child process (`preparer`) to prepare requests before a relay sends them on.
 
 If the child fails, or takes longer than `MAX_PREPARE_SECONDS`, the request goes on without preparation.
 """
@@ -21,7 +21,7 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.config.settings import Settings
 
 MAX_PREPARE_SECONDS: Final = 20.0
-"""Seconds that a request waits to be prepared."""
+"""Maximum seconds that a request waits to be prepared, including its wait for those before it."""
 
 
 class ForecastSummary(Struct, frozen=True):
@@ -58,7 +58,7 @@ class LeavingRequest(Struct, frozen=True, kw_only=True):
 class PreparedRequest(Struct, frozen=True, kw_only=True):
     """The result of a preparation.
 
-    - `forecast`: under the edits applied by now; None: unknown, for the reason `why`.
+    - `forecast`: under all applied edits, including those in `done`; None: unknown, for the reason `why`.
     - `done`: describes waiting edits that were applied, and policies that acted.
     - `trouble`: a problem to report; "": none.
     """
@@ -84,9 +84,10 @@ class WarmthQuery(Struct, frozen=True, kw_only=True):
 class Warmth(Struct, frozen=True, kw_only=True):
     """The answer to a `WarmthQuery`.
 
-    - `prefix`: the cached prefix; None: it cannot be kept warm, for the reason `why`.
-    - `body`: the request that refreshes it; `betas`: the beta features that it was sent with.
-    - `totals`: the session's refreshes since the run began, as recorded; None: the recording could not be read.
+    - `prefix`: the cached prefix; None: it is not known, for the reason `why`.
+    - `body`: the request that refreshes it; `betas`: the beta features of the session's last call, which it needs too.
+    - `totals`: the session's refreshes since the run began, as recorded; None: the recording could not be read, or the
+      child gave no answer.
     """
 
     prefix: WarmPrefix | None = None
@@ -135,7 +136,7 @@ class PreparerClient:
         if isinstance(answer, PreparedRequest):
             prepared = answer
         else:
-            trouble = f"a request was sent without forecast and policies: {answer}"
+            trouble = f"a request was sent without forecast, waiting edits and policies: {answer}"
             prepared = PreparedRequest(why=str(answer), trouble=trouble)
         if prepared.trouble and prepared.trouble not in self.troubles:
             self.troubles.append(prepared.trouble)
@@ -153,14 +154,17 @@ class PreparerClient:
 
     async def _ask_child(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth | str:
         """The child's answer, or the reason why there is none."""
+        is_asking = False
         try:
             async with asyncio.timeout(MAX_PREPARE_SECONDS), self._lock:
                 await asyncio.to_thread(self._flush)
+                is_asking = True
                 answer: PreparedRequest | Warmth = await asyncio.to_thread(self._child.ask, request)
                 return answer
         except TimeoutError:
-            # The thread is blocked on the child; ending the child frees it.
-            self._child.close()
+            # A thread that waits for the child is freed by its end; one that waits for the recorder ends by itself.
+            if is_asking:
+                self._child.close()
             return f"it took longer than {MAX_PREPARE_SECONDS:g} s"
         except (ChildGone, CtxtuiError) as error:
             return str(error)

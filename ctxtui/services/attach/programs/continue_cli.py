@@ -29,8 +29,8 @@ _replace: Final = replace_urls("apiBase")
 class _Model(Struct):
     """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
-    `line` is the number of the line with `provider` (from 0), `url_line` that of an empty ``apiBase`` (None: it has
-    none); the model's members begin in `column`.
+    `line` is the number of the line with `provider` (from 0), `url_line` that of ``apiBase`` (None: it has none);
+    the model's members begin in `column`.
     """
 
     provider: str

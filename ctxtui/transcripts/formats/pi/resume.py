@@ -34,6 +34,7 @@ from ctxtui.transcripts.kit.resume import (
     outdated_reports,
     read_block_text,
     read_source,
+    remove_left_branches,
     replace_members,
 )
 
@@ -51,9 +52,11 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """Write a session file, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
-    for number in set(range(len(entries))) - active_chain(entries, len(entries) - 1, **_LINKS):
+    chain = active_chain(entries, len(entries) - 1, **_LINKS)
+    for number in set(range(len(entries))) - chain:
         entries[number].digests, entries[number].answers = [], {}
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
+    remove_left_branches(entries, chain, _LINKS["parent_key"])
     lost += [*edits.lost, *name_losses(new_blocks(entries, edits.appended), ("tool_use", "image"))]
     lost += [_EMPTY for entry in entries if entry.is_compaction and None in entry.changes.values()]
     _update_usage(entries, order)

@@ -1,7 +1,8 @@
 """Writes a chat that Qwen Code resumes, with an edited context.
 
-The client walks from the last record up (`parentUuid`); each record must name the session, whose id is the file's name.
-A compaction's history replaces what precedes it. The client's meter uses the last answer's usage.
+The client walks up from the session's last record (`parentUuid`); each record must name the session, whose id is the
+file's name. Records with an `agentId` are a subagent's and only copied. A compaction's history replaces what precedes
+it. The client's meter uses the last answer's usage.
 """
 
 from __future__ import annotations
@@ -35,13 +36,14 @@ from ctxtui.transcripts.kit.resume import (
     outdated_reports,
     read_block_text,
     read_source,
+    remove_left_branches,
     replace_members,
 )
 
 _LINKS: Final = {"id_key": "uuid", "parent_key": "parentUuid"}
 _OF_SESSION: Final = ("session_source", "parent_session", "session_sources_snapshot", "turn_result")
 """Subtypes of records about the session itself; the client's own forks leave them out, too."""
-_SPEAKING: Final = ("user", "assistant", "tool_result")
+_MESSAGE_TYPES: Final = ("user", "assistant", "tool_result")
 _ENVELOPE: Final = ("cwd", "version", "gitBranch")
 """Members of the records of a session that new records have, too."""
 
@@ -50,13 +52,17 @@ def resume(order: ResumeOrder) -> ResumedFile:
     """Write a chat, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     records = [_make_source_record(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
-    last = max((n for n, record in enumerate(records) if not record.value.get("agentId")), default=0)
+    # The last record of the session itself.
+    last = max((n for n, record in enumerate(records) if not record.is_subagent), default=0)
     chain = active_chain(records, last, **_LINKS)
     for number, record in enumerate(records):
+        # The title stays.
         record.ends_with_session = number in chain and record.value.get("subtype") != "custom_title"
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
+            record.is_prompt = record.value.get("type") == "user"
     edits = apply_edits(order, records, cut=order.end is not None or bool(order.until))
+    remove_left_branches(records, chain, _LINKS["parent_key"])
     lost += [*edits.lost, *name_losses(new_blocks(records, edits.appended), ("tool_use", "image"))]
     for number, size in outdated_reports(records, [n for n, r in enumerate(records) if r.is_reported_answer], order):
         records[number].update_usage(size, order.answer_tokens)
@@ -85,25 +91,33 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class QwenRecord(LinkedEntry):
-    """One record: its `contents` (message or compaction's history), new usage (None: as before)."""
+    """One record.
+
+    - `contents`: its message, or the messages of a compaction's history; none for others.
+    - `usage`: the new one (None: as before; empty: unknown).
+    """
 
     contents: list[Any]
     usage: dict[str, Any] | None = None
 
     @property
     def is_reported_answer(self) -> bool:
-        """Whether it is a remaining answer with a report of its usage."""
-        return self.value.get("type") == "assistant" and bool(self.value.get("usageMetadata")) and not self.removed
+        """Whether it is a remaining answer of the session with a report of its usage."""
+        is_answer_of_session = self.value.get("type") == "assistant" and not self.is_subagent
+        return is_answer_of_session and bool(self.value.get("usageMetadata")) and not self.removed
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based `part` with `block` (None: remove it)."""
+        """Replace its 0-based `part`, numbered over all `contents`, with `block` (None: remove it)."""
         changed = LinkedEntry.change(self, part, block)
-        # Without a compaction, everything that it replaced would come back.
+        # A compaction's record stays even if it is empty: without it, what it replaced would come back.
         self.removed = self.removed and self.value.get("type") != "system"
         return changed
 
     def update_usage(self, size: int | None, answer_tokens: int) -> None:
-        """Replace the report by an estimate of `size` input tokens; None: the size is unknown."""
+        """Replace the report by an estimate of `size` input tokens, or by an empty one (None).
+
+        `answer_tokens` is the output if the answer was changed.
+        """
         report = as_dict(self.value.get("usageMetadata"))
         output = answer_tokens if self.changes else as_count(report.get("candidatesTokenCount"))
         known = {"promptTokenCount": size, "candidatesTokenCount": output, "totalTokenCount": (size or 0) + output}
@@ -125,7 +139,7 @@ class QwenRecord(LinkedEntry):
     def _changed_members(self) -> dict[str, Any]:
         contents, part = [], 0
         for content in self.contents:
-            old_parts = _parts_of(content)
+            old_parts = _content_parts(content)
             new_parts = []
             for number, old in enumerate(old_parts, part):
                 new = self.changes.get(number)
@@ -143,22 +157,21 @@ class QwenRecord(LinkedEntry):
 
 
 def _make_source_record(raw: bytes, value: dict[str, Any]) -> QwenRecord:
-    record = QwenRecord(raw=raw, value=value, contents=[])
+    record = QwenRecord(raw=raw, value=value, contents=[], is_subagent=bool(value.get("agentId")))
     kind = value.get("type")
-    if kind in _SPEAKING and isinstance(value.get("message"), dict):
+    if kind in _MESSAGE_TYPES and isinstance(value.get("message"), dict):
         record.contents = [value["message"]]
-        record.is_prompt = kind == "user"
     elif kind == "system" and value.get("subtype") == "chat_compression":
         record.contents = as_list(get_path(value, "systemPayload", "compressedHistory"))
     return record
 
 
-def _parts_of(content: Any) -> list[Any]:
+def _content_parts(content: Any) -> list[Any]:
     return parts_of(content.get("parts") if isinstance(content, dict) else content)
 
 
 def _blocks_of(content: Any) -> list[Block]:
-    converted = convert_parts(_parts_of(content))
+    converted = convert_parts(_content_parts(content))
     return [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in converted]
 
 

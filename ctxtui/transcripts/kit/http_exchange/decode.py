@@ -18,7 +18,7 @@ from ctxtui.core.errors import Malformed
 from ctxtui.core.json_values import as_count, as_dict, as_str
 from ctxtui.transcripts.kit.http_exchange import bedrock, cohere, shapes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
-from ctxtui.wire import event_stream, sse
+from ctxtui.wire import amazon_event_stream, sse
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, OLLAMA, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
@@ -165,8 +165,8 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
         return Response(error=f"HTTP {exchange.status}" if refused else "", extra={"answer": "not recorded"})
     text = body[:512].decode("utf-8", "replace")
     try:
-        if event_stream.is_event_stream(body):
-            return decode_stream(dialect, event_stream.parse_event_stream(body))
+        if amazon_event_stream.is_event_stream(body):
+            return decode_stream(dialect, amazon_event_stream.parse_event_stream(body))
         value = parse_body(body)
         # Ollama streams one JSON object a line.
         if sse.is_stream(text) or (dialect == OLLAMA and value is None):

@@ -36,6 +36,7 @@ class ExportController(EditController):
         scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
         if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return
+        from ctxtui.services.editing.edited_context import RESUMED
         from ctxtui.services.editing.exporting import list_forms
 
         edited, edits = area.to_edited_context(scene), area.overlay(self.state.thread).applied
@@ -45,7 +46,7 @@ class ExportController(EditController):
         formats = list_forms(edited, loaded.path, edits)
         words: list[Span] = [Span(" write as ")]
         for key, form in formats.items():
-            label = "resume" if form == edited.resume_form else _SHORT_NAMES.get(form, form)
+            label = "resume" if form in RESUMED else _SHORT_NAMES.get(form, form)
             words += [Span(f" {key}", "accent bold"), Span(f" {label}", "ink" if form == edited.form else "dim")]
         self.prompt.ask_for(words, lambda key: self._ask_file(edited, formats[key]), keys=tuple(formats))
 

@@ -135,7 +135,7 @@ class ForkController(EditController):
         loaded = self.state.loaded
         assert loaded is not None
         choices: dict[str, tuple[str, Callable[[], object]]] = {"h": ("here", self.talk_here)}
-        own = resumed_by(ready, loaded.path)
+        own = resumed_by(ready.session, loaded.path)
         unfit_reasons: dict[str, str] = {}
         for key, form in _resumed_keys(own).items():
             # The full commands of the other tools would not fit into one line.
@@ -162,7 +162,7 @@ class ForkController(EditController):
         from ctxtui.services.editing.exporting import default_path, is_searched
 
         source = self.state.loaded.path if self.state.loaded is not None else None
-        if form == resumed_by(ready, source) and is_searched(form, source, os.environ):
+        if form == resumed_by(ready.session, source) and is_searched(form, source, os.environ):
             self._in_worker(lambda: self._save_to_file(ready, form, default_path(ready, form, source)))
         else:
             self._ask_place(ready, form, command)

@@ -23,7 +23,7 @@ from ctxtui.analysis.money.bill import (
     round_to_sum,
 )
 from ctxtui.analysis.money.savings import Saving
-from ctxtui.analysis.money.spending import ATTACHED, CONVERSATION, NOT_RECORDED, SpendingRow
+from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.analysis.money.totals import SessionTotals
 from ctxtui.analysis.session_events import format_duration, format_thousands
@@ -33,7 +33,7 @@ from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
-from ctxtui.views.text.span import Span, plain, width
+from ctxtui.views.text.span import Span, width
 from ctxtui.views.text.table import Column, Table
 
 PART_MEANINGS: Final = {
@@ -42,15 +42,15 @@ PART_MEANINGS: Final = {
     FIRST: "sent for the first time",
     OUTPUT: "answers, including thinking",
     WARM: "requests by ctxtui so that the cache does not expire",
-    OTHER: "web searches, the provider's own passes",
+    OTHER: "web searches, further passes by the provider",
     RECORDED: "calls without a list price, at their recorded cost",
 }
 SHORT_MEANINGS: Final = {
     CARRY: ("sent again",),
     REWRITES: ("cache misses",),
-    FIRST: ("sent first",),
+    FIRST: ("new input",),
     OUTPUT: ("answers",),
-    WARM: ("so that the cache does not expire", "sent by ctxtui"),
+    WARM: ("requests by ctxtui",),
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
@@ -66,7 +66,7 @@ class BillLine(NamedTuple):
 
 
 def part_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The parts as rows: tokens, share, bar, money, meaning."""
+    """The parts as rows: name, tokens, share, bar, money, meaning; and the calls without a complete price."""
     bill = statement.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
     amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
@@ -97,7 +97,9 @@ def part_lines(statement: Statement, room: int) -> list[BillLine]:
     if bill.unpriced:
         models = ", ".join(safe_text.one_line(model) for model in bill.unpriced)
         calls = numbers.many(sum(bill.unpriced.values()), "call")
-        bill_lines.append(BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no price", "dim")]))
+        bill_lines.append(
+            BillLine([Span(f" {'unknown':<13}", "warn"), Span(f"{calls} of {models}: no complete price", "dim")])
+        )
     return bill_lines
 
 
@@ -116,7 +118,7 @@ def footnotes(statement: Statement, room: int) -> list[BillLine]:
     if texts := partial_texts(bill):
         fits = [words for words in texts if cells.width(words) <= room - 15]
         shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else texts[-1], "dim")]
-        likely = f"By ctxtui's count their blocks have {bill.likely.tokens:,} tokens more."
+        likely = f"By ctxtui's count these answers have {bill.likely.tokens:,} tokens more."
         bill_lines.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
     return bill_lines
 
@@ -131,21 +133,19 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input in excess or short of our figures, as texts from the longest to the shortest.
+    """Input reported beyond the counted blocks, or short of them, from the longest text to the shortest.
 
     Empty if there is none.
     """
-    parts = []
+    amounts, with_usd = list[str](), list[str]()
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:
-            parts.append(
-                f"{numbers.signed(sign * residual.tokens)} in {numbers.many(residual.calls, 'call')}, "
-                f"{_usd(residual.usd, bill)}"
-            )
-    if not parts:
+            amounts.append(f"{numbers.signed(sign * residual.tokens)} in {numbers.many(residual.calls, 'call')}")
+            with_usd.append(f"{amounts[-1]}, {_usd(residual.usd, bill)}")
+    if not amounts:
         return ()
-    sides = "; ".join(parts)
-    return f"of the input, spread evenly: {sides}", f"of the input: {sides}", sides, sides.partition(",")[0]
+    sides = "; ".join(with_usd)
+    return f"contained in the parts above: {sides}", f"of the input: {sides}", sides, "; ".join(amounts)
 
 
 def _usd(usd: float, bill: Bill) -> str:
@@ -153,11 +153,11 @@ def _usd(usd: float, bill: Bill) -> str:
 
 
 def partial_texts(bill: Bill) -> tuple[str, ...]:
-    """Text about answers that are reported in part, longest first; empty if there are none."""
+    """Texts about answers that are reported in part, longest first; empty if there are none."""
     if not bill.partial:
         return ()
-    long = f"{numbers.many(bill.partial, 'answer')} only partly reported: the known part is counted"
-    likely = f"; ctxtui counts {numbers.tokens(bill.likely.tokens)} more"
+    long = f"{numbers.many(bill.partial, 'answer')} only partly reported and paid as reported"
+    likely = f"; by ctxtui's count {numbers.tokens(bill.likely.tokens)} more"
     money = f", {numbers.money(bill.likely.usd)}" if bill.likely.usd else ""
     short = f"{numbers.many(bill.partial, 'answer')} in part"
     return f"{long}{likely}{money}", f"{short}{likely}{money}", short
@@ -165,13 +165,11 @@ def partial_texts(bill: Bill) -> tuple[str, ...]:
 
 def _sum_of_part(name: str, bill: Bill) -> str:
     part = bill.parts[name]
-    if bill.usd is None:
-        return f"{part.tokens:,} tokens, in calls without a known price."
     return f"{sums.share_of_money(part.usd, bill.usd)} {sums.rate(part.usd, part.tokens)}".strip()
 
 
 def _meaning(name: str, bill: Bill, room: int) -> str:
-    """The meaning of a part, in the longest text that fits."""
+    """The meaning of a part, in the longest text that fits, else the shortest."""
     forms: list[str] = [PART_MEANINGS[name], *SHORT_MEANINGS.get(name, ())]
     if name == CARRY and bill.in_full.usd >= 0.1 * bill.parts[CARRY].usd > 0:
         usd = numbers.money(bill.in_full.usd)
@@ -193,14 +191,13 @@ BLOCKS_SHOWN: Final = 6
 SAVINGS_SHOWN: Final = 4
 TOOLS_SHOWN: Final = 5
 
-# Rows of spending that are no tools; with those of unrecorded content, the rows without a sign.
 _NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
-_REST: Final = _NO_TOOLS | {NOT_RECORDED, ATTACHED}
+"""Rows of spending that are no tools, and have no sign."""
 _CAUSES: Final = {
     TTL: "after a pause",
     MODEL: "at a change of model",
     COMPACTION: "at a compaction",
-    CONTENT: "content before it changed",
+    CONTENT: "earlier content changed",
     EDITS: "edits were applied or undone",
     UNKNOWN: "the record does not say why",
 }
@@ -217,7 +214,7 @@ def explain_rewrite(miss: CacheMiss) -> str:
 
 def _sum_of_block(block: StatementBlock) -> str:
     rate = sums.rate(block.usd, block.tokens * block.calls, "tokens carried")
-    return f"{sums.product(block.tokens, block.calls)} {rate}"
+    return f"{sums.product(block.tokens, block.calls, noun='time')} {rate}"
 
 
 def _rewrite(miss: CacheMiss) -> list[Span]:
@@ -281,13 +278,11 @@ def tool_lines(statement: Statement, room: int) -> list[BillLine]:
 
 
 def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
-    """The table of the costs `rows`, as shares of the `whole` bill."""
+    """The table of rows of spending by tool: shares of the `whole` bill, and bars relative to the largest of `rows`."""
     most = max((row.usd or 0.0 for row in rows), default=0.0)
 
     def sign(row: SpendingRow) -> Span:
-        if row.name in _REST:
-            return Span(" ", "cat-call")
-        return CATEGORY[INDEX.get(row.name.replace(" ", "_"), INDEX["tool_call"])].span
+        return Span(" ", "cat-call") if row.name in _NO_TOOLS else CATEGORY[INDEX["tool_call"]].span
 
     def name(row: SpendingRow, room: int) -> list[Span]:
         return [sign(row), Span(f" {safe_text.one_line(row.name)}")]
@@ -371,7 +366,7 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
     if statement.bill.rewrites:
         yield "rewrites", "most expensive first", rewrite_lines(statement)
     if statement.heaviest and statement.bill.usd is not None:
-        yield "most expensive blocks", "cost of all calls that sent them", block_lines(statement, room)
+        yield "most expensive blocks", "their cost, over all calls", block_lines(statement, room)
         if tools := tool_lines(statement, room):
             yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
@@ -398,7 +393,7 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
     for title, note, lines in (
         (
             "most expensive blocks",
-            "cost of all calls that sent them",
+            "their cost, over all calls",
             block_lines(statement, room) if statement.bill.usd is not None else [],
         ),
         ("time", "medians", time_lines(statement)),
@@ -410,17 +405,14 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
 
 def explain_total(statement: Statement) -> str:
     """Explain the total as a sum, with its uncertainties."""
-    notes = [plain(line.spans).split(maxsplit=1) for line in footnotes(statement, UNLIMITED_WIDTH)]
-    sentences = [f"{'Residual' if sign == 'residual' else 'At least'}: {words}." for sign, words in notes]
-    return " ".join([f"{format_sum(statement)}.", *sentences])
+    notes = (("Residual", residual_texts(statement.bill)), ("At least", partial_texts(statement.bill)))
+    return " ".join([f"{format_sum(statement)}.", *(f"{name}: {texts[0]}." for name, texts in notes if texts)])
 
 
-UNLIMITED_WIDTH: Final = 1_000
-"""Line width at which nothing is shortened."""
-LABEL: Final = "list price"
+PRICE_KIND: Final = "list price"
 """Kind of every price that ctxtui computes."""
 MIN_SAVINGS: Final = 0.01
-"""Smallest savings that are named: as a share of the bill, and in USD. Both must be reached."""
+"""A saving is named from $0.01 and from 1 % of the bill on; the larger counts."""
 
 
 def sentence(statement: Statement) -> str:
@@ -428,9 +420,9 @@ def sentence(statement: Statement) -> str:
 
     It also names the heaviest block, the share of subagents and the best fix, if there are any.
     """
-    parts = [format_sum(statement, often=True)]
+    parts = [format_sum(statement, with_counts=True)]
     if statement.heaviest and statement.bill.usd is not None:
-        parts.append(f"heaviest: {_named(statement.heaviest[0])} {_carried(statement.heaviest[0])}")
+        parts.append(f"heaviest: {_named(statement.heaviest[0])} {_describe_cost(statement.heaviest[0])}")
     if statement.bill.subagents >= 0.005:
         parts.append(f"subagents {numbers.share(statement.bill.subagents, 0)}")
     if selected := select_savings(statement):
@@ -438,8 +430,8 @@ def sentence(statement: Statement) -> str:
     return "; ".join(parts)
 
 
-def format_sum(statement: Statement, *, often: bool = False) -> str:
-    """The sum of the parts, or why there is none; with the number of rewrites if `often`."""
+def format_sum(statement: Statement, *, with_counts: bool = False) -> str:
+    """The sum of the parts, or why there is none; with the number of rewrites if `with_counts`."""
     bill = statement.bill
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
@@ -447,7 +439,7 @@ def format_sum(statement: Statement, *, often: bool = False) -> str:
     amounts, decimals = shown_amounts(bill)
     total = sum(amounts.values())
     terms = [
-        f"{amounts[name]:,.{decimals}f} {name}{_describe_rewrites(bill) if often and name == REWRITES else ''}"
+        f"{amounts[name]:,.{decimals}f} {name}{_describe_rewrites(bill) if with_counts and name == REWRITES else ''}"
         for name in amounts
     ]
     more = "≥ " if bill.at_least else ""
@@ -467,7 +459,7 @@ def _named(block: StatementBlock) -> str:
     return cells.fit(safe_text.one_line(f"{block.label} {block.about}".strip()), 60).strip()
 
 
-def _carried(block: StatementBlock) -> str:
+def _describe_cost(block: StatementBlock) -> str:
     return f"{numbers.money(block.usd)}, sent {numbers.many(block.calls, 'time')}"
 
 
@@ -498,21 +490,22 @@ def describe_saving(saving: Saving) -> str:
             return f"remove {numbers.many(saving.count, 'unused tool')} ({tokens} in every call){at}, {saves}"
         case savings.POLICY:
             policy, risk = saving.names
-            what = f"{policy} from the first call on{at}: {numbers.many(saving.count, 'block')} less by {tokens}"
+            what = f"{policy} from the first call on{at}: {numbers.many(saving.count, 'block')} smaller, {tokens} less"
             return f"{what}, {saves} ({risk})"
+    # `savings.CACHE`
     return f"switch the prompt cache on{at}, {saves}"
 
 
 def describe_spending(totals: SessionTotals) -> str:
-    """Cost of a session, with and without subagents."""
+    """Cost of a session: in all, of the main thread, and of the rest."""
     whole, main, others = totals.total, totals.main, totals.others
-    text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {LABEL}"
+    text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {PRICE_KIND}"
     if not totals.is_split:
         return text
     source = f"of {numbers.many(totals.agents, 'subagent')}" if totals.agents else "elsewhere"
     return (
         f"{text}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
-        f" {others.calls or 'a sum'} for {numbers.least(others.usd, others.at_least)} {source}"
+        f" {others.calls or 'an unknown number'} for {numbers.least(others.usd, others.at_least)} {source}"
     )
 
 
@@ -527,12 +520,12 @@ def heading(statement: Statement) -> list[Span]:
     more += f" · {copied:,} copied by ctxtui from another session" if copied else ""
     usd = numbers.least(statement.bill.usd, statement.bill.at_least)
     if not statement.subscription:
-        return [Span(" "), Span(usd, "ink bold"), Span(f" {LABEL} · {calls}{more}", "dim")]
+        return [Span(" "), Span(usd, "ink bold"), Span(f" {PRICE_KIND} · {calls}{more}", "dim")]
     tokens = sum(c.usage.input + c.output for c in statement.calls if c.usage)
     share = f" · peak {numbers.share(statement.peak / statement.window, 0)} of the window" if statement.window else ""
     return [
         Span(" "),
         Span(numbers.least_tokens(tokens, statement.bill.partial > 0), "ink bold"),
         Span(f" tokens{share}"),
-        Span(f" · subscription; {usd} {LABEL} · {calls}{more}", "dim"),
+        Span(f" · subscription; {usd} {PRICE_KIND} · {calls}{more}", "dim"),
     ]

@@ -155,6 +155,8 @@ def test_the_same_words_in_a_branch_that_was_left_stay() -> None:
     script.answer(text("two"))
     made = without(script.dump(), "go on")
     assert shown(path_of(read(made.data).session)) == ["assistant one", "user stop", "assistant two"]
+    shortened = without(script.dump(), "stop", "two")
+    assert shown(path_of(read(shortened.data).session)) == ["user go on", "assistant one"]
 
 
 @given(st.sets(st.integers(0, 60)), st.sets(st.integers(1, 4), max_size=3))

@@ -1,4 +1,7 @@
-"""Sessions' figures as the database caches them; reads and caches the usage alone of others."""
+"""Sessions' figures as the database caches them.
+
+Of sessions without any, reads and caches the usage of their calls.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +35,17 @@ from ctxtui.views.model.session_summary import SessionSummary
 VERSION: Final = 22
 """Raised when a figure is computed differently: older summaries are then computed again.
 
-A new field only needs that if its default is wrong for old summaries.
+Releases do that anyway: the program's version is part of `version_for`. A new field needs no new number: summaries
+without it are invalid (`_cached_type`) and computed again.
 """
 
 _FILE_FIELDS: Final = (
     "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
 )  # fmt: skip
-"""Fields about the present state of the file, which are not cached."""
+"""Fields that are not cached but read anew each time.
+
+Those about the file and the user's marks (tags, archived, subscription).
+"""
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
@@ -54,7 +61,10 @@ def usage_version_for(settings: Settings) -> str:
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time: file and size, or the database's id and calls."""
+    """The cache key of a session besides its time.
+
+    File and size, or the stored session's id and its number of calls.
+    """
     return summary.path or stored_session_key(summary.stored), summary.size
 
 
@@ -103,7 +113,7 @@ def iter_cached(
         return
     try:
         with Store.open(path) as store:
-            # Complete summaries come last, overriding those with usage only.
+            # A path has one row: a complete summary, or one with usage only.
             rows = store.load_summaries(usage_version_for(settings)) if usage else []
             rows += store.load_summaries(version_for(settings))
     except CtxtuiError:
@@ -114,19 +124,24 @@ def iter_cached(
         name, size = cache_key(summary)
         json = cached_json.get((sql_text(name), size, summary.mtime))
         if json is not None:
-            # An invalid entry is ignored, and computed again.
+            # An invalid entry is left out; the caller computes it again.
             with suppress(msgspec.MsgspecError, UnicodeEncodeError):
                 yield _with_cached(summary, decoder.decode(json))
 
 
 def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
-    """The reason why some of `listed` without valid cached figures are read again; "" if none was read before."""
+    """The reason why sessions of `listed`, which have no valid cached figures, are read again.
+
+    "" if nothing cached of them is outdated or invalid.
+    """
     path, now = database(settings.data_dir), version_for(settings)
     if not path.exists():
         return ""
     try:
         with Store.open(path) as store:
             rows = store.outdated_summaries((now, usage_version_for(settings)))
+            # As `listed` have no valid figures, those of this version lack a new field.
+            rows += [(*row[:3], now) for row in store.load_summaries(now)]
     except CtxtuiError:
         return ""  # the list of sessions has reported the error already
     versions_by_key = {(name, size, mtime): version for name, size, mtime, version in rows}
@@ -138,7 +153,9 @@ def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
     if not versions:
         return ""
     own = now.split(" ")[:_PROGRAM_WORDS]
-    same = all(version.removeprefix("usage ").split(" ")[:_PROGRAM_WORDS] == own for version in versions)
+    same = now not in versions and all(
+        version.removeprefix("usage ").split(" ")[:_PROGRAM_WORDS] == own for version in versions
+    )
     return "once more, as settings or label rules changed" if same else "once more, after an upgrade"
 
 
@@ -147,7 +164,7 @@ _PROGRAM_WORDS: Final = 3
 
 
 def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
-    """Cache the usage of sessions with a file, until more is known of them."""
+    """Cache the usage of sessions with a file, until they are summarized in full."""
     rows = [
         (summary.path, summary.size, summary.mtime, to_json(summary))
         for summary in new
@@ -163,7 +180,7 @@ def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
 def read_usages(unread: Iterable[SessionSummary], settings: Settings) -> Generator[SessionSummary]:
     """Yield each of `unread` that is a file, with the usage of its calls or an error.
 
-    The results are cached at the end, or when the caller stops.
+    Those without an error are cached at the end, or when the caller stops.
     """
     price = make_call_pricer(prices_for(settings))
     results: list[SessionSummary] = []

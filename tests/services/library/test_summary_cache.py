@@ -17,7 +17,7 @@ from ctxtui.services.config.config import load
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.library.totals.spending import TOOL
 from ctxtui.services.library.totals.stats import SKILL, WAYS, make_stats
-from ctxtui.services.library.totals.summary_memory import cached_by_key, from_cached_json, read_usages, to_json
+from ctxtui.services.library.totals.summary_cache import cached_by_key, from_cached_json, read_usages, to_json
 from ctxtui.services.workers.summary_worker import make
 from ctxtui.tui.home.loader import MAX_SINGLE_LOOKUPS, ReadingQueue, SessionFigures, post_figures
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary

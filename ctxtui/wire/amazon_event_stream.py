@@ -1,8 +1,8 @@
 """Reads Amazon's event stream, as Bedrock streams answers.
 
 It consists of binary messages with headers, a JSON payload and checksums. A message is its length, the length of its
-headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of all before. Numbers are big-endian (Amazon
-Transcribe, *event stream encoding*).
+headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of everything before it. Numbers are big-endian
+(Amazon Transcribe, *event stream encoding*).
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ _PRELUDE: Final = struct.Struct(">III")
 _CHECKSUM: Final = 4
 """Bytes of a checksum."""
 _MAX_MESSAGE: Final = 24 << 20
-"""Bytes of one message: 16 MB of payload and 128 KB of headers at most."""
+"""Maximum bytes of one message.
+
+AWS documents 16 MB of payload and 128 KB of headers; the rest is reserve.
+"""
 _SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 """Bytes of a header's value by its type.
 
@@ -33,7 +36,7 @@ _NAMES: Final = (":event-type", ":exception-type", ":error-code")
 
 
 def is_event_stream(data: bytes) -> bool:
-    """Whether `data` begins with a message's prelude."""
+    """Whether `data` begins with a prelude: plausible lengths, and their checksum."""
     if len(data) < _PRELUDE.size:
         return False
     length, headers, checksum = _PRELUDE.unpack_from(data)
@@ -43,8 +46,8 @@ def is_event_stream(data: bytes) -> bool:
 def parse_event_stream(data: bytes) -> list[ServerEvent]:
     """Parse the events of a recorded stream, up to the first message that is cut off or damaged.
 
-    An event's name is the type that its headers name. A payload that wraps a model's own event (``{"bytes": ...}``) is
-    unwrapped, and the event gets the name of that type.
+    An event is named by its headers. A payload that wraps a model's own event (``{"bytes": ...}``) is unwrapped; the
+    event is then named by the own event's ``type``, if it has one.
     """
     return list(_read_messages(data))
 

@@ -13,7 +13,7 @@ from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.views.blocks import live_text
 
 
-class Approvals:
+class ApprovalLayout:
     """Finds the tool call of `host` that waits for permission and lays out its content.
 
     `on_laid_out` is called after that, if the call still waits.
@@ -28,7 +28,7 @@ class Approvals:
 
     @property
     def waiting_call(self) -> ToolCall | None:
-        """The first call that waits for the user, or None."""
+        """The call that the user is asked about; None if there is none, or while it is planned."""
         runner = self._host.runner
         if runner is None or not runner.state.planned:
             return None
@@ -36,7 +36,7 @@ class Approvals:
 
     @property
     def approval(self) -> Approval | None:
-        """The approval shown for the waiting call; None until it is laid out."""
+        """Content of the pane for the waiting call, for any width; None until it is laid out."""
         call = self.waiting_call
         return self._last[2] if call is not None and self._last is not None and self._last[0] == call.id else None
 
@@ -46,7 +46,10 @@ class Approvals:
         return self.approval is not None and self._last is not None and self._last[1] == self._room
 
     def take_answered_call(self) -> ToolCall | None:
-        """Return the waiting call and forget its layout; None if its content was not laid out yet."""
+        """Return the waiting call, which the user has answered, and forget its layout.
+
+        None if none waits or its content is not laid out.
+        """
         call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None
@@ -54,12 +57,14 @@ class Approvals:
 
     @property
     def _room(self) -> int:
+        """Cells of a line."""
         return max(20, self._access.width - 2)
 
     def lay_out(self) -> None:
         """Lay out the content of the waiting call.
 
-        A change of a file is laid out in a worker, since a large file takes time and no key may wait.
+        A change of a file is laid out in a worker, since a large file takes time and no key may wait. The input of any
+        other call is shown as a new file's text.
         """
         call, runner, room = self.waiting_call, self._host.runner, self._room
         planned = runner.plan_of(call) if call is not None and runner is not None else None
