@@ -419,7 +419,7 @@ class InspectorState:
         self.on.complete.emit()
 
     def take_figures(self, *, done: bool) -> None:
-        """Show new figures in place of dots; with `done`, all are known."""
+        """Show new figures in place of dots; with `done`, a round of work ended (see `Worked`)."""
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
