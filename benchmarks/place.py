@@ -52,9 +52,9 @@ def results(folder: Path, runs: int) -> list[Result]:
         if not some:
             continue
         least = sum(one.plan.cost for one in some)
-        costs = {tried.name: 0.0 for tried in some[0].tried}
+        costs = {tried.name: 0.0 for tried in some[0].strategy_trials}
         for one in some:
-            for tried in one.tried:
+            for tried in one.strategy_trials:
                 costs[tried.name] += tried.cost
         bound = sum(one.plan.bound for one in some)
         calls = sum(len(one.calls) for one in some)

@@ -17,7 +17,8 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
     """A request's head.
 
     - `exchange_id`: names the exchange within the run.
-    - `session`, `thread`: as a hooked program names them, or ctxtui for a request of its own; "": by the headers.
+    - `session`, `thread`: as a hooked program names them, or ctxtui for a request of its own; "": the recorder finds
+      the session by headers, body, run and URL, and readers find the thread.
     - `keep_warm`: ctxtui sends it by itself, to keep a cached prefix from expiring.
     """
 
@@ -32,7 +33,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body as the client sent it, before edits; `last`: it is complete."""
+    """More of a request's body as the client sent it, still compressed, before edits; `last`: it is complete."""
 
     exchange_id: str
     data: bytes
@@ -49,7 +50,7 @@ class AnswerBegun(Struct, frozen=True):
 
 
 class AnswerBytes(Struct, frozen=True):
-    """More of an answer's body, before edits."""
+    """More of an answer's body, still compressed, before edits."""
 
     exchange_id: str
     at: float
@@ -74,7 +75,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request.
+    """The decision on a request, if it changes it or has a report.
 
     - `replacement_body`: the body sent instead of the client's; None: the client's is sent, or ctxtui answers itself.
     - `report`: the record of the decision (see `gate.RequestVerdict`).

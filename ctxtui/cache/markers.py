@@ -20,9 +20,9 @@ _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
 class BlockMarker(NamedTuple):
-    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds.
+    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds after each use.
 
-    `ends` is 1 if it always applies to the end of the request, else 0.
+    `ends` is `CacheMarker.ends`: 1 for the automatic marker, which moves to the end of each request, else 0.
     """
 
     item: int
@@ -31,7 +31,7 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """Message of the provider's 400 response; `item` is the block it is about (-1: the body)."""
+    """A reason for the provider to refuse the request with status 400; `item` is its block (-1: the body)."""
 
     message: str
     item: int = -1
@@ -40,7 +40,7 @@ class MarkerRefusal(NamedTuple):
 class Markers(NamedTuple):
     """Valid markers in prompt order, and the refused ones.
 
-    `explicit`: only marked positions are cached.
+    `explicit`: OpenAI's mode in which only marked positions are cached (False for Anthropic, where that is always so).
     """
 
     valid: tuple[BlockMarker, ...]
@@ -63,14 +63,14 @@ def read_markers_on(items: Sequence[Item], request: Request, rules: CacheRules) 
 def _anthropic(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
     valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
-    every = [marker for marker in request.markers if marker.key == "cache_control"]
-    for marker in every:
+    block_markers = [marker for marker in request.markers if marker.key == "cache_control"]
+    for marker in block_markers:
         problem = _find_refusal(items, marker, rules)
         if problem:
             refusals.append(MarkerRefusal(problem, marker.item))
         else:
-            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value))))
-    count = len(every)
+            valid.append(BlockMarker(marker.item, rules.seconds(_lifetime_name(marker.value))))
+    count = len(block_markers)
     control = request.params.get("cache_control")
     if control is not None:
         count = _automatic(items, control, rules, valid, refusals, count)
@@ -101,7 +101,8 @@ def _automatic(
 ) -> int:
     """Add the marker that a top-level `cache_control` puts on the last markable block.
 
-    Returns the number of markers. A block that already has a marker of the same lifetime gets no other.
+    Returns the number of markers. If that block has a marker, none is added: another lifetime is refused, the same one
+    only if there is no slot left.
     """
     problem = _check_control(control, rules)
     if problem:
@@ -110,22 +111,22 @@ def _automatic(
     last = next((n for n in range(len(items) - 1, -1, -1) if is_markable(items[n].block)), None)
     if last is None:
         return count
-    life = rules.seconds(_ttl(control))
-    there = next((mark for mark in valid if mark.item == last), None)
-    if there is None:
+    life = rules.seconds(_lifetime_name(control))
+    own_marker = next((mark for mark in valid if mark.item == last), None)
+    if own_marker is None:
         valid.append(BlockMarker(last, life, 1))
         return count + 1
-    if there.life != life:
+    if own_marker.life != life:
         refusals.append(
             MarkerRefusal("cache_control: the last block already has a cache_control with a different ttl", last)
         )
-    elif count >= rules.markers:
+    elif count >= rules.markers > 0:
         refusals.append(MarkerRefusal(f"cache_control: no slot is left next to {count} blocks with cache_control"))
     return count
 
 
 def is_markable(block: Block) -> bool:
-    """Whether a block may have a marker: no thinking, header or empty text (facts §2)."""
+    """Whether a block may have a marker: not thinking, a header or an empty text (facts §2)."""
     if block.kind in _UNMARKED:
         return False
     return block.kind != "text" or bool(read(block).text)
@@ -133,7 +134,7 @@ def is_markable(block: Block) -> bool:
 
 def _find_refusal(items: Sequence[Item], marker: Marker, rules: CacheRules) -> str:
     item = items[marker.item]
-    # A marker inside a block (in a result) is only checked for its value.
+    # Of a marker on a part inside a block (in a tool result) only the value is checked.
     if marker.inner < 0 and item.block.kind == "text" and not read(item.block).text:
         return "cache_control cannot be set for empty text blocks"
     if marker.inner < 0 and not is_markable(item.block):
@@ -150,9 +151,9 @@ def _check_control(control: Json, rules: CacheRules) -> str:
     return ""
 
 
-def _ttl(control: Json) -> str:
-    life = control.get("ttl") if isinstance(control, Mapping) else None
-    return life if isinstance(life, str) else ""
+def _lifetime_name(control: Json) -> str:
+    name = control.get("ttl") if isinstance(control, Mapping) else None
+    return name if isinstance(name, str) else ""
 
 
 def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Markers:
@@ -160,7 +161,7 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         return Markers((), ())
     options = request.params.get("prompt_cache_options")
     explicit = isinstance(options, Mapping) and options.get("mode") == "explicit"
-    ttl = _ttl(options)
+    ttl = _lifetime_name(options)
     valid: list[BlockMarker] = []
     refusals: list[MarkerRefusal] = []
     for marker in request.markers:
@@ -170,5 +171,5 @@ def _openai(items: Sequence[Item], request: Request, rules: CacheRules) -> Marke
         if item.place.role == "assistant" or item.block.kind in _ANSWERS:
             refusals.append(MarkerRefusal("prompt_cache_breakpoint is not allowed on assistant output", marker.item))
         else:
-            valid.append(BlockMarker(marker.item, rules.seconds(_ttl(marker.value) or ttl)))
+            valid.append(BlockMarker(marker.item, rules.seconds(_lifetime_name(marker.value) or ttl)))
     return Markers(tuple(valid), tuple(refusals), explicit)

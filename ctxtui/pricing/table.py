@@ -1,6 +1,6 @@
 """The override table: prices missing or wrong in the price library, and the user's own.
 
-Overrides take precedence. Also lists the models of a provider that the library has.
+Overrides take precedence. Also lists a provider's models in the library.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ class Override(Struct, frozen=True):
 
     Rates in USD per million tokens, or (without an `input` rate) another model to be priced `like`. `match` is a
     regular expression for the whole name of a model. In a row with an `input` rate, missing cache rates are derived
-    from it: reads a tenth, 5-minute (30-minute) writes 1.25 times, 1-hour writes twice (facts §2, §4). `cache_write_1h`
-    is also the rate of 12-hour writes; if it is missing, they cost twice the 30-minute ones. A missing `output` rate is
-    zero. `source` and `date` say where and when the prices were found.
+    from it: reads a tenth, 5-minute writes 1.25 times, 1-hour writes twice (facts §2, §4). `cache_write_5m` is also the
+    rate of 30-minute writes, `cache_write_1h` that of 12-hour writes; if the latter is missing, these cost twice the
+    30-minute ones. A missing `output` rate is zero. `source` and `date` say where and when the prices were found.
     """
 
     match: str
@@ -100,7 +100,7 @@ class PriceTable(Struct, frozen=True):
 
 
 def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
-    """Yield the values at `path`: names, and in brackets a filter on a list's entries."""
+    """Yield the values at `path`: of ``name``, each of ``name[]``, or those of ``name[key=value]``."""
     if not path:
         yield value
         return
@@ -120,7 +120,11 @@ EMPTY: Final = PriceTable()
 
 
 def parse_prices(toml: str, usage: str = "") -> PriceTable:
-    """Parse the override table and the `usage` fields from TOML. Raises `TypeError` for an unknown key."""
+    """Parse the override table, and from `usage` the fields of reports, both TOML.
+
+    Raises `TypeError` for an unknown or missing key of a row, `KeyError` for a group without `of` or `source`, and
+    ``tomllib.TOMLDecodeError``. Values are not checked.
+    """
     data, rows = tomllib.loads(toml), parse_usage_fields(usage)
     fields: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -156,14 +160,14 @@ class LibraryModel(NamedTuple):
 
 @cache
 def list_models(provider: str) -> tuple[LibraryModel, ...]:
-    """Models of `provider` with a known window in the price library, by name.
+    """Models of `provider` with a known window in the price library, by id.
 
     Empty for an unknown provider. `provider` is the library's id (``anthropic``, ``openai``).
     """
     from genai_prices.data_snapshot import get_snapshot
 
-    for library in get_snapshot().providers:
-        if library.id == provider:
-            models = [LibraryModel(model.id, model.context_window) for model in library.models if model.context_window]
+    for entry in get_snapshot().providers:
+        if entry.id == provider:
+            models = [LibraryModel(model.id, model.context_window) for model in entry.models if model.context_window]
             return tuple(sorted(models))
     return ()

@@ -47,7 +47,10 @@ PACKAGES: Final = (
 
 
 class DoctorFinding(Struct, frozen=True):
-    """The result of a check. `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none)."""
+    """The result of a check.
+
+    `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none).
+    """
 
     name: str
     state: str
@@ -77,7 +80,10 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 
 
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
-    """Run every check that needs no terminal, each when its result is requested. `clients` is the setting."""
+    """Run every check that needs no terminal, each when its result is requested.
+
+    `clients` is the setting.
+    """
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _check_python()
     yield _check_packages()
@@ -128,7 +134,10 @@ def _check_vocabularies() -> Iterator[DoctorFinding]:
 
 
 def _try_open(path: Path) -> CtxtuiError | None:
-    """The error of opening the database; None if it opens, does not exist yet, or only needs a migration."""
+    """The error of opening the database; None if it can be opened.
+
+    Also None if it does not exist yet, or only needs a migration.
+    """
     try:
         if path.exists():
             Store.open(path, readonly=True).close()

@@ -19,7 +19,10 @@ class NoEditor(CtxtuiError):
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi.
+
+    Raises `NoEditor` if malformed.
+    """
     command = env.get("VISUAL") or env.get("EDITOR") or EDITOR
     try:
         return shlex.split(command) or [EDITOR]
@@ -59,7 +62,10 @@ class NoPager(CtxtuiError):
 
 
 def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
-    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
+    """The pager's command as arguments: the setting, ``PAGER``, else less.
+
+    Raises `NoPager` if malformed.
+    """
     command = setting or env.get("PAGER") or PAGER
     try:
         arguments = shlex.split(command)

@@ -115,7 +115,10 @@ class OpenedSession:
         return self._with_figures(choose_call(self.recording, thread, number))
 
     def blocks(self, number: int = 0, thread: str = "") -> list[BlockFigure]:
-        """The blocks of a call's context in prompt order, with tokens (`ctxtui show --blocks`). Raises `NotFound`."""
+        """The blocks of a call's context in prompt order, with tokens (`ctxtui show --blocks`).
+
+        Raises `NotFound`.
+        """
         return list(block_figures(self._account.book, choose_call(self.recording, thread, number).call))
 
     def _with_figures(self, chosen: ChosenCall) -> SessionCall:

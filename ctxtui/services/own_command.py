@@ -30,7 +30,10 @@ of it."""
 
 
 class Target(Struct, frozen=True):
-    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
+    """The place that a command is run on.
+
+    `variables` are values of `VARIABLES`, `text` is the block's text ("" without a block).
+    """
 
     variables: Mapping[str, str] = {}
     text: str = ""
@@ -41,9 +44,9 @@ class CommandFailed(CtxtuiError):
 
 
 def run_command(command: OwnCommand, target: Target, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
+    """Run `command` and wait; return its exit code and what it printed.
 
-    Raises `CommandFailed`.
+    The printed text is "" with the output ``terminal``. Raises `CommandFailed`.
     """
     env = {**(os.environ if env is None else env), **dict.fromkeys(VARIABLES, ""), **target.variables}
     shown = command.output == "terminal"

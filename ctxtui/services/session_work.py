@@ -1,4 +1,4 @@
-"""Run one function over many sessions: in this process, in several of this machine, or on a cluster.
+"""Run one function over many sessions, in one process, in several, or on a cluster.
 
 The function is one of this package, named ``module:function``. It gets the located session, a request and a progress
 callback; its result must be picklable.
@@ -55,7 +55,10 @@ def run_over_sessions(
 
 
 def _is_worth_processes(sessions: Iterable[Named]) -> bool:
-    """True if child processes are worth their start; never with standard input, which only this process can read."""
+    """Whether child processes are worth their start.
+
+    Never with standard input, which only this process can read.
+    """
     sizes = []
     for named in sessions:
         if named.path is None and not named.stored:

@@ -62,7 +62,10 @@ class Worker(Generic[T]):
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later; it raises `ChildGone` if `stop` or `close` was called in between."""
+        """A function that does the call later.
+
+        It raises `ChildGone` if `stop` or `close` was called in between.
+        """
         request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 
@@ -135,7 +138,10 @@ def end_when_closed(job: Callable[[], object]) -> Callable[[], None]:
 
 
 def host() -> Callable[[_Request], tuple[CtxtuiError | None, Any]]:
-    """Make the child's function: it returns an error or a result; for steps a list of one item, empty at the end."""
+    """Make the child's function, which returns an error or a result.
+
+    For steps, the result is a list of one item, empty at the end.
+    """
     objects: list[Any] = []
     running: dict[int, Iterator[Any]] = {}
 

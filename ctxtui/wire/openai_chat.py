@@ -220,9 +220,9 @@ class StreamReader:
     def response(self) -> Response:
         """Build the answer received so far.
 
-        It is complete once a choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
+        It is complete once its choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
         """
-        choices = [self._choices[n].to_answer() for n in sorted(self._choices)]
-        response = decode_response({**self._top, "choices": choices})
-        ended = self._done or any(choice.finish for choice in self._choices.values())
+        choices = [self._choices[n] for n in sorted(self._choices)]
+        response = decode_response({**self._top, "choices": [choice.to_answer() for choice in choices]})
+        ended = self._done or any(choice.finish for choice in choices[:1])
         return response if ended and not self._error else response.as_interrupted(self._error)

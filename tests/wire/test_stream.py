@@ -321,6 +321,18 @@ def test_parallel_calls_in_every_servers_habit(chunks: list[dict[str, Any]]) -> 
     ]
 
 
+def test_a_first_choice_without_an_end_is_interrupted_though_another_one_ended() -> None:
+    """The first choice is the answer."""
+    first = {"index": 0, "delta": {"content": "Hel"}}
+    second = {"index": 1, "delta": {"content": "Hi"}, "finish_reason": "stop"}
+    body = event("", {"choices": [first]}) + event("", {"choices": [second]})
+    cut, _, _ = streamed(body.encode(), "openai_chat")
+    assert not cut.complete
+    body += event("", {"choices": [{"index": 0, "delta": {"content": "lo"}, "finish_reason": "stop"}]})
+    whole, _, _ = streamed(body.encode(), "openai_chat")
+    assert whole.complete
+
+
 def test_arguments_may_come_as_an_object_and_the_end_without_done() -> None:
     call = {"index": 0, "function": {"name": "f", "arguments": {"a": 1}}}
     body = event("", {"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "stop"}]})

@@ -1,6 +1,7 @@
-"""Input cost of a thread under other cache markers: per strategy, and the optimum.
+"""Input cost of a thread under other cache markers: per strategy, and the best plan.
 
-The lab and the finding about markers use it. The optimum is a bound: it is computed with all pauses known.
+The lab and the finding about markers use it. The best plan knows all pauses, so no client can reach it; of a long
+thread only the best plan found and a lower bound are known (`MarkerPlan.exact`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one breakpoint strategy, and the cached share (0..1).
+    """A thread's input cost under one breakpoint strategy, and the share of it that was read (0..1).
 
     The cost is in the unit of `MarkerTrials`.
     """
@@ -46,21 +47,23 @@ class StrategyTrial:
     name: str
     description: str
     cost: float
-    read: float
+    read_share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MarkerTrials:
     """One thread's calls under other markers.
 
-    Costs are of input alone, in USD. If `relative`, the price of a call is not known, and they are multiples of the
-    price of one fresh token.
+    Costs are of input alone, in USD. If `relative`, the price of at least one call is not known, and they are
+    multiples of the price of one fresh token.
     - `calls`: the calls that are compared (see `comparable_calls`).
-    - `paid`: the cost of their recorded usage.
-    - `own`: the simulated cost with the client's own markers, to be compared with the others.
-    - `tried`: the cost with each strategy, the cheapest first.
-    - `plan`: the minimum with all pauses known.
-    - `markers`: the value of each entry that the client's markers wrote; `inferred`: they are not recorded.
+    - `paid`: the cost of their recorded usage at the same rates.
+    - `own`: the simulated cost with the client's own markers, to be compared with the others; where they are not
+      recorded, with assumed ones.
+    - `strategy_trials`: the cost with each strategy, the cheapest first.
+    - `plan`: the cheapest markers with all pauses known; the minimum only if `plan.exact`, else `plan.bound` is a lower
+      bound.
+    - `markers`: the value of each entry that the client's markers wrote; `inferred`: those of no call are recorded.
     - `static`: system prompt or tools are recorded.
     """
 
@@ -68,7 +71,7 @@ class MarkerTrials:
     calls: tuple[Call, ...]
     paid: float
     own: float
-    tried: tuple[StrategyTrial, ...]
+    strategy_trials: tuple[StrategyTrial, ...]
     relative: bool
     plan: MarkerPlan
     markers: tuple[MarkerValue, ...]
@@ -83,10 +86,11 @@ def try_markers(
     thread: str,
     prompts: CachePrompts | None = None,
 ) -> MarkerTrials | None:
-    """Compare the calls of `thread` under every strategy, the optimum and the client's markers.
+    """Compare the calls of `thread` under each strategy, the best plan and the client's markers.
 
-    None if fewer than `MIN_CALLS` calls can be compared. `rates` prices a call's tokens (None: no price is known).
-    Everything in `book` must be counted. `prompts` is the result of `learnt_prompts`, if it is already computed.
+    Strategies for the prefix are tried only if it is recorded. None if fewer than `MIN_CALLS` calls can be compared.
+    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
+    `prompts` is the result of `learnt_prompts`, if it is already computed.
     """
     prompts = prompts or learnt_prompts(book, rules)
     calls = comparable_calls(book, rules, thread)
@@ -101,18 +105,18 @@ def try_markers(
         TimedPrompt(prompts.prompt(call, _reported_input(call), _assumed_life(call)), sent_at(call) or 0.0, price)
         for call, price in zip(calls, prices, strict=True)
     ]
-    tried = [
+    strategy_trials = [
         _make_trial(strategy, *simulate_cost(timed, markers_by_strategy(book, prompts, calls, timed, strategy)))
         for strategy in STRATEGIES
         if static or strategy.name not in PREFIX_STRATEGIES
     ]
-    own_cost, outcomes = simulate_cost(timed, [call.prompt.markers for call in timed])
+    own_cost, outcomes = simulate_cost(timed, [timed_prompt.prompt.markers for timed_prompt in timed])
     return MarkerTrials(
         thread=thread,
         calls=tuple(calls),
         paid=sum(_recorded_cost(call, price) for call, price in zip(calls, prices, strict=True)),
         own=own_cost,
-        tried=tuple(sorted(tried, key=lambda trial: trial.cost)),
+        strategy_trials=tuple(sorted(strategy_trials, key=lambda trial: trial.cost)),
         relative=not priced,
         plan=solve(timed, lambda node: markable_at(tree, node) == node),
         markers=tuple(evaluate_markers(outcomes, prices)),
@@ -122,7 +126,7 @@ def try_markers(
 
 
 def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
-    """Build prompts of a session's calls with lengths from all its reports."""
+    """Learn the lengths of contexts from all reports of a session; returns the maker of its prompts."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):
@@ -148,7 +152,7 @@ def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: st
 def markers_by_strategy(
     book: Book, prompts: CachePrompts, calls: Sequence[Call], timed: Sequence[TimedPrompt], strategy: Strategy
 ) -> list[tuple[CacheMarker, ...]]:
-    """Markers that `strategy` sets on each call, given the cache at that time."""
+    """Markers that `strategy` sets on each call, given what its own markers have cached by then."""
     simulator, markers = Simulator(), []
     tree, known_ends = book.session.tree, KnownEnds()
     for call, timed_prompt in zip(calls, timed, strict=True):

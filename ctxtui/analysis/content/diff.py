@@ -1,8 +1,8 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
-The screen and ``ctxtui diff`` show it. In one tree the contexts share a path; two sessions are compared by the digests
-of blocks. Blocks that differ are then compared by content (`normalized`): a block with another id or spelling is
-*respelled*, one with other words is *changed*. The same content in another dialect is no change.
+The screen and ``ctxtui diff`` show it. Blocks are compared by node in one tree, else by digest. Those that
+differ are then compared by content (`normalized`): a block with another id or spelling is *respelled*, one with other
+words is *changed*. The same content in another session's dialect is no change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ctxtui.core.tree import Node, Tree
 
 CHANGED, ENTERED, LEFT, RESPELLED = "changed", "entered", "left", "respelled"
 """Kinds of changes: other words in its place; only in the second context; only in the first; the same words with
-another id or spelling, which a cache treats as different."""
+another id or spelling (not those of another session's dialect), which a cache treats as different."""
 
 TAKEN_OUT: Final = "taken out by the provider"
 """Reason why thinking of earlier turns is not read."""
@@ -76,13 +76,16 @@ class DiffSide(Struct, frozen=True):
         return parts if sum(parts.values()) == tokens else {self.category(node): tokens}
 
     def tokens(self, node: int) -> int:
-        """Tokens of one block, 0 if the provider removes it."""
+        """Tokens of one block that the model reads; 0 if it does not read it."""
         figure = block_figure(self.book, self.chosen.call, node)
         return figure.tokens if figure.read else 0
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) of the thread that held it."""
+    """Return a function from a node to the first call (from 1) of the thread that held it.
+
+    For a node that no call of the thread held, it is the side's own call.
+    """
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -113,8 +116,9 @@ class Change(Struct, frozen=True):
 class Diff(Struct, frozen=True, kw_only=True):
     """Changes from the context of `a` to that of `b`.
 
-    Both begin with `shared` blocks (`shared_tokens`). Of the later blocks, `kept` are in both (`kept_tokens`).
-    `changes` are in prompt order. Tokens are those of the side that has a block, and those of `b` if both have it.
+    Both begin with `shared` blocks (`shared_tokens`). Of the later blocks, `kept` are in both (`kept_tokens`), with
+    the respelled ones. `changes` are in prompt order. Tokens are those of the side that has a block; if both have it,
+    those of `b`.
     """
 
     a: DiffSide
@@ -135,8 +139,11 @@ class Diff(Struct, frozen=True, kw_only=True):
         return self.b.unread_reason(change.before)
 
     @property
-    def token(self) -> int:
-        """Token of the second context at which they differ, unrecorded prompt and tools included."""
+    def token_of_difference(self) -> int:
+        """Tokens of the second context before the first difference in content or spelling.
+
+        Unrecorded prompt and tools are included.
+        """
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
@@ -168,9 +175,14 @@ def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
             changes += _find_respelled(a, b, olds, news, shared + first)
         else:
             changes += _find_changes(a, b, olds, news, (shared + start, shared + first))
-    begun = sum(map(b.tokens, new_rows[:shared]))
     return Diff(
-        a=a, b=b, shared=shared, shared_tokens=begun, kept=kept_count, kept_tokens=kept_tokens, changes=tuple(changes)
+        a=a,
+        b=b,
+        shared=shared,
+        shared_tokens=sum(map(b.tokens, new_rows[:shared])),
+        kept=kept_count,
+        kept_tokens=kept_tokens,
+        changes=tuple(changes),
     )
 
 
@@ -190,8 +202,8 @@ def _find_respelled(
 ) -> Iterator[Change]:
     for number, (old, new) in enumerate(zip(old_rows, new_rows, strict=True), start + 1):
         before, after = a.tree[old].block, b.tree[new].block
-        # The same words in another shape come from another dialect, not from a change of the conversation.
-        if before.digest != after.digest and _shape_of(before) == _shape_of(after):
+        # Between two sessions, the same words in another shape come from another dialect.
+        if before.digest != after.digest and (a.tree is b.tree or _shape_of(before) == _shape_of(after)):
             yield Change(RESPELLED, old, new, a.tokens(old), b.tokens(new), number)
 
 
@@ -225,7 +237,7 @@ def _make_entered(side: DiffSide, nodes: Sequence[int], start: int) -> Iterator[
 
 
 _MAX_DISTANCE: Final = 24
-"""Number of blocks searched for a block's changed version."""
+"""Maximum blocks searched for a block's changed version."""
 _MIN_OVERLAP: Final = 0.4
 """Minimum share of common words in two versions of one block."""
 _MAX_CHARACTERS: Final = 50_000
@@ -256,7 +268,8 @@ def matching_ranges(
 def match_versions(a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield pairs of indices: a removed and an added block that are two versions of one block.
 
-    They have the same category, and similar words, the same call or tool, or no other block beside them.
+    They have the same category, and similar words under one name, the same call id or tool name, or (except calls and
+    results) no other block beside them.
     """
     is_single_pair, free = len(old_rows) == len(new_rows) == 1, 0
     for old_index, old in enumerate(old_rows):
@@ -281,7 +294,10 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
+    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty.
+
+    Of each text the first `_MAX_CHARACTERS` are compared.
+    """
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

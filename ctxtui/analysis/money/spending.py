@@ -18,18 +18,19 @@ NOT_RECORDED, ATTACHED = "not recorded", "re-attached"
 OUTPUT, OTHER, RECORDED = "output", "other", "recorded"
 CONVERSATION = "no tool"
 UNKNOWN: Final = "unknown"
+"""Names of rows."""
 _TOOLS = frozenset({"tool_call", "tool_result", "tools"})
 
 
 class SpendingRow(NamedTuple):
     """One row of spending.
 
-    - `usd`: None if no call in it has a known price.
-    - `tokens`: those in and out.
+    - `usd`: None if nothing in it has a known price.
+    - `tokens`: those in and out; 0 in rows by category or tool.
     - `unpriced`: number of calls with a report but without a complete price.
     - `partial`: number of calls that are not fully reported.
 
-    With such calls, tokens and USD are lower bounds.
+    With `unpriced` or `partial` calls, tokens and USD are lower bounds (`at_least`).
     """
 
     name: str
@@ -73,9 +74,9 @@ def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
 
 
 def mark_lower_bounds(rows: Iterable[SpendingRow], unpriced: int, partial: int) -> list[SpendingRow]:
-    """Rows by category or tool; calls without a complete price or report make lower bounds.
+    """Add what makes rows by category or tool lower bounds.
 
-    These are `OUTPUT` for `partial` calls, `UNKNOWN` for `unpriced` ones. A missing row is added.
+    These are `partial` calls to `OUTPUT`, `unpriced` ones to `UNKNOWN`.
     """
     output = [SpendingRow(OUTPUT, partial=partial)] if partial else []
     return merge_rows([*rows, *output, *([SpendingRow(UNKNOWN, unpriced=unpriced)] if unpriced else [])])
@@ -91,6 +92,7 @@ def rows_by_call(
 def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
     """One call as a row."""
     if not call.is_reported:
+        # A request that only counts tokens is free.
         free = 0.0 if call.stop_reason == COUNTED else None
         return SpendingRow(name, free, calls=call.count, partial=int(call.is_partial))
     usd = known_usd(call, cost)
@@ -105,11 +107,13 @@ def rows_by_category(
     """Cost by category of block, with rows for what is not in a block.
 
     These are re-attached and unrecorded input, output, and costs without a block. The most expensive row comes first.
-    With `own_calls`, recorded figures of other calls are left out; list prices of calls are left out by a cost of None.
+    With `own_calls`, only these calls count: pass None as the cost of every other call, here and to the ledgers of
+    `threads`; their recorded costs are left out here.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
         sums = thread.ledger.categories(thread.ledger.done)
+        # Two more sums follow: unrecorded and re-attached input.
         rows += [SpendingRow(name.replace("_", " "), usd) for name, usd in zip(CATEGORIES, sums, strict=False) if usd]
         rows += [SpendingRow(ATTACHED, sums[-1])] if sums[-1] else []
         rows += _remaining_rows(thread, costs, own_calls, sum(sums[: len(CATEGORIES)]) + sums[-1], NOT_RECORDED)
@@ -140,9 +144,9 @@ def rows_by_tool(
 def _remaining_rows(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
-    """Remaining cost of a thread after `spent` of its input is shared out.
+    """Rows for the cost of a thread that is in no other row.
 
-    The row `name` has the rest of the input.
+    They are its input less `spent` (`name`), output, other, and costs that only the recording states.
     """
     priced = [
         (call, costs.get(call.id))

@@ -1,6 +1,6 @@
-"""Input that the provider adds and that no request holds.
+"""Input that the provider adds to a request.
 
-It is of three kinds: results of server-side tools (web search, file search; facts §4), documents that a request only
+It is of three kinds: results of its own tools (searches, code, MCP; facts §4), documents that a request only
 links to, and the summary of the provider's own compaction (facts §3). The texts are not recorded; the reports show
 their tokens.
 """
@@ -14,26 +14,26 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 
-_KINDS: Final = frozenset({"web_search_call", "file_search_call"})
+_SEARCH_KINDS: Final = frozenset({"web_search_call", "file_search_call"})
 """Calls whose results the provider keeps and adds again when the call is sent back."""
-_RUN: Final = _KINDS | {"server_tool_use", "code_interpreter_call", "mcp_call"}
+_PROVIDER_TOOL_KINDS: Final = _SEARCH_KINDS | {"server_tool_use", "code_interpreter_call", "mcp_call"}
 """Calls of tools that the provider runs within the answer: its report counts their results."""
 _COMPACTION: Final = "compaction"
 _DOCUMENT: Final = INDEX["document"]
-_HELD: Final = ("data", "file_data", "text", "content")
+_CONTENT_MEMBERS: Final = ("data", "file_data", "text", "content")
 """Members that contain a document itself."""
 SEARCHED: Final = "results of the provider's own tools (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
 _DROPPED_SHARE: Final = 0.5
-"""Share of the added tokens that a report must lack before they count as dropped."""
+"""Share of the results' tokens: if a report lacks more, the provider has dropped them."""
 
 
 class Searches:
-    """Tokens that searches added to the calls of a session.
+    """The calls of a session whose answers have searches, and the tokens that these add to later calls.
 
     A call with a search in its answer reads the results in the same report; later calls read them again until the
-    provider drops them, as their reports show. The caller starts each epoch from its own first report.
+    provider drops them, as their reports show.
     """
 
     def __init__(self, session: Session) -> None:
@@ -44,9 +44,10 @@ class Searches:
         """Newest call of each thread at the last look."""
 
     def any_in(self, thread: str) -> bool:
-        """Whether any answer of `thread` so far has a search.
+        """Whether the provider ran a search in any answer of `thread` so far.
 
-        In whole requests also any other tool that the provider runs.
+        For calls with whole requests (`Fidelity.WIRE`), any of its tools counts. So does a report with tokens of tools
+        (Gemini).
         """
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
@@ -55,7 +56,7 @@ class Searches:
             return bool(ran)
         for id_ in order[self._seen.get(thread, 0) :]:
             call = self._session.calls[id_]
-            kinds = _RUN if call.fidelity == Fidelity.WIRE else _KINDS
+            kinds = _PROVIDER_TOOL_KINDS if call.fidelity == Fidelity.WIRE else _SEARCH_KINDS
             if call.extra.get(TOOL_USE_INPUT) or _has_kind(self._session.tree, call, kinds):
                 ran.add(id_)
         # The newest call's answer may still grow.
@@ -75,8 +76,10 @@ class Searches:
     def search_tokens(self, call: Call, before: int, more: int) -> int:
         """Tokens that searches added to the context of `call`.
 
-        They added `before` to the previous context. `more` are the reported tokens that nothing else explains. Call
-        `any_in` of the thread first.
+        - `before`: what they added to the epoch's previous context (0 for its first call).
+        - `more`: the reported tokens that nothing else explains; may be negative.
+
+        Call `any_in` of the thread first.
         """
         if call.id in self._ran[call.thread]:
             return max(before, more)
@@ -94,13 +97,13 @@ def is_compacted(tree: Tree, call: Call) -> bool:
 
 
 def is_linked(tree: Tree, node: int) -> bool:
-    """Whether a block is a linked document: only an address or a file id was sent."""
+    """Whether the block at `node` is a linked document: only an address or a file id was sent."""
     node_row = tree[node]
     if node_row.category != _DOCUMENT:
         return False
     value = node_row.block.value()
     source = value.get("source", value.get("file", value))
-    return isinstance(source, dict) and not any(source.get(key) for key in _HELD)
+    return isinstance(source, dict) and not any(source.get(key) for key in _CONTENT_MEMBERS)
 
 
 def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:

@@ -169,7 +169,7 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
             "unit": "fresh tokens" if placing.relative else "USD",
             **members(placing, "paid own inferred"),
             "least": members(placing, "cost=plan.cost exact=plan.exact bound=plan.bound"),
-            "strategies": [members(t, "name cost read_share=read") for t in placing.tried],
+            "strategies": [members(t, "name cost read_share") for t in placing.strategy_trials],
             "markers": [
                 {
                     "call": mark.call + 1,
@@ -214,7 +214,11 @@ def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -
     yield f"  {'thread':{THREAD_CELLS}} {'calls':>6} {'recorded':>10} {'least':>10}  cheapest strategy"
     for trials in sorted(placings, key=lambda trials: trials.plan.cost - trials.own):
         name = cells.left(safe_text.one_line(labels.get(trials.thread) or trials.thread), THREAD_CELLS)
-        best = f"{trials.tried[0].name} {_format_cost(trials, trials.tried[0].cost)}" if trials.tried else ""
+        best = (
+            f"{trials.strategy_trials[0].name} {_format_cost(trials, trials.strategy_trials[0].cost)}"
+            if trials.strategy_trials
+            else ""
+        )
         costs = f"{_format_cost(trials, trials.own):>10} {_format_cost(trials, trials.plan.cost):>10}"
         yield f"  {name} {len(trials.calls):>6} {costs}  {best}".rstrip()
     if any(trials.own < trials.plan.cost for trials in placings):
@@ -233,9 +237,11 @@ def _marker_table_lines(trials: MarkerTrials, with_thread: bool) -> Iterator[str
         least,
         "" if trials.plan.exact else f"lower bound {_format_cost(trials, trials.plan.bound)}",
     )
-    for tried in trials.tried:
+    for tried in trials.strategy_trials:
         name = f"{tried.name} *" if tried.name == RECOMMENDED.name else tried.name
-        yield _strategy_line(name, trials, tried.cost, least, f"{100 * tried.read:.0f} % read; {tried.description}")
+        yield _strategy_line(
+            name, trials, tried.cost, least, f"{100 * tried.read_share:.0f} % read; {tried.description}"
+        )
     paid = isclose(trials.own, trials.paid)
     note = (
         "as paid; the other lines are simulated changes"

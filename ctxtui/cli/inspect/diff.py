@@ -153,7 +153,7 @@ def diff_json(
         "shared": {
             "blocks": result.shared,
             "tokens": result.shared_tokens,
-            "parts_at_token": None if result.is_same else result.token,
+            "parts_at_token": None if result.is_same else result.token_of_difference,
         },
         "kept": {"blocks": result.kept, "tokens": result.kept_tokens},
         **{kind: _total_json(result, kind) for kind in (ENTERED, LEFT, CHANGED, RESPELLED)},

@@ -29,7 +29,7 @@ from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 EXIT_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
 """Exit codes by result; None: some limit cannot be checked."""
 RESULT_LABELS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
-"""Labels of a limit's result; None: unknown."""
+"""Labels of the result of a limit or recording; None: unknown."""
 _JUNIT: Final = {False: "failure", None: "error"}
 """Elements of a JUnit report for limits that do not hold or cannot be checked."""
 
@@ -38,8 +38,9 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "check",
     help="Check recordings against limits, for tests of an agent. The exit code is 0 if all limits hold, 8 if one is "
     "broken, and 9 if none is broken but one cannot be checked.\n\n"
-    "NAME is a file, a folder (every recording in it), a session's id, or -. An answer of unknown length is charged "
-    "with the maximum of its request or model.\n\n\b\n"
+    "NAME is a file, a folder (every recording in it), a session's id, or -. If the length of an "
+    "answer is unknown, the cost is at least that of the rest, and at most that with the maximum of its request or "
+    "model: --max-cost cannot be checked if its limit lies between.\n\n\b\n"
     "Example: ctxtui check run.jsonl --max-context 100k --max-rewrites 2 --junit report.xml\n"
     "Example: ctxtui check runs/ --max-cost 5 --json | jq .passed",
 )
@@ -55,7 +56,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     metavar="N",
     help="Maximum number of calls that wrote a lost prefix again.",
 )
-@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Maximum list price of all calls.")
+@click.option("--max-cost", type=click.FloatRange(min=0), metavar="USD", help="Maximum list price of a recording.")
 @click.option(
     "--min-read-per-write",
     type=click.FloatRange(min=0),
@@ -67,7 +68,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "--max-repeats",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Maximum repetitions of the same calls with the same answers.",
+    help="Maximum times in a row that the same calls get the same answers; 1: none is repeated.",
 )
 @click.option("--no-secrets", is_flag=True, help="Fail if a block contains a key, a token or a password.")
 @click.option(
@@ -82,7 +83,7 @@ _JUNIT: Final = {False: "failure", None: "error"}
     "--tolerance",
     metavar="SHARE",
     default=f"{TOLERANCE:.0%}",
-    help=f"Allowed increase over the baseline [{TOLERANCE:.0%}].",
+    help=f"Share by which a figure may be worse than the baseline's [{TOLERANCE:.0%}].",
 )
 @click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Also write a JUnit report.")
 @click.option("--cluster", type=ClusterAddress(), metavar="ADDRESS", default="", help=CLUSTER_HELP)
@@ -144,7 +145,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
 
 
 def as_text(checked: list[CheckedRecording]) -> str:
-    """One line per limit and file, with the figures behind them."""
+    """A line for each file and each of its limits, then the file's cache use and largest context."""
     lines = []
     for recording in checked:
         lines.append(f"{RESULT_LABELS[recording.passed]}  {escape(recording.name)}")
@@ -155,7 +156,7 @@ def as_text(checked: list[CheckedRecording]) -> str:
 
 
 def _window_lines(recording: CheckedRecording) -> Iterator[str]:
-    """One line: the largest context as a share of the window; none without a context or window."""
+    """One line: the largest context as a share of the usable window; none without a context or window."""
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
     if share is not None:

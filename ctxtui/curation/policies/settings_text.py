@@ -18,7 +18,7 @@ def parse_value(text: str, default: Json) -> Json:
     if isinstance(default, str):
         return text
     try:
-        return canonical.loads(text)
+        value = canonical.loads(text)
     except (ValueError, RecursionError):
         if isinstance(default, list | tuple):
             return text.split(",")
@@ -26,6 +26,7 @@ def parse_value(text: str, default: Json) -> Json:
         if isinstance(default, dict) and all(name and sign and value for name, sign, value in pairs):
             return {name: value for name, _, value in pairs}
         return text
+    return [text] if isinstance(default, list | tuple) and not isinstance(value, list) else value
 
 
 def parse_settings(policy: Policy, text: str) -> dict[str, Json]:

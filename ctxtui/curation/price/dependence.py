@@ -1,7 +1,7 @@
 """Finds later blocks that quote text which an edit removes.
 
 Such blocks depend on the removed text: the model may need it again. A *literal* is a path, an id, a number or an error
-line of six or more characters. A block depends on another if it contains one of its literals that occurred nowhere else
+line of 6 to 200 characters. A block depends on another if it contains one of its literals that occurred nowhere else
 before.
 """
 
@@ -31,7 +31,7 @@ _TELLING: Final = re.compile(r"[0-9/_]|\w\.\w|\w-\w")
 _ERROR: Final = re.compile(r"^.*\b(?:[Ee]rror|ERROR|[Ee]xception|FAILED|fatal|panic)\b.*$", re.MULTILINE)
 """A line about an error."""
 _EDGES: Final = ".:/+-~@"
-"""Punctuation that is cut off at the ends of a word."""
+"""Punctuation that is cut off at the ends of a word; a leading ``/`` stays."""
 _NONE: Final[frozenset[str]] = frozenset()
 
 
@@ -83,8 +83,7 @@ def _iter_strings(value: Json) -> Iterator[str]:
 class Literals:
     """Index of the positions of each literal in a context.
 
-    It grows with the context. `advance` reads a limited number of blocks, so that the work can be done in slices.
-    Blocks that `earlier` has read are not read again.
+    It grows with the context. Blocks that `earlier` has read are not read again.
     """
 
     def __init__(self, context: Context, earlier: Literals | None = None) -> None:
@@ -105,7 +104,7 @@ class Literals:
         return self._done >= len(self._context)
 
     def advance(self, limit: int | None = None) -> bool:
-        """Read up to `limit` further blocks; returns whether any were left to read."""
+        """Read up to `limit` further blocks (None: all); returns whether it read any."""
         return self.advance_to(len(self._context) if limit is None else min(len(self._context), self._done + limit))
 
     def belongs_to(self, context: Context) -> bool:
@@ -113,7 +112,7 @@ class Literals:
         return context is self._context
 
     def advance_to(self, last: int) -> bool:
-        """Like `advance`, up to position `last`, exclusive."""
+        """Read the blocks before position `last`; returns whether it read any."""
         moved = last > self._done
         for position in range(self._done, last):
             block_literals = self.of_block(self._context.items[position].block)
@@ -159,7 +158,7 @@ class Quote(NamedTuple):
 def find_quotes(literals_index: Literals, applied: Applied, limit: int = 200) -> list[Quote]:
     """The removed literals that remaining later blocks quote, the most quoted first.
 
-    A literal that still occurs before its quote, also in an inserted summary, does not count.
+    A literal that remains in an earlier block, or that any inserted block contains, does not count.
     """
     new = {x for insert in applied.inserts for item in insert.items for x in literals_index.of_block(item.block)}
     removed_positions: dict[str, list[int]] = {}
@@ -189,7 +188,7 @@ def _find_quotes_of(literal: str, places: Sequence[int], removed: Sequence[int])
         yield from (Quote(literal, place, by) for place in removed[:goes])
 
 
-_MAX_LOST: Final = 100
+_MAX_LOST_LITERALS: Final = 100
 
 
 class Lost(NamedTuple):
@@ -200,9 +199,9 @@ class Lost(NamedTuple):
 
 
 def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks, at most `_MAX_LOST`.
+    """The literals of the blocks at `covered` that `summary` lacks, at most `_MAX_LOST_LITERALS`.
 
-    Quoted ones come first, then those with most occurrences.
+    The most quoted come first, then those in most of the blocks.
     """
     covered_positions = set(covered)
     counts: dict[str, int] = {}
@@ -216,5 +215,5 @@ def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) ->
         Lost(literal, literals_index.quoted_after(literal, last) if literal in repeated else 0) for literal in missing
     )
     return nsmallest(
-        _MAX_LOST, lost_literals, key=lambda literal: (-literal.quoted, -counts[literal.literal], literal.literal)
+        _MAX_LOST_LITERALS, lost_literals, key=lambda lost: (-lost.quoted, -counts[lost.literal], lost.literal)
     )

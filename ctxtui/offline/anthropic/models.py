@@ -17,7 +17,7 @@ OFFLINE: Final = "offline"
 """The id of the offline model."""
 
 STAND_IN: Final = "claude-opus-5-5"
-"""The model whose rules apply to `OFFLINE`."""
+"""The model whose rules apply to `OFFLINE`, except its window, answer limit, images and stripping of thinking."""
 
 KNOWN: Final = tuple(
     (
@@ -27,12 +27,13 @@ KNOWN: Final = tuple(
         "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
     ).split()
 )
-"""The listed ids; if models are checked strictly, others of the same lines are refused as not found."""
+"""The listed ids. If models are checked strictly, a name that is no spelling of one is refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS_THINKING: Final = ("fable", "mythos")
 """Lines of models that always think."""
 _KINDS_OF_THINKING: Final = ("adaptive", "enabled", "disabled", "between_tools")
+"""Every ``thinking.type``."""
 ANY_OUTPUT: Final = 2**63
 """The output limit, in tokens, where any ``max_tokens`` is accepted: the answers are short anyway."""
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
@@ -41,17 +42,18 @@ EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
 class Claude(Struct, frozen=True):
     """Rules of one model.
 
-    - `line`, `version`: the parts of its name.
+    - `id`: the plain name, that of `STAND_IN` for `OFFLINE`; `line`, `version`: its parts.
     - `window`, `max_output`: tokens.
     - `thinking`: accepted values of ``thinking.type``; `efforts`: accepted effort levels.
     - `thinks`: it thinks by default.
     - `prefill`: it continues a conversation that ends with the assistant.
     - `system_role`: it accepts system messages.
     - `sampling`: it accepts sampling parameters.
-    - `forced_calls`: thinking and a forced tool may be combined.
+    - `forced_calls`: it accepts a ``tool_choice`` that forces a call (without ``enabled`` thinking, which no model
+      combines with it).
     - `bound`: a thinking signature holds for everything before it.
-    - `strips`: thinking of earlier turns is dropped.
-    - `images`: maximum images of a request, and maximum pages of its PDFs.
+    - `strips`: thinking of earlier turns is dropped from the context.
+    - `images`: maximum images of a request, and also maximum pages of its PDFs.
     """
 
     id: str
@@ -139,7 +141,7 @@ def anthropic_models() -> Json:
 def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
     """One model as the API lists it; None for an unknown id if `strict`.
 
-    The release date is unknown here: an epoch value.
+    The release date is unknown: 1970-01-01.
     """
     claude_model = claude(id_)
     model = claude_model or claude(OFFLINE)

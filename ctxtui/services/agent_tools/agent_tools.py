@@ -87,7 +87,7 @@ class AgentTools(Struct, eq=False):
             return True
         if name in self.own.tools:
             return self.own.tools[name].asks
-        return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.asks(name)
+        return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.needs_permission(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
         """Plan `call`; an error result for the model if it cannot be done."""
@@ -201,7 +201,7 @@ def tools_for(
         return {**external.contents(), **commands.outputs}
 
     return AgentTools(
-        ToolProcess(cwd, all_contents, own=memory),
+        ToolProcess(cwd, all_contents, memory=memory),
         commands,
         pool,
         base_definitions,

@@ -1,6 +1,7 @@
 """The agent's file tools, run in a child process one call at a time, each with a deadline.
 
-Cancelling a call ends the child. The chat's own tools and ``recall`` run in this process, without a deadline.
+A cancelled or late call ends the child; the next call starts another. Memory tools and ``recall`` run in this process,
+without a deadline; a cancelled memory tool runs on in its thread.
 """
 
 from __future__ import annotations
@@ -28,32 +29,33 @@ T = TypeVar("T")
 
 
 class ToolProcess:
-    """The tools that work in the folder `root`, and tools of the chat itself (`own`).
+    """The file tools of the folder `root`, and the chat's `memory` tools.
 
-    `external` returns content outside of the conversation by name (see `Toolbox`). For one event loop.
+    `external` returns externalized contents by name, for references in inputs and for ``recall``. For one event loop.
     """
 
     def __init__(
-        self, root: Path, external: Contents = dict, *, own: Sequence[Tool] = (), deadline: float = DEADLINE
+        self, root: Path, external: Contents = dict, *, memory: Sequence[Tool] = (), deadline: float = DEADLINE
     ) -> None:
-        self._box = Toolbox(Workspace(root), (*TOOLS, *own), external)
-        self._own = {tool.name for tool in own}
+        self._box = Toolbox(Workspace(root), (*TOOLS, *memory), external)
+        self._memory_names = {tool.name for tool in memory}
         self._worker = Worker(_make_toolbox, str(root))
         self._deadline = deadline
-        self._own_tools = tuple(own)
+        self._memory = tuple(memory)
         self._external = external
         # One call at a time: a write is planned only after the writes before it.
         self._lock = asyncio.Lock()
 
     def copy(self) -> ToolProcess:
         """The same tools in a process of their own, which can be ended separately."""
-        return ToolProcess(self._box.workspace.root, self._external, own=self._own_tools, deadline=self._deadline)
+        return ToolProcess(self._box.workspace.root, self._external, memory=self._memory, deadline=self._deadline)
 
-    def asks(self, name: str) -> bool:
+    def needs_permission(self, name: str) -> bool:
+        """Whether the user is asked before the tool `name` runs."""
         return self._box.asks(name)
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """Plan the write of `call`; an error result for the model if it cannot be done."""
+        """Plan the write of `call`, which needs permission; an error result for the model if it cannot be done."""
         return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
@@ -64,7 +66,7 @@ class ToolProcess:
         if call.name == RECALL:
             # The child does not have the external content.
             return self._box.run(call)
-        if call.name in self._own:
+        if call.name in self._memory_names:
             return await asyncio.to_thread(self._box.run, self._box.expand(call))
         return await self._ask_child(Toolbox.run, self._box.expand(call), planned)
 

@@ -58,9 +58,9 @@ def find_recording(folder: Path, run: str) -> Path | None:
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for the first answered or held request of a run, then become the inspector of its session.
+    """Wait for a request of a run, then become the inspector of its session.
 
-    Returns if the run ends before.
+    The request must have been answered, or be held. Returns if the process `pid` ends before.
     """
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()

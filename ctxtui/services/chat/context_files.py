@@ -119,7 +119,10 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
+        """Read and count the files that the message `text` names, with `used` tokens in use.
+
+        Raises `NotAttached`.
+        """
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -159,7 +162,11 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """Tokens in use at `head`: input and output of the last reported call on its path, and the blocks after it."""
+        """The tokens in use at `head`.
+
+        They are input and output of the last reported call on the path, and the blocks after it (all blocks without
+        such a call).
+        """
         tree, reported_usage = session.tree, {}
         for call in session.calls.values():
             if call.usage is not None:
@@ -170,9 +177,10 @@ class ContextFiles:
         return reported + sum(meter.block(item.block) for item in tree.items(head, end))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select project files for `task`, without memory and those in `exclude`, with `used` tokens in use.
+        """Select project files for `task`, with `used` tokens in use.
 
-        If the window is unknown, as many tokens as the project has are available.
+        Memory and the files in `exclude` are not selected. If the window is unknown, as many tokens as the project has
+        are available.
         """
         project = count_project(self._cwd, self.meter, self.progress)
         excluded = exclude | self.memory_paths(file.path for file in project.files)
@@ -235,7 +243,10 @@ class ContextFiles:
 
 
 def describe_selection(chosen: Selection) -> str:
-    """Describe a selection: ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``."""
+    """Describe a selection in one line.
+
+    For example ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``.
+    """
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
     omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""
     count = len(chosen.chosen)

@@ -1,4 +1,7 @@
-"""The context window of a model: from the user, the running server, the model table, or a refusal."""
+"""The context window of a model.
+
+It comes from the user, the running server, the model table, or the server's refusal of a request.
+"""
 
 from __future__ import annotations
 

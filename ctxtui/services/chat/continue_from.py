@@ -116,7 +116,10 @@ def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
-    """Whether the stored session is a chat of ctxtui. Raises the errors of opening the database and finding it."""
+    """Whether the stored session is a chat of ctxtui.
+
+    Raises the errors of opening the database and finding the session.
+    """
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 

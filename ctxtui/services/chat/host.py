@@ -189,7 +189,10 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the model: a chat that continues keeps its own if that is available and no other is chosen."""
+        """Choose the chat's model.
+
+        A chat that continues keeps its own if that is available and no other is chosen.
+        """
         choice, continuation, settings = self.choice, self._continuation, self.config.settings
         provider = settings.provider.partition("-")[0]
         if (
@@ -430,7 +433,10 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn (its partial answer is kept), the connection and the record. True if everything was recorded."""
+        """End the turn, the connection and the record; return True if everything was recorded.
+
+        The turn's partial answer is kept.
+        """
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

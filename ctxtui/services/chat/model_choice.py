@@ -1,4 +1,7 @@
-"""Choose a chat's model from flags, settings, keys and running servers; list those that it can change to."""
+"""Choose a chat's model, and list those that it can change to.
+
+The choice depends on flags, settings, keys and running servers.
+"""
 
 from __future__ import annotations
 
@@ -113,7 +116,10 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable; like a key, they do not go over plain http."""
+    """Add the headers from the provider's own variable.
+
+    Like a key, they go over plain http only to this machine, or with the user's consent (`key_over_http`).
+    """
 
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
@@ -245,9 +251,10 @@ def _choose_offline(model: str) -> ChatModel:
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
-    """Add details from the provider's model list: ids, and for Anthropic and Google window and answer limit.
+    """Add details from the provider's model list.
 
-    Unchanged if the provider does not answer. Raises what `with_window` raises.
+    They are the ids, and for Anthropic and Google the window and the answer limit. Unchanged if the provider does not
+    answer. Raises what `with_window` raises.
     """
     try:
         response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -315,7 +322,10 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
+    """List the models that `chat_model` can be changed to, itself first.
+
+    Slow: loads the price library.
+    """
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [

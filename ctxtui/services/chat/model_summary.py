@@ -66,7 +66,10 @@ def parse_choice(name: str) -> ModelChoice:
 
 
 async def choose_named_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model for a summary, or for a call that is sent again; raises what `choose_model` raises."""
+    """Choose the model for a summary, or for a call that is sent again.
+
+    Raises the errors of `choose_model`.
+    """
     return await choose_model(choice, config, os.environ)
 
 

@@ -91,7 +91,10 @@ def recover(
 def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """Restore the conversation of the stored `session` in `dialect`; earlier hosts left the events `pending`."""
+    """Restore the conversation of the stored `session` in `dialect`.
+
+    Earlier hosts left the events `pending`.
+    """
     tip_, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
@@ -210,7 +213,10 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the stored chat `id_` has parts of a turn that its host left; False if the database cannot be read."""
+    """Whether the host of the stored chat `id_` left parts of a turn.
+
+    False if the database cannot be read.
+    """
     try:
         return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
@@ -218,7 +224,10 @@ def is_unfinished(id_: str, settings: Settings) -> bool:
 
 
 def host_place(id_: str, settings: Settings) -> str:
-    """The process that hosts the stored session `id_` now, and since when; "" if none, or it cannot be read."""
+    """The process that hosts the stored session `id_` now, and since when; "" if none.
+
+    It is also "" if the database cannot be read.
+    """
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:

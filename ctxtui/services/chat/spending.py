@@ -103,7 +103,10 @@ class Spending:
         return SendPermit(answer=int(granted) if granted < requested else 0)
 
     def add_call(self, call: Call, chat_model: ChatModel, price: Price) -> float | None:
-        """Add a `call` that ended, or broke off after its answer began; return its cost (None: unknown)."""
+        """Add a `call` and return its cost in USD (None: unknown).
+
+        The call ended, or broke off after its answer began.
+        """
         usd, is_complete = charge_of(call, chat_model, price)
         self.usd += usd or 0.0
         self.partial = self.partial or not is_complete
@@ -126,7 +129,10 @@ class Spending:
             self._freed = asyncio.Event()
 
     def retry_refusal(self, thread: str) -> str:
-        """The reason not to send an interrupted request again ("": send it). Its reservation remains."""
+        """The reason not to send an interrupted request again ("": send it).
+
+        Its reservation remains.
+        """
         spent = self.usd + self._unreported + sum(self._reserved.values())
         return (
             ""

@@ -162,7 +162,10 @@ def _transport_error(kind: str, command: bool, url: bool) -> str:
 
 
 def check_servers(value: Any) -> dict[str, Any]:
-    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`, `BadConfig`."""
+    """Validate the setting ``mcp``: a table of servers by name.
+
+    Raises `ValueError`, `BadConfig`.
+    """
     if not isinstance(value, Mapping):
         raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
     for name, table in value.items():

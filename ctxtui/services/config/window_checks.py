@@ -1,4 +1,7 @@
-"""Validate window settings against each other and the known models, and rate the size of a context."""
+"""Validate window settings, and rate the size of a context.
+
+The settings are checked against each other and the known models.
+"""
 
 from __future__ import annotations
 

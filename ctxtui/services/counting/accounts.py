@@ -132,7 +132,10 @@ class Account(Struct, frozen=True):
         return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
     def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
-        """Maximum tokens of the request of `call`; None if its report is complete, or part of it is not recorded."""
+        """Maximum tokens of the request of `call`.
+
+        None if its report is complete, or part of the request is not recorded.
+        """
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):

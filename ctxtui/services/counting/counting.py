@@ -1,4 +1,7 @@
-"""Count the features of blocks by digest; the tokenizer is loaded for the first block that is not cached."""
+"""Count the features of blocks by digest.
+
+The tokenizer is loaded for the first block that is not cached.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Count files as a model would read them: tokens with their interval, and the price of reading them once."""
+"""Count files as a model would read them.
+
+A count gives tokens with their interval, and the price of reading them once.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,10 @@ def count_files(files: Sequence[tuple[str, bytes]], model: str, settings: Settin
 
 
 def total_half_width(files: Sequence[FileCount], weights: Weights) -> float:
-    """Half of the 90 % interval of the total: errors of single files even out, that of the tokenizer does not."""
+    """Half of the 90 % interval of the total.
+
+    Errors of single files even out, that of the tokenizer does not.
+    """
     estimated = [file for file in files if file.half]
     independent = math.sqrt(sum(file.half**2 for file in estimated))
     common = weights.half_width * sum(file.tokens for file in estimated)

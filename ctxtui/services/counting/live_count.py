@@ -46,7 +46,10 @@ class _LiveBlock(Struct):
 
 
 class LiveCount(Struct):
-    """Counts the blocks of one answer for the model of `card`. `feed` is for the event loop, `advance` for a worker."""
+    """Counts the blocks of one answer for the model of `card`.
+
+    `feed` is for the event loop, `advance` for a worker.
+    """
 
     bench: WordCounter
     card: ModelCard

@@ -72,7 +72,9 @@ def curate_context(
     prices: PriceTable,
     other_forecasts: OtherForecasts = lambda: None,
 ) -> Curation:
-    """Apply `edits`, then the policies of `steps`, to the context of the `chosen` call, and price the result.
+    """Edit the context of the `chosen` call, and price the result.
+
+    Applies `edits`, then the policies of `steps`:
 
     - `after`: to the context after the call's answer.
     - `resumed`: to the context that a tool resumes from there.

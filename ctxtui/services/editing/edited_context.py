@@ -77,7 +77,10 @@ class EditedContext:
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded. In a recording of requests they always count as recorded."""
+        """Whether system prompt or tools are recorded.
+
+        In a recording of requests they always count as recorded.
+        """
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -141,7 +144,10 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` can be translated to, and is not of the tool that made the recording `source` (None: no file)."""
+    """Whether `form` can be translated to, and is not that of the recording's own tool.
+
+    `source` is the recording's file (None: no file).
+    """
     return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 
@@ -200,7 +206,10 @@ def is_copy(source: Path) -> bool:
 
 
 def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
-    """Build the request body in `form` ("": as recorded). Raises `RequestRefused` if the edits cannot be applied."""
+    """Build the request body in `form` ("": as recorded).
+
+    Raises `RequestRefused` if the edits cannot be applied.
+    """
     call = edited.chosen.call
     model = call.model or edited.session.model
     dialect = (form or edited.form).replace("-", "_")

@@ -51,14 +51,20 @@ def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> Known
 
 
 class EditedRequest(Struct, frozen=True, dict=True):
-    """The request that a context makes under `applied` edits. Its blocks are the path to the node `head`."""
+    """The request that a context makes under `applied` edits.
+
+    Its blocks are the path to the node `head`.
+    """
 
     applied: Applied
     head: int
 
     @classmethod
     def from_applied(cls, applied: Applied) -> EditedRequest:
-        """Make the nodes of the request as it would be sent. Blocks that were sent already keep their nodes."""
+        """Make the nodes of the request as it would be sent.
+
+        Blocks that were sent already keep their nodes.
+        """
         return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property

@@ -137,7 +137,10 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
 
 
 def write_beside(path: Path, written: WrittenContext) -> None:
-    """Write the further files of the session that was written to `path`; none may exist. Raises `CtxtuiError`."""
+    """Write the further files of the session that was written to `path`; none may exist.
+
+    Raises `CtxtuiError`.
+    """
     for name, data in written.beside.items():
         place = path.parent / name
         create_folder(place.parent)
@@ -254,7 +257,9 @@ def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
+    """A default path for the file.
+
+    It is a name after the recording's, in the working directory, with two exceptions:
 
     - If the tool resumes only files in the recording's folder: that folder, or the one above it if each session has
       its own.
@@ -334,14 +339,20 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
 
 
 def command_for(form: str, result: WrittenContext, path: Path) -> str:
-    """The command with which its tool resumes what was written at `path`; "" if it is no session to resume."""
+    """The command with which a tool resumes the session that was written at `path`.
+
+    It is "" if no tool resumes `form`.
+    """
     return (
         TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
     )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume: `output` if it is a file, else its required name, else ``FILE``."""
+    """The path of a session to resume.
+
+    It is `output` if that is a file, else the session's required name, else ``FILE``.
+    """
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
@@ -376,7 +387,10 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call in `form`. Raises the errors of `write_context`."""
+    """Write `session` up to the answer of the `chosen` call in `form`.
+
+    Raises the errors of `write_context`.
+    """
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(

@@ -81,7 +81,10 @@ class Charges:
 
 
 class LaterCharges:
-    """Prices usage at the terms of recorded calls: for a model and provider, those of the first call asked for."""
+    """Prices usage at the terms of recorded calls.
+
+    For a model and provider, those are the terms of the first call asked for.
+    """
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
@@ -111,7 +114,10 @@ class PricedRequest(Struct, frozen=True, dict=True):
 
     @property
     def parts_at(self) -> int | None:
-        """The raw position from which edits make it differ from the last request; None if it only continues that."""
+        """The raw position from which the request differs from the last one.
+
+        None if it only continues that.
+        """
         return self.question.parts_at
 
 
@@ -163,9 +169,9 @@ def price_question_under(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The request of `following_request`: a price question, the request, and the conversion of features to tokens.
+    """The price question and the request of `following_request`, and its token conversion.
 
-    Everything in `book` must be counted.
+    The conversion is from features to tokens. Everything in `book` must be counted.
     """
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
@@ -220,7 +226,10 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent; None if it continues that."""
+    """The raw position from which the unedited request differs from what `call` sent.
+
+    None if it continues that.
+    """
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
 
@@ -228,7 +237,10 @@ def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
 def forecast_of(
     session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
 ) -> NextCallForecast | None:
-    """The forecast of a thread's next call under the applied `edits`; None where `next_call_of` is."""
+    """The forecast of a thread's next call under the applied `edits`.
+
+    None if the thread has no calls, or its last one has no report.
+    """
     next_request = next_call_of(session, counter, settings, thread, edits)
     return next_request.forecast if next_request is not None else None
 
@@ -287,7 +299,10 @@ def next_call_in(
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread, by its own markers and other threads' cache contents."""
+    """The forecast of `call`, the first of its thread.
+
+    It is based on the call's own markers and other threads' cache contents.
+    """
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)

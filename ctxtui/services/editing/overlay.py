@@ -1,4 +1,4 @@
-"""The edits of an open session, thread by thread: staged, applied, undone, stored in the database.
+"""The edits of an open session by thread: staged, applied, undone, stored.
 
 Everything happens in memory at once; `save` writes what is new and may run in a worker thread.
 """
@@ -146,7 +146,10 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the last edit in force of this kind and these targets is the same; false for insertions."""
+        """Whether the last edit in force of this kind and these targets is the same.
+
+        False for insertions.
+        """
         if edit.spec.adds:
             return False
         candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
@@ -171,7 +174,10 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones (or those with the ids `only`); return the new entries."""
+        """Apply the staged edits, also waiting ones; return the new entries.
+
+        `only`: the ids of the edits to apply (None: all).
+        """
         return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
@@ -213,7 +219,10 @@ class ThreadEdits:
             self._lock.release()
 
     def remove_staged(self, entries: Sequence[Edit]) -> None:
-        """Remove edits that were just staged; if they are saved, or being saved, revert them instead."""
+        """Remove edits that were just staged.
+
+        They are reverted instead if they are saved, being saved, or no longer the newest ones.
+        """
         count = len(entries)
         if not count:
             return
@@ -313,7 +322,10 @@ class SessionEdits:
         return any(overlay.unsaved for overlay in self._known.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
+        """Write new entries, in a worker thread.
+
+        Raises `CtxtuiError`; unwritten entries stay unsaved.
+        """
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:

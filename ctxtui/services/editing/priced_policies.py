@@ -1,4 +1,7 @@
-"""Apply policies' edits if the price allows it; otherwise postpone them until the next cache miss."""
+"""Apply policies' edits if the price allows it.
+
+Otherwise they are postponed until the next cache miss.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ Price = Callable[[Applied], PriceTag]
 def act_at_price(
     steps: Sequence[Step], policy_context: PolicyContext, overlay: ThreadEdits, price: Price, horizon: int
 ) -> str:
-    """Run the policies of `steps` for the next request, and apply their edits if the price allows it.
+    """Apply the edits of the policies of `steps` to the next request, if the price allows it.
 
     - They are applied if that request and `horizon` later ones cost no more than without them, or, without a known
       price, if they change no cached block.

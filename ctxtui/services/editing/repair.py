@@ -59,7 +59,10 @@ def _ends_with_answer(context: Context) -> bool:
 
 
 def recording_line(session: Session, context: Context, position: int) -> int:
-    """The line of the recording (from 1) of the last call before the one with the block at `position`; 0: unknown."""
+    """The line of the last call before the one that first has the block at `position`.
+
+    It is a line of the recording, from 1; 0 if it is unknown.
+    """
     node = context.nodes[position]
     before: Call | None = None
     for call in session.calls.values():

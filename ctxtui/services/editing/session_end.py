@@ -60,9 +60,9 @@ def _add_results(tree: Tree, answer: int, request: Sequence[int]) -> int:
 
 
 def answer_end(tree: Tree, nodes: Sequence[int]) -> int | None:
-    """The position after the last answer on the path `nodes` and its results; None if no user message follows.
+    """The position after the last answer on the path `nodes` and its results.
 
-    None also without an answer.
+    None if no user message follows, or without an answer.
     """
     last = next(
         (position for position in reversed(range(len(nodes))) if tree[nodes[position]].place.role in ASSISTANT), None

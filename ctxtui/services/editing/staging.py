@@ -86,7 +86,10 @@ class RequestCounts:
 
 
 def _is_same(a: Applied, b: Applied) -> bool:
-    """Whether two results are the same request; unedited results of a context are separate objects."""
+    """Whether two results are the same request.
+
+    Unedited results of a context are separate objects, so identity does not suffice.
+    """
     both_unedited = not a.is_changed and not b.is_changed and a.context is b.context and a.length == b.length
     return a is b or (both_unedited and a.withheld == b.withheld)
 

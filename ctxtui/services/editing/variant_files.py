@@ -20,7 +20,10 @@ _UNSAFE: Final = re.compile(r"[^\w.+-]+", re.ASCII)
 
 
 class VariantFile(NamedTuple):
-    """A variant's file. `elsewhere` is the reason why it is not in the folder of variants ("": it is)."""
+    """A variant's file.
+
+    `elsewhere` is the reason why it is not in the folder of variants ("": it is).
+    """
 
     path: Path
     elsewhere: str = ""
@@ -65,7 +68,10 @@ def _safe_name(text: str) -> str:
 
 
 def _delete_oldest(folder: Path, exclude: Path) -> None:
-    """Delete the oldest files, down to `MAX_VARIANT_FILES`; another process may do so at the same time."""
+    """Delete the oldest files, down to `MAX_VARIANT_FILES`, but never `exclude`.
+
+    Another process may do so at the same time.
+    """
     by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):
         try:

@@ -18,7 +18,9 @@ def conditions_met(
     at: float,
     is_other_model: bool,
 ) -> frozenset[str]:
-    """The `conditions` that are met if the next request is sent `at` (Unix seconds); all if nothing is known of it.
+    """The `conditions` that are met if the next request is sent `at` (Unix seconds).
+
+    All of them if nothing is known of that request, or nothing is cached.
 
     - `conditions`: `edit_log.EXPIRY`, `edit_log.MISS`.
     - `price_request`: prices that request under the applied edits, sent at a time (None: when the last call ended).

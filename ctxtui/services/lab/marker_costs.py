@@ -32,9 +32,9 @@ def marker_rates(table: PriceTable) -> Callable[[Call], MarkerRates | None]:
 def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[MarkerTrials]:
     """Price `trials` by running the recording with each set of markers in one simulated cache.
 
-    The cost of the optimum keeps its ratio to the lowest cost tried. Unchanged without known prices.
+    The cost of the best plan keeps its ratio to the lowest cost tried. Unchanged without known prices.
     """
-    names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.tried)
+    names = dict.fromkeys(tried.name for trial in trials if not trial.relative for tried in trial.strategy_trials)
     if not names:
         return list(trials)
     marker_runs = run_marker_strategies(account, [spell_name(name) for name in names])
@@ -53,20 +53,20 @@ def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
 
 def _price_markers(trial: MarkerTrials, marker_runs: MarkerRuns) -> MarkerTrials:
     priced = []
-    for tried in trial.tried if not trial.relative else ():
+    for tried in trial.strategy_trials if not trial.relative else ():
         cache = spell_name(tried.name)
         calls = marker_runs.edited_calls(cache, trial.calls)
         if calls is None or calls.usd is None or calls.partial:
             return trial
-        read = _read_share(marker_runs.by[cache], trial.thread)
-        priced.append(dataclasses.replace(tried, cost=trial.paid + calls.usd, read=read))
+        read_share = _read_share(marker_runs.by[cache], trial.thread)
+        priced.append(dataclasses.replace(tried, cost=trial.paid + calls.usd, read_share=read_share))
     if not priced:
         return trial
     priced.sort(key=lambda tried: tried.cost)
-    least = min(trial.own, *(tried.cost for tried in trial.tried))
+    least = min(trial.own, *(tried.cost for tried in trial.strategy_trials))
     share = min(trial.paid, priced[0].cost) / least if least > 0 else 1.0
     plan = trial.plan._replace(cost=trial.plan.cost * share, bound=trial.plan.bound * share)
-    return dataclasses.replace(trial, own=trial.paid, tried=tuple(priced), plan=plan)
+    return dataclasses.replace(trial, own=trial.paid, strategy_trials=tuple(priced), plan=plan)
 
 
 def _read_share(ran: VariantRun, thread: str) -> float:

@@ -1,4 +1,7 @@
-"""Finds the best policy settings, cache markers and lifetimes over sessions, and when keeping a cache warm pays."""
+"""Finds the best policy settings, cache markers and lifetimes over sessions.
+
+Also finds when keeping a cache warm pays.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,10 @@ class SolvedSession(NamedTuple):
 
 
 class BestCandidates(NamedTuple):
-    """The best for all sessions: a `policy` with settings, and a `cache` strategy (None: unknown)."""
+    """The best `policy` with settings, and the best `cache` strategy, for all sessions.
+
+    Each is None if it is unknown.
+    """
 
     sessions: tuple[SolvedSession, ...]
     policy: FittedVariant | None

@@ -1,4 +1,4 @@
-"""Reads a project's instructions for agents: ``CLAUDE.md``, ``AGENTS.md``, files they name."""
+"""Reads a project's instructions for agents: `NAMES` and files that they name."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ctxtui.project.named import find_mentions
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _MAX_FILE_BYTES: Final = 200_000
 _MAX_DEPTH: Final = 5
-"""Nesting depth of files that name further files."""
+"""Maximum depth of named files; those at this depth name no further ones."""
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:
-    """Read the instructions that apply in `cwd`, by path.
+    """Read the instructions that apply in `cwd`, by path in the repository.
 
-    The repository's come first, the nearest last. Files that they name with ``@`` and a relative path follow them,
-    unless they are outside of the repository, links, large, or private (`is_private`). Of equal texts the first is
-    kept.
+    The root's come first, those of `cwd` last; without a repository only those of `cwd`. Each is followed by the files
+    that it names with ``@`` and a path relative to it, unless these are private (`is_private`). Links, files above
+    `_MAX_FILE_BYTES` and files outside of the repository are not read. Of equal texts the first is kept.
     """
     here = cwd.resolve()
     top = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

@@ -38,7 +38,7 @@ def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
 
 
 class FirstReading(Struct):
-    """The state of a recording's first reading, and of reading on.
+    """The state of a recording that is read from its beginning, and then followed.
 
     `head` holds the first bytes of the main file, at most `HEAD_BYTES`.
     """
@@ -69,11 +69,11 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield the events of the main file, several slices at once, then those of `settle`."""
+        """Yield the events of the main file in batches, then of new bodies if it has them, then of `settle`."""
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:
-            # State events (title, tips) come after the bodies are read.
+            # Before `settle`: its events (title, tips) depend on the bodies.
             yield from self.read_companions()
         yield self._note_id(self.reader.settle())
 
@@ -90,7 +90,7 @@ class FirstReading(Struct):
         return form is not None and form.name != self.form.name
 
     def read_companions(self) -> Iterator[list[Event]]:
-        """Yield the events of new companion files."""
+        """Yield the events of new companion files, if a folder has changed."""
         if self.folders is None or not self.folders.has_changed():
             return
         news = False
@@ -136,7 +136,7 @@ class FirstReading(Struct):
         yield self._note_context(part.reader.settle())
 
     def incomplete(self) -> list[Skipped]:
-        """The incomplete record at the end of each file."""
+        """The incomplete records at the ends of the files."""
         readers = [self.reader, *(part.reader for part in self.parts.values())]
         return [tail for reader in readers if (tail := reader.tail) is not None]
 
@@ -179,10 +179,10 @@ def begin_file(
 def begin_stream(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read any bytes called `name`, as `begin_file` does a file.
+    """Begin to read `data` as a file called `name`; return the reading and its events, slice by slice.
 
-    With `usage` only the usage of calls is read and no contexts, if the format supports it. The iterator raises
-    `NeedsContexts` if this file does not allow that.
+    `place` is for errors ("": the name). With `usage` only the usage of calls is read and no contexts, if the format
+    supports it. The iterator raises `NeedsContexts` if this file does not allow that. Raises `NoContext`.
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     pieces: list[bytes] = []

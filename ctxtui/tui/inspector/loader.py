@@ -50,7 +50,11 @@ class Pace:
         self._due = 0.0
         self._quiet_end = 0.0
         self.is_urgent = True
-        """Whether the user waits for figures: until the first round after reading, and after `ask`."""
+        """Whether the user waits for figures.
+
+        So it is until the first round after the one that computed the whole recording, and from `ask` to the end of the
+        next round.
+        """
 
     def grew(self) -> None:
         """The session has grown."""
@@ -90,7 +94,7 @@ class ReportCache:
 POST_SECONDS: Final = 0.1
 """Seconds between two posts about figures, short enough to look continuous."""
 _MAX_DISPLAY_WAIT_SECONDS: Final = 0.03
-"""Longest wait in seconds of the first reading until a part is on screen; ten times as long for the end."""
+"""Maximum seconds that the first reading waits until a part is on screen; ten times as long for `Glimpsed`."""
 
 _LOW_PRIORITY_PAUSE_SECONDS: Final = 0.01
 """Seconds between two slices of low-priority work."""
@@ -98,7 +102,10 @@ _MAX_KEY_WAIT_SECONDS: Final = 0.25
 """Longest wait in seconds for the handling of a key."""
 
 _MIN_FROZEN_NODES: Final = 10_000
-"""Nodes from which a session's objects are frozen: collections take 1/6 of the processor, up to 0.2 s each."""
+"""Minimum nodes of a session whose objects are exempted from garbage collection.
+
+Collections of so many would take 1/6 of the processor, up to 0.2 s each.
+"""
 
 
 class Glimpsed(Message):
@@ -118,7 +125,7 @@ class Began(Message):
 
 
 class Brought(Message):
-    """Part of the recording was read."""
+    """Part of the recording was read, first or while following it."""
 
     def __init__(self, news: RecordingNews) -> None:
         super().__init__()
@@ -130,7 +137,10 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known; with `done`, all of them."""
+    """More figures are known; with `done`, a round of work ended.
+
+    The low-priority ones (lifetimes, repeats, loops) may follow with another `done`.
+    """
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
@@ -142,7 +152,7 @@ class Read(Message):
 
 
 class Failed(Message):
-    """Opening or reading failed."""
+    """Opening, reading or following failed."""
 
     def __init__(self, error: CtxtuiError) -> None:
         super().__init__()
@@ -155,7 +165,8 @@ Post = Callable[[Message], object]
 class SessionLoader:
     """The threads of one inspector.
 
-    The screen calls `on_displayed` after each `Glimpsed` and `Brought`, `work` when there may be more to compute,
+    `read` and `compute_figures` run in a worker thread each. The screen calls `on_displayed` after each `Glimpsed` and
+    `Brought`, `work_on` with the study, `grew` when the session has grown, `work` when there may be more to compute,
     `pause_for_key` and `resume` around the handling of a key, and `stop` at the end.
     """
 
@@ -174,7 +185,7 @@ class SessionLoader:
         self._paused_until = 0.0
         self._study: Study | None = None
         self._is_read = self._is_computed = False
-        """Whether all was read, and then computed; later objects may be short-lived."""
+        """Whether all was read, and whether all of that was computed."""
         self._is_frozen = False
         self._requests: SimpleQueue[Callable[[], None]] = SimpleQueue()
 
@@ -213,7 +224,7 @@ class SessionLoader:
         self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
 
     def pause_for_key(self) -> None:
-        """Pause threads for a key: work between the key and its frame doubles the time of both.
+        """Pause threads for a key: their work meanwhile doubles the time until the key's frame.
 
         Not every key has a frame, so the pause ends by itself.
         """
@@ -241,14 +252,17 @@ class SessionLoader:
         self._more.set()
 
     def work(self) -> None:
-        """There may be more to compute; if a key waits for it, start at once."""
+        """There may be more to compute; during the handling of a key, start at once."""
         if time.monotonic() < self._paused_until:
             self._pace.ask()
         self._more.set()
         self._woken.set()
 
     def grew(self, *, counted: bool) -> None:
-        """The session has grown; if growth is already `counted`, other figures may come later."""
+        """The session has grown; unless its new blocks are `counted` already, count them at once.
+
+        All other figures wait for the next round.
+        """
         self._pace.grew()
         self._more.set()
         if not counted:
@@ -282,6 +296,7 @@ class SessionLoader:
             computed = self._compute()
             if self._stop.is_set():
                 return
+            # Without either, an edit only checked for uncounted tokens: show nothing again.
             if computed or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
@@ -290,11 +305,10 @@ class SessionLoader:
                     if self._is_computed:
                         self._pace.worked(time.thread_time() - begun)
                     self._is_computed = self._is_read
-            # Otherwise an edit only checked for uncounted tokens: show nothing again.
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work, and while the session grows for its next round; count new calls meanwhile."""
+        """Wait for work and, while the session grows, for the next round; count new calls meanwhile."""
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
@@ -319,7 +333,7 @@ class SessionLoader:
             ((not computed or self._pace.is_urgent) and self._run_requests())
             or (self._study is not None and self._study.work())
         ):
-            # Requests from now on belong to the next round.
+            # Later requests wait for the next round, unless the user waits.
             computed = True
             self.wait_for_keys()
             self._post_partial()
@@ -330,7 +344,7 @@ class SessionLoader:
     def _freeze_session(self, session: Session) -> None:
         """Exempt all present objects from garbage collection if the session is large.
 
-        They live as long as the session. Once it is computed, nothing is frozen: later objects may be short-lived.
+        They live as long as the session. Once it is computed, no more are frozen: later ones may be short-lived.
         """
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
@@ -356,4 +370,5 @@ class SessionLoader:
         self._woken.set()
         self._source.close()
         if self._is_frozen:
+            # Also those of other inspectors: their objects are only searched for garbage again.
             gc.unfreeze()

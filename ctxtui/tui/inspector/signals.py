@@ -37,7 +37,7 @@ class Signals:
     - `loader`: the loader posted a message.
     - `reopened`: the session was replaced, or its first reading ended; `complete`: after that, all of it is shown.
     - `grew`: answers being received.
-    - `worked`: figures were computed; the flag says whether all are.
+    - `worked`: figures were computed; the flag says whether a round of work ended.
     - `changed`: the rows changed. `shown`: all panes were updated.
     - `fitted`: panes were updated for another size, or facts changed without new rows (edits, an attached program).
     - `moved`: the cursor moved.

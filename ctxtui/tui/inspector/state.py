@@ -1,4 +1,4 @@
-"""State of an inspector: the session, the call and the view. Only its methods change it.
+"""State of an inspector: the session, the call and the view. Only its methods change it, except `list_positions`.
 
 Controllers subscribe to its signals and receive them in the order of the screen's list.
 """
@@ -13,6 +13,7 @@ from msgspec import Struct
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
+from ctxtui.core.tree import ROOT
 from ctxtui.services.session_source import SessionSource
 from ctxtui.tui.inspector.loader import SessionLoader
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels, View
@@ -53,7 +54,7 @@ class InspectorState:
     - `glimpse`: the end of the session, until all of it is read.
     - `live`: the recording is being written; `complete`: the first reading is done.
     - `only_edits`: show only rows that edits touch; `edits`: those of the context, if any.
-    - `list_positions`: order and cursor of closed lists.
+    - `list_positions`: order and cursor of closed lists, which the lists keep here.
     """
 
     def __init__(self, source: SessionSource, panels: Panels, access: ScreenAccess, *, follow: bool) -> None:
@@ -65,7 +66,9 @@ class InspectorState:
         self.thread, self.index = MAIN, 0
         self.shown: tuple[str, ...] = ALL_LINES
         self._following = Following(follow)
-        self.live = self.complete = self._has_position = False
+        self.live = self.complete = False
+        self._has_position = False
+        """Whether `grow` has placed the view."""
         self._marks: tuple[int, ...] = ()
         self.only_edits = False
         self.held_countdown: int | None = None
@@ -158,6 +161,7 @@ class InspectorState:
 
     def _fill(self, study: Study) -> None:
         if self.panels.show(study, self.view, self.edits):
+            # After a new layout the panes have other sizes: show again.
             self._access.replan()
             self._access.after_frame(self.show)
 
@@ -189,7 +193,7 @@ class InspectorState:
         return tuple(self.edits.nodes_in(self.scene, self._marks)) if self.edits is not None else self._marks
 
     def mark(self, nodes: Iterable[int]) -> None:
-        """Mark exactly these nodes, each once, in this order."""
+        """Mark exactly these nodes, each once, in this order. Does not redraw."""
         self._marks = tuple(dict.fromkeys(self.edits.blocks_of(nodes) if self.edits is not None else nodes))
 
     def unmark(self) -> bool:
@@ -259,13 +263,17 @@ class InspectorState:
             pane.move_into_row(row, 0)
 
     def unfold(self, node: int) -> None:
-        """Give a block of the context its own row, even if it is folded or hidden."""
+        """Give a block of the context its own row, even if it is folded or hidden.
+
+        The row of node `ROOT` is the unrecorded part, which has no category to unhide.
+        """
         rows = self.panels.transcript.data
         if rows is None or rows.scene is None:
             return
-        category = rows.scene.running.category(node) if node else 0
-        if self.shown[category] == HIDDEN and node:
-            self.filter((*self.shown[:category], LINE, *self.shown[category + 1 :]))
+        if node != ROOT:
+            category = rows.scene.running.category(node)
+            if self.shown[category] == HIDDEN:
+                self.filter((*self.shown[:category], LINE, *self.shown[category + 1 :]))
         place = self.panels.transcript.place
         if rows.unfold(node):
             self.panels.transcript.update_rows(place)
@@ -286,7 +294,7 @@ class InspectorState:
         return self.panels.staging
 
     def edit(self, kind: str, node: int) -> None:
-        """Stage an edit of the marked blocks, else of this one, where the cursor goes."""
+        """Stage an edit of the marked blocks, else of this one after moving the cursor to it."""
         if not self._marks:
             self.to_block(node)
         self.on.edit.emit(kind)
@@ -294,8 +302,8 @@ class InspectorState:
     def compare(self, thread: str, calls: tuple[int, int], block: int, then: Callable[[], object]) -> None:
         """Show the differences of two `calls` of `thread`, numbered from 1.
 
-        The cursor starts at the first difference from `block` on. `then` is called when the user goes to a block from
-        there.
+        The cursor starts at the first difference from the node `block` on. `then` is called when the user goes to a
+        block from there.
         """
         first, second = calls
         self.on.compare.emit((thread, first - 1), (thread, second - 1), block, then)
@@ -344,7 +352,7 @@ class InspectorState:
         self.show(to_end=True)
 
     def open(self, loaded: Loaded) -> None:
-        """Set the opened recording, of which nothing is read yet."""
+        """Set the recording: just opened with nothing read, or read again after a rewrite."""
         self.loaded = loaded
         self._has_position = False
         self.study = self.source.study(loaded.session)
@@ -368,11 +376,14 @@ class InspectorState:
             self.on.grew.emit(answers)
 
     def grow(self, *, at_end: bool, events: Iterable[Event] | None = None) -> None:
-        """Update after growth, by `events` if known; with `at_end` the view follows if it is set to."""
+        """Update after growth, by `events` if known.
+
+        With `at_end` the view goes to the end if it follows, at the first records, and until the first reading is done.
+        """
         if self.study is None:
             return
         if self.glimpse is not None:
-            # None of it is shown yet: process its threads once, when all is read, instead of at every part.
+            # None of it is shown yet: process its threads once, when all is read.
             with suppress(OSError):  # the file may be gone
                 if self.loaded is not None and self.loaded.paths:
                     self.panels.show_reading_progress(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
@@ -401,19 +412,20 @@ class InspectorState:
         self.check_live()
         shown = self._has_position and self.panels.transcript.row_count
         if self.loaded is not None and self.study is not None and not shown:
-            # Figures may have been shown before, with the view still at the first call.
+            # `take_figures` may have shown the first call before any records were added: go to the end.
             self.grow(at_end=True)
         # A thread first shown after the last part has no figures yet.
         self.feed.work()
         self.on.complete.emit()
 
     def take_figures(self, *, done: bool) -> None:
-        """Show new figures in place of dots; with `done`, all are known."""
+        """Show new figures in place of dots; with `done`, a round of work ended (see `Worked`)."""
         study = self.study
         if study is None or self.glimpse is not None or not study.session.threads:
             return
         figures = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:
+            # Opened blocks show figures of their own: draw them again.
             self.panels.transcript.data.bodies.clear()
         if done or figures != self._shown_figures:
             self._shown_figures = figures
@@ -422,6 +434,7 @@ class InspectorState:
             self.panels.show_progress(study, self.shown)
 
     def check_live(self) -> None:
+        """Update whether the recording is being written."""
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()

@@ -114,11 +114,15 @@ def explain_header(header: Header) -> dict[str, str]:
         cost = numbers.least(header.cost, header.partial)
         explanations["cost"] = f"{cost} for calls 1 to {header.call:,} of this thread."
     totals = header.totals
-    if totals is not None and totals.others.calls:
+    if totals is not None and totals.is_split:
         whole, main, others = (
             numbers.least(row.usd, row.at_least) for row in (totals.total, totals.main, totals.others)
         )
-        calls = f"{totals.main.calls:,} + {totals.others.calls:,} calls"
+        calls = (
+            f"{totals.main.calls:,} + {totals.others.calls:,} calls"
+            if totals.others.calls
+            else f"{numbers.many(totals.main.calls, 'call')} and a sum of others"
+        )
         source = f"in {numbers.many(totals.agents, 'subagent')}" if totals.agents else "in other requests"
         explanations["with subagents"] = f"{whole} = {main} in the main thread + {others} {source}; {calls}."
     return explanations

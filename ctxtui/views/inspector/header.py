@@ -198,7 +198,7 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
 def _session_cost(content: Header, room: int) -> list[Span]:
     """Cost of the session with its subagents, if there are any."""
     totals = content.totals
-    if totals is None or not totals.others.calls or not content.priced:
+    if totals is None or not totals.is_split or not content.priced:
         return []
     if content.cost is None and totals.total.usd is None:
         return []

@@ -137,13 +137,13 @@ def summary(diff: Diff) -> Iterator[list[Span]]:
         return
     shared = [Span("Both begin with ", "dim"), Span(numbers.many(diff.shared, "block")), Span(", ", "dim")]
     shared += [Span(numbers.tokens(diff.shared_tokens), "bold"), Span(" tokens", "dim")]
-    unrecorded = diff.token - diff.shared_tokens
+    unrecorded = diff.token_of_difference - diff.shared_tokens
     if unrecorded > 0:
         shared.append(Span(f", after {numbers.tokens(unrecorded)} that are not recorded", "dim"))
     if diff.kept:
         kept = f"{numbers.many(diff.kept, 'block')} after the first difference, {numbers.tokens(diff.kept_tokens)}"
         shared.append(Span(f"; {kept}, are the same", "dim"))
-    shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(diff.token), "bold")]
+    shared += [Span("; they differ from token ", "dim"), Span(numbers.exact(diff.token_of_difference), "bold")]
     yield [*shared, Span(" on.", "dim")]
     yield list(totals(diff))
     yield from by_category(diff)

@@ -22,11 +22,11 @@ class Column(Struct, Generic[Row], frozen=True):
     """A column with the head `name`.
 
     - `width`: in cells; 0 for the one column that takes the rest, `least` cells or more.
-    - `cell`: draws a row's spans in the given number of cells; longer ones end in ``…``.
-    - `sum`: explains its figure, or returns "".
+    - `cell`: a row's spans, given the cells of the column; longer ones are cut and end in ``…``.
+    - `sum`: explains a row's figure, or returns "" (None: never).
     - `align`: ``right`` or ``left``; `gap`: blanks before it.
-    - `from_width`, `below`: it is shown on lines from so many cells on, and below so many (0: all).
-    - `wider`: (line width, column width), ascending: from that line width on it has that column width.
+    - `from_width`, `below`: shown on lines of at least `from_width` cells, and of fewer than `below` (0: no maximum).
+    - `wider`: pairs (least width of the line, width of the column), ascending; they replace `width`.
     - `sort`: the sort key, if any.
     """
 
@@ -64,7 +64,7 @@ class Table(Struct, Generic[Row], frozen=True):
     """Lines of `columns`.
 
     - `mark`: cells of the cursor mark before them (0: none). `tail`: blanks that end a line.
-    - `style`: that of the heads; the sorted one is in ``ink``, followed by `ordered_by`.
+    - `style`: of the heads; that of the sorted column is in ``ink``, followed by `ordered_by`.
     - `instead`: if it returns spans for a row, they replace all columns but the first.
     - `group`: the heading of the group to which a row belongs; lists draw it above the group's first row.
     """
@@ -77,28 +77,28 @@ class Table(Struct, Generic[Row], frozen=True):
     instead: Callable[[Row], Spans] | None = None
     group: Callable[[Row], Spans] | None = None
 
-    def visible_columns(self, room: int) -> list[tuple[Column[Row], int]]:
-        """The columns of a line of `room` cells, with their widths."""
+    def visible_columns(self, line_width: int) -> list[tuple[Column[Row], int]]:
+        """The columns of a line of `line_width` cells, with their widths."""
         visible = [
-            (column, column.room(room))
+            (column, column.room(line_width))
             for column in self.columns
-            if room >= column.from_width and (room < column.below or not column.below)
+            if line_width >= column.from_width and (line_width < column.below or not column.below)
         ]
         used = self.mark + self.tail + sum(column.gap + column_width for column, column_width in visible)
-        return [(column, column_width or max(column.least, room - used)) for column, column_width in visible]
+        return [(column, column_width or max(column.least, line_width - used)) for column, column_width in visible]
 
     @property
     def has_heads(self) -> bool:
         """Whether any column has a name."""
         return any(column.name for column in self.columns)
 
-    def heads(self, room: int, order: str = "") -> list[Span]:
-        """The line of heads.
+    def heads(self, line_width: int, order: str = "") -> list[Span]:
+        """The line of heads; `order` is the name of the sorted column.
 
         A right-aligned head longer than its column extends into the blanks before it.
         """
         line = [Span(" " * self.mark, self.style)]
-        for column, wide in self.visible_columns(room):
+        for column, wide in self.visible_columns(line_width):
             here = bool(order) and column.name == order
             name = column.name + self.ordered_by * here
             line.append(Span(" " * column.gap, self.style))
@@ -111,37 +111,37 @@ class Table(Struct, Generic[Row], frozen=True):
             ]
         return line
 
-    def draw(self, row: Row, room: int, *, here: bool = False) -> list[Span]:
-        """A row in `room` cells; `here` adds the cursor mark."""
+    def draw(self, row: Row, line_width: int, *, here: bool = False) -> list[Span]:
+        """A row in `line_width` cells; `here` adds the cursor mark."""
         line = [Span(("▸" if here else "").ljust(self.mark), "accent")] if self.mark else []
         words = self.instead(row) if self.instead is not None else ()
-        for column, wide in self.visible_columns(room)[: 1 if words else None]:
+        for column, wide in self.visible_columns(line_width)[: 1 if words else None]:
             if column.gap:
                 line.append(Span(" " * column.gap))
             line += column.draw(row, wide)
-        line += fitted(words, room - width(line) - self.tail) if words else []
+        line += fitted(words, line_width - width(line) - self.tail) if words else []
         if self.tail:
             line.append(Span(" " * self.tail))
         return line
 
-    def column_at(self, room: int, x: int) -> Column[Row] | None:
-        """The column at cell `x` of a line of `room` cells."""
+    def column_at(self, line_width: int, x: int) -> Column[Row] | None:
+        """The column at cell `x` of a line of `line_width` cells."""
         at = self.mark
-        for column, wide in self.visible_columns(room):
+        for column, wide in self.visible_columns(line_width):
             at += column.gap
             if at <= x < at + wide:
                 return column
             at += wide
         return None
 
-    def head_at(self, room: int, x: int) -> str:
-        """The name of the column at cell `x` of a line of `room` cells; "" if there is none."""
-        column = self.column_at(room, x)
+    def head_at(self, line_width: int, x: int) -> str:
+        """The name of the column at cell `x` of a line of `line_width` cells; "" if there is none."""
+        column = self.column_at(line_width, x)
         return column.name if column is not None else ""
 
-    def sum_at(self, row: Row, room: int, x: int) -> str:
-        """Explain the figure of `row` at cell `x`; "" if there is no explanation."""
-        column = self.column_at(room, x)
+    def sum_at(self, row: Row, line_width: int, x: int) -> str:
+        """Explain the figure of `row` at cell `x`; "" without an explanation, and for rows with `instead`."""
+        column = self.column_at(line_width, x)
         is_replaced = self.instead is not None and self.instead(row)
         return column.sum(row) if column is not None and column.sum is not None and not is_replaced else ""
 
@@ -155,7 +155,7 @@ class Table(Struct, Generic[Row], frozen=True):
         return [column.name for column in self.columns if column.sort is not None]
 
     def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:
-        """Sort `rows` by a column, largest first; the sort is stable."""
+        """Sort `rows` by the column `name`, one of `sortable_names`, largest first; the sort is stable."""
         sort = next(column.sort for column in self.columns if column.name == name and column.sort is not None)
         return sorted(rows, key=sort, reverse=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from ctxtui.core import block as blocks
 from ctxtui.core import canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.block_content import SCHEMA_MEMBERS
-from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.call import Call, Epoch, EpochStart
 from ctxtui.core.session import CallSeen, Session
 from ctxtui.core.tree import ROOT, Tree
 from tests.cases.sessions import Story, book_of, every_category, thinking, use
@@ -44,8 +46,6 @@ def send(session: Session, system: str, messages: list[str], number: int = 1, ep
         place = Place("messages", "assistant" if at % 2 else "user")
         items += [Item(blocks.header(place.role), place), Item(blocks.text(message), place)]
     head = session.tree.extend(ROOT, items)
-    from ctxtui.core.call import Call
-
     session.apply(CallSeen(Call(f"c{number}", "main", head, head, head, epoch=epoch or Epoch())))
 
 
@@ -157,7 +157,7 @@ def test_thinking_that_the_provider_took_out_has_left_and_the_diff_says_so() -> 
     assert {change.kind for change in rest} == {ENTERED}
     entered = [change.after for change in rest if change.after is not None]
     assert all(got.b.tree[node].block.kind != "thinking" for node in entered), "what was not read has not entered"
-    assert got.token > got.shared_tokens, "what is not recorded stands in front"
+    assert got.token_of_difference > got.shared_tokens, "what is not recorded stands in front"
 
 
 @pytest.mark.parametrize("member", SCHEMA_MEMBERS)
@@ -179,3 +179,23 @@ def test_a_call_or_a_tool_may_be_nested_deeply() -> None:
     tree.extend(ROOT, [Item(tool, Place("tools")), Item(call, Place("messages", "assistant"))])
     for node in (tree[1], tree[2]):
         assert text in diff_text(node) and neutral_key(node) == neutral_key(node)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"type": "text", "text": "a"}, {"type": "text", "text": "a", "citations": None}),
+        (
+            {"type": "tool_result", "tool_use_id": "t1", "content": "a"},
+            {"type": "tool_result", "tool_use_id": "t1", "content": "a", "is_error": True},
+        ),
+    ],
+)
+def test_one_member_more_in_the_same_session_is_a_respelling(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """The cache differs with the digest, and no other dialect is involved."""
+    session = Session()
+    place = Place("messages", "user")
+    for number, part in enumerate((before, after), 1):
+        head = session.tree.extend(ROOT, [Item(blocks.header("user"), place), Item(blocks.from_part(part), place)])
+        session.apply(CallSeen(Call(f"c{number}", "main", head, head, head)))
+    assert told(compare_contexts(side(session, 1), side(session, 2))) == [(RESPELLED, 1)]

@@ -25,6 +25,8 @@ from ctxtui.curation.policies.settings_text import parse_settings
             },
         ),
         ("clear_tool_results", """'exclude=["a b"]'""", {"exclude": ["a b"]}),
+        ("clear_tool_results", "exclude=true", {"exclude": ["true"]}),
+        ("compact_json", "drop=5 flatten=[1,2]", {"drop": ["5"], "flatten": [1, 2]}),
         ("clear_tool_results", "exclude=" + "[" * 100_000, {"exclude": ["[" * 100_000]}),
     ],
 )

@@ -48,7 +48,7 @@ def child_of(made: ToolProcess) -> int:
 
 async def test_calls_are_done_one_after_the_other_in_another_process(root: Path) -> None:
     async with tools(root, NOTE="kept") as made:
-        assert made.asks("write_file") and not made.asks("grep")
+        assert made.needs_permission("write_file") and not made.needs_permission("grep")
         call = ToolCall("w", "write_file", {"path": "b.txt", "content": "{{REF:NOTE}}"})
         planned = await made.plan(call)
         assert isinstance(planned, PlannedWrite) and planned.after == b"kept", "as it will be, not as it was spelled"

@@ -91,14 +91,14 @@ def test_markers_cost_the_same_in_the_cache_command_and_in_the_findings(name: st
     """`ctxtui cache --markers` and the finding that names a strategy ask one function."""
     session = MADE[name](tmp_path)
     found = [one for one in try_all_markers(session, COUNTER, Settings()) if not one.relative]
-    names = [spell_name(tried.name) for one in found for tried in one.tried]
+    names = [spell_name(tried.name) for one in found for tried in one.strategy_trials]
     markers = run_marker_strategies(make_account(session, COUNTER, Settings()), list(dict.fromkeys(names)))
     for one in found:
-        for tried in one.tried:
+        for tried in one.strategy_trials:
             under = markers.edited_calls(spell_name(tried.name), session.thread_calls(one.thread))
             assert under is not None and under.usd is not None
             assert one.own - tried.cost == pytest.approx(-under.usd, abs=1e-9), tried.name
-        assert one.plan.cost <= min(one.own, one.tried[0].cost) + 1e-9
+        assert one.plan.cost <= min(one.own, one.strategy_trials[0].cost) + 1e-9
 
 
 @pytest.mark.slow

@@ -21,6 +21,7 @@ from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, CallSeen, Described
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.price import Cost
+from ctxtui.views.glossary import arithmetic
 from ctxtui.views.glossary.arithmetic import explain_context, explain_this_call
 from ctxtui.views.inspector import call_strip, composition, header, this_call, threads
 from ctxtui.views.inspector.call_strip import Columns
@@ -312,6 +313,15 @@ def test_the_header_says_once_that_no_cost_is_known(room: int) -> None:
     assert shown.endswith(" unknown") and "unknown of" not in shown
     some = replace(what, cost=0.25, totals=SessionTotals(main._replace(usd=0.25), others, 2))
     assert "$0.250 of " in plain(header.draw_header(some, room))
+
+
+def test_the_header_has_the_cost_of_other_threads_that_are_only_a_sum() -> None:
+    """Of Inspect's and goose's sums the number of calls is unknown."""
+    totals = SessionTotals(SpendingRow("", usd=0.25, tokens=9, calls=1), SpendingRow("", usd=0.5, tokens=99))
+    what = Header(title="a", call=1, cost=0.25, priced=True, totals=totals)
+    assert plain(header.draw_header(what, 120)).rstrip().endswith("$0.250 of $0.750")
+    explained = arithmetic.explain_header(what)["with subagents"]
+    assert explained == "$0.750 = $0.250 in the main thread + $0.500 in other requests; 1 call and a sum of others."
 
 
 @given(st.integers(1, 300), st.integers(1, 120), st.lists(st.integers(0, 299), min_size=1, max_size=20))

@@ -282,9 +282,10 @@ def _difference(later: float | None, now: float | None) -> float | None:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """Why a thread's next call will miss the cache; "" if it will hit, or nothing is known to be cached.
+    """The reason why a thread's next call will miss the cache; "" if it will not.
 
-    It misses if it reads at most half of the input of the last of `calls`.
+    A miss reads at most half of the input of the last of `calls`. None is expected if that call has no report, or if it
+    used no cache and `forecast` has no cause.
     """
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:

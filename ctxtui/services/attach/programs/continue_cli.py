@@ -74,7 +74,10 @@ def _models(text: str) -> Iterator[_Model]:
 
 
 def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[int, str, str]]:
-    """The lines, names and values of the members in `column` of the item that line `number` is in."""
+    """Yield the members in `column` of the item that contains line `number`.
+
+    Each is its line, name and value.
+    """
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
     for numbers in (before, after):
@@ -94,7 +97,10 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[i
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its models, each once, by the provider's name; a further URL of one provider is ``openai-2``."""
+    """The base URLs of Continue's models, each once, by the provider's name.
+
+    Further URLs of a provider are ``openai-2``, ``openai-3``, ... Other URLs than HTTP are left out.
+    """
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():

@@ -72,9 +72,9 @@ def _remove_leftovers() -> None:
 
 
 def replace_file(path: Path, data: bytes, like: Path) -> None:
-    """Write `path` with the mode of `like` (0600 if there is none), or leave it as it was if that fails.
+    """Write `data` to `path` in one step; if that fails, `path` stays as it was.
 
-    Raises `OSError`.
+    The mode is that of `like`, 0600 if `like` does not exist. Raises `OSError`.
     """
     mode = like.stat().st_mode & 0o777 if like.exists() else 0o600
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

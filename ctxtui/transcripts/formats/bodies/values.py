@@ -102,7 +102,9 @@ class ValueStream:
         if remainder is None:
             self._open, self._depth = [], 0
             self._lines.drop(len(last_line.data))
-        elif not self._open:
+        elif values or not self._open:
+            # The first value ends in the last line: without its text a bracket is open.
+            self._open, self._depth = [], 0
             self._lines.drop(remainder.start - last_line.start)
         else:
             return []

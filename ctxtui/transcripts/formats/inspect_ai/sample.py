@@ -232,8 +232,8 @@ class SampleReader:
             yield dialogue.add_call(message_items(message), call)
         yield dialogue.tip_event()
         spent = [used for r in as_dict(sample.get("model_usage")).values() if (used := usage(r)) is not None]
-        if len(answers) > 1 and spent:
-            yield from self._emit_rest(spent, usage(output.get("usage")), dialogue.unreported)
+        if spent:
+            yield from self._emit_rest(spent, usage(output.get("usage")) if answers else None, dialogue.unreported)
 
     def _emit_rest(self, spent: list[Usage], last: Usage | None, calls: list[Call]) -> Iterator[Event]:
         total = spent[0]
@@ -243,6 +243,8 @@ class SampleReader:
         if last is not None:
             cost = None if total.cost is None or last.cost is None else max(0.0, total.cost - last.cost)
             unreported = replace(subtract(total, last), cost=cost)
+        if not calls and not unreported.input and not unreported.output:
+            return
         yield from emit_sum(
             self._tree, self._ids, Call("", "", usage=unreported), calls, f"{self._name} · totals", self._name
         )

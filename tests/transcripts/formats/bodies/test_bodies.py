@@ -17,6 +17,7 @@ from ctxtui.core.call import Call, EpochStart, Fidelity
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.bodies.reader import BodiesReader
+from ctxtui.transcripts.formats.bodies.values import JsonText, ValueStream
 from ctxtui.transcripts.registry import detect
 from ctxtui.wire.registry import encode
 from ctxtui.wire.request import Request
@@ -302,3 +303,14 @@ def test_a_conversation_whose_first_message_became_another_one_goes_on() -> None
     session, _, _ = read("\n".join(lines).encode())
     assert [call.id for call in session.thread_calls(MAIN)] == ["msg_1", "msg_2", "msg_3", "msg_5"]
     assert sorted(len(session.thread_calls(name)) for name in session.threads) == [1, 1, 1, 4]
+
+
+def test_settle_gives_a_value_whose_last_line_begins_another() -> None:
+    stream = ValueStream(lambda text: False)
+    assert stream.feed(b'{\n"a": 1,\n') == []
+    first = stream.settle() or stream.feed(b'"b": 2} {"c": ')
+    assert first == []
+    assert [value.value() for value in stream.settle() if isinstance(value, JsonText)] == [{"a": 1, "b": 2}]
+    assert stream.rest is not None and stream.rest.data == b'{"c": '
+    rest = [value for value in stream.feed(b"3}\n") if isinstance(value, JsonText)]
+    assert [(value.value(), value.line, value.start) for value in rest] == [({"c": 3}, 3, 18)]

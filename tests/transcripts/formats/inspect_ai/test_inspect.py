@@ -105,6 +105,20 @@ def test_the_sum_and_the_last_answer_come_to_the_whole_in_every_figure(cost: dic
     ]
 
 
+@pytest.mark.parametrize("last", [{}, {"input_tokens": 30, "output_tokens": 2, "total_tokens": 32}])
+def test_what_other_models_used_is_counted_after_a_single_answer(last: dict[str, int]) -> None:
+    """A grader's usage is only in the sum of its model; an answer without a report is in the sum too."""
+    answered = {"input_tokens": 30, "output_tokens": 2, "total_tokens": 32}
+    graded = {"input_tokens": 480, "output_tokens": 7, "total_tokens": 487}
+    one = sample(model_usage={"openai/m-1": answered, "openai/grader": graded})
+    one["messages"] = [one["messages"][1], one["messages"][4]]
+    one["output"]["usage"] = last
+    session = read(as_bytes(log(one)), NAME)
+    assert (total(session).input, total(session).output) == (510, 9)
+    one["model_usage"] = {"openai/m-1": answered}
+    assert len(read(as_bytes(log(one)), NAME).calls) == (1 if last else 2)
+
+
 def test_model_events_with_pools() -> None:
     usage = {"input_tokens": 10, "output_tokens": 2, "total_tokens": 20, "input_tokens_cache_read": 8}
     pool = sample()["messages"]
