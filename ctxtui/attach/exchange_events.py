@@ -33,7 +33,10 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body as the client sent it, still compressed, before edits; `last`: it is complete."""
+    """More of a request's body as the client sent it, still compressed, before edits.
+
+    With `last`, the body is complete.
+    """
 
     exchange_id: str
     data: bytes

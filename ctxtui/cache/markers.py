@@ -20,9 +20,10 @@ _ANSWERS: Final = frozenset({"output_text", "refusal"})
 
 
 class BlockMarker(NamedTuple):
-    """A marker on block `item` of the request (0-based), whose entry lives for `life` seconds after each use.
+    """A marker on block `item` of the request (0-based).
 
-    `ends` is `CacheMarker.ends`: 1 for the automatic marker, which moves to the end of each request, else 0.
+    Its entry lives for `life` seconds after each use. `ends` is `CacheMarker.ends`: 1 for the automatic marker, which
+    moves to the end of each request, else 0.
     """
 
     item: int
@@ -31,7 +32,10 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """A reason for the provider to refuse the request with status 400; `item` is its block (-1: the body)."""
+    """A reason for the provider to refuse the request with status 400.
+
+    `item` is its block (-1: the body).
+    """
 
     message: str
     item: int = -1

@@ -100,7 +100,11 @@ class PriceTable(Struct, frozen=True):
 
 
 def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
-    """Yield the values at `path`: of ``name``, each of ``name[]``, or those of ``name[key=value]``."""
+    """Yield the values at `path`.
+
+    An element is ``name`` for a member, ``name[]`` for each entry of a list, or ``name[key=value]`` for those that have
+    this value.
+    """
     if not path:
         yield value
         return

@@ -39,9 +39,9 @@ MIN_CALLS = 2
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one breakpoint strategy, and the share of it that was read (0..1).
+    """A thread's input cost under one breakpoint strategy.
 
-    The cost is in the unit of `MarkerTrials`.
+    `read_share` is the share of the input that was read (0..1). The cost is in the unit of `MarkerTrials`.
     """
 
     name: str
@@ -126,7 +126,10 @@ def try_markers(
 
 
 def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
-    """Learn the lengths of contexts from all reports of a session; returns the maker of its prompts."""
+    """Learn the lengths of contexts from all reports of a session.
+
+    Returns the maker of its prompts.
+    """
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):

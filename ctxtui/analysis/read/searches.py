@@ -30,10 +30,10 @@ _DROPPED_SHARE: Final = 0.5
 
 
 class Searches:
-    """The calls of a session whose answers have searches, and the tokens that these add to later calls.
+    """The calls of a session whose answers have searches.
 
-    A call with a search in its answer reads the results in the same report; later calls read them again until the
-    provider drops them, as their reports show.
+    Also the tokens that these add to later calls. A call with a search in its answer reads the results in the same
+    report; later calls read them again until the provider drops them, as their reports show.
     """
 
     def __init__(self, session: Session) -> None:

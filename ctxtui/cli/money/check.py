@@ -145,7 +145,10 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
 
 
 def as_text(checked: list[CheckedRecording]) -> str:
-    """A line for each file and each of its limits, then the file's cache use and largest context."""
+    """A line for each file and each of its limits.
+
+    The file's cache use and largest context follow its limits.
+    """
     lines = []
     for recording in checked:
         lines.append(f"{RESULT_LABELS[recording.passed]}  {escape(recording.name)}")
@@ -156,7 +159,10 @@ def as_text(checked: list[CheckedRecording]) -> str:
 
 
 def _window_lines(recording: CheckedRecording) -> Iterator[str]:
-    """One line: the largest context as a share of the usable window; none without a context or window."""
+    """One line: the largest context as a share of the usable window.
+
+    No line without a context or window.
+    """
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
     if share is not None:

@@ -199,9 +199,9 @@ class Lost(NamedTuple):
 
 
 def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks, at most `_MAX_LOST_LITERALS`.
+    """The literals of the blocks at `covered` that `summary` lacks.
 
-    The most quoted come first, then those in most of the blocks.
+    At most `_MAX_LOST_LITERALS` are returned. The most quoted come first, then those in most of the blocks.
     """
     covered_positions = set(covered)
     counts: dict[str, int] = {}

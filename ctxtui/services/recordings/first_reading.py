@@ -69,7 +69,10 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield the events of the main file in batches, then of new bodies if it has them, then of `settle`."""
+        """Yield the events of the main file in batches, then those of `settle`.
+
+        Events of new bodies, if the format has them, come before those of `settle`.
+        """
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:
@@ -179,10 +182,11 @@ def begin_file(
 def begin_stream(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read `data` as a file called `name`; return the reading and its events, slice by slice.
+    """Begin to read `data` as a file called `name`.
 
-    `place` is for errors ("": the name). With `usage` only the usage of calls is read and no contexts, if the format
-    supports it. The iterator raises `NeedsContexts` if this file does not allow that. Raises `NoContext`.
+    Returns the reading and its events, slice by slice. `place` is for errors ("": the name). With `usage` only the
+    usage of calls is read and no contexts, if the format supports it. The iterator raises `NeedsContexts` if this file
+    does not allow that. Raises `NoContext`.
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     pieces: list[bytes] = []

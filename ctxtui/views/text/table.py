@@ -140,7 +140,10 @@ class Table(Struct, Generic[Row], frozen=True):
         return column.name if column is not None else ""
 
     def sum_at(self, row: Row, line_width: int, x: int) -> str:
-        """Explain the figure of `row` at cell `x`; "" without an explanation, and for rows with `instead`."""
+        """Explain the figure of `row` at cell `x`.
+
+        "" without an explanation, and for rows with `instead`.
+        """
         column = self.column_at(line_width, x)
         is_replaced = self.instead is not None and self.instead(row)
         return column.sum(row) if column is not None and column.sum is not None and not is_replaced else ""
@@ -155,7 +158,10 @@ class Table(Struct, Generic[Row], frozen=True):
         return [column.name for column in self.columns if column.sort is not None]
 
     def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:
-        """Sort `rows` by the column `name`, one of `sortable_names`, largest first; the sort is stable."""
+        """Sort `rows` by the column `name`, one of `sortable_names`, largest first.
+
+        The sort is stable.
+        """
         sort = next(column.sort for column in self.columns if column.name == name and column.sort is not None)
         return sorted(rows, key=sort, reverse=True)
 
