@@ -32,7 +32,7 @@ _DROPPED_SHARE: Final = 0.5
 class Searches:
     """The calls of a session whose answers have searches.
 
-    Also the tokens that these add to later calls. A call with a search in its answer reads the results in the same
+    It counts the tokens that these add to later calls. A call with a search in its answer reads the results in the same
     report; later calls read them again until the provider drops them, as their reports show.
     """
 
