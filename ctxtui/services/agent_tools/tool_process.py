@@ -55,7 +55,10 @@ class ToolProcess:
         return self._box.asks(name)
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """Plan the write of `call`, which needs permission; an error result for the model if it cannot be done."""
+        """Plan the write of `call`, which needs permission.
+
+        Returns an error result for the model if it cannot be done.
+        """
         return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
