@@ -215,9 +215,8 @@ class StreamReader:
             return
         for name, text in state.add(delta):
             if number == 0:
-                yield Delta(
-                    self._delta_indexes.setdefault(name, len(self._delta_indexes)), name.partition(" ")[0], text
-                )
+                index = self._delta_indexes.setdefault(name, len(self._delta_indexes))
+                yield Delta(index, name.partition(" ")[0], text)
 
     def response(self) -> Response:
         """Build the answer received so far.
