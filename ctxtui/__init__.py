@@ -23,10 +23,10 @@ def record(
     tags: Sequence[str] = (),
     folder: str | PathLike[str] | None = None,
 ) -> Any:
-    """Record every model request that this program sends through httpx, byte for byte.
+    """Record this program's model requests through httpx, and their answers, from this call on.
 
-    Recording begins with this call. It covers the SDKs of Anthropic and OpenAI (sync, async or streamed) and what is
-    built on them. Answers and times are recorded, too.
+    Recorded are the bytes, without keys, and the times. That includes the SDKs of Anthropic and OpenAI (sync, async or
+    streamed) and what is built on them.
 
         import ctxtui
         ctxtui.record(session="nightly")            # to the program's end, or to .stop()
@@ -41,8 +41,8 @@ def record(
     `session` names the recording; one that exists is continued. By default it has a new name, inside another recording
     that recording's name. `thread` names the line of context (default: conversations are told apart by how they begin).
     `tags` are stored with the recording, `folder` is where its file is written (default: where ctxtui looks).
-    ``ctxtui open SESSION`` shows it, also while it grows. Requests are not changed or delayed, keys are not recorded,
-    and a fault in ctxtui raises nothing.
+    ``ctxtui open SESSION`` shows it, also while it grows. Requests are not changed or delayed, and a fault in
+    ctxtui raises nothing.
     """
     # Imported here: reading the version should load nothing.
     from importlib import import_module

@@ -88,6 +88,8 @@ class Worker(Generic[T]):
                 raise
             except ChildGone:
                 self._local = self._make(*self._arguments)
+        if self._closed:
+            raise WorkerClosed("it was closed")
         return method(self._local, *args, **named)
 
     def steps(self, method: Callable[Concatenate[T, P], Iterator[R]], *args: P.args, **named: P.kwargs) -> Iterator[R]:

@@ -97,10 +97,17 @@ async def test_refused_it_never_leaves_and_the_program_is_told(tmp_path: Path) -
         assert (await answer(*line)).startswith(b"HTTP/1.1 422 ") and not provider.seen
 
 
-@pytest.mark.parametrize("last_bytes", [b"", b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 2\r\n\r\nno"])
+_TIMEOUT = b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 2\r\n\r\nno"
+
+
+@pytest.mark.parametrize(
+    ("last_bytes", "closes"),
+    [(b"", True), (_TIMEOUT, True), (_TIMEOUT, False)],
+    ids=["closes", "408", "408 stays open"],
+)
 @pytest.mark.parametrize("how", [RELEASE, REFUSE])
 async def test_a_held_request_survives_the_end_of_the_idle_connection(
-    tmp_path: Path, how: str, last_bytes: bytes
+    tmp_path: Path, how: str, last_bytes: bytes, closes: bool
 ) -> None:
     async with held(tmp_path, HoldRules(each=True)) as (provider, relay, gate, recorder):
         provider.replies = [[OK], [OK]]
@@ -111,7 +118,8 @@ async def test_a_held_request_survives_the_end_of_the_idle_connection(
         writer.write(request("twee"))
         await until(gate)
         provider.writers[0].write(last_bytes)
-        provider.writers[0].close()
+        if closes:
+            provider.writers[0].close()
         await asyncio.sleep(0.1)
         gate.release("", how)
         got = await answer(reader, writer)

@@ -86,6 +86,9 @@ def test_errors_are_raised_here_with_place_and_way_out() -> None:
 def test_where_the_process_dies_work_goes_on_here(worker: Worker[Adder]) -> None:
     os.kill(worker.call_or_run_here(Adder.pid), signal.SIGKILL)
     assert worker.call_or_run_here(Adder.pid) == os.getpid() and worker.call_or_run_here(Adder.add, 2) == 5
+    worker.close()
+    with pytest.raises(WorkerClosed):
+        worker.call_or_run_here(Adder.add, 2)
 
 
 def test_work_in_hand_ends_when_its_worker_is_closed(worker: Worker[Adder], tmp_path: Path) -> None:

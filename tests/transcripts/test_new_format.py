@@ -42,7 +42,7 @@ RUN = {
 
 NAMED = {
     # What is known of a client, whichever file tells of its session.
-    "analysis/content/tool_definitions.py": {"claude code", "codex"},
+    "core/tool_definitions.py": {"claude code", "codex"},
     "analysis/context_window.py": {"claude code"},
     "analysis/growth/projection.py": {"claude code", "codex"},
     # Where clients keep their sessions, and what they go on with.

@@ -58,7 +58,14 @@ async def test_tools_are_used_with_leave_and_taken_back_with_their_price(tmp_pat
         next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
         await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
         await pilot.press("enter")
-        await until(pilot, lambda: "remove 5 tools?" in shown(screen) and " per call, next " in shown(screen))
+        await until(
+            pilot,
+            lambda: (
+                "remove 5 tools?" in shown(screen)
+                and " tokens, " in shown(screen)
+                and " next, breaks " in shown(screen)
+            ),
+        )
         await pilot.press("y")
         await until(pilot, lambda: "no longer" in shown(screen))
         await pilot.press("i")

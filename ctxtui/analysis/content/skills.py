@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ctxtui.analysis.content.tool_definitions import read_called_tool
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import arguments_value, read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+from ctxtui.core.tool_definitions import read_called_tool
 from ctxtui.core.turns import turns_of
 
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]

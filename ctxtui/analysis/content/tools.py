@@ -12,15 +12,17 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from ctxtui.analysis.content.block_lifetimes import BlockLifetimes
-from ctxtui.analysis.content.tool_definitions import (
+from ctxtui.core.block import Block
+from ctxtui.core.block_content import read
+from ctxtui.core.call import Call
+from ctxtui.core.category import INDEX
+from ctxtui.core.tool_definitions import (
     ToolDefinition,
+    UncalledTools,
     read_called_tool,
     read_definitions,
     read_referenced_tools,
 )
-from ctxtui.core.block_content import read
-from ctxtui.core.call import Call
-from ctxtui.core.category import INDEX
 from ctxtui.core.tree import ROOT, Tree
 
 LOADED, DEFERRED, FOUND, UNKNOWN = "loaded", "deferred", "found", "unknown"
@@ -172,11 +174,16 @@ def count_tool_calls(tree: Tree, calls: Sequence[Call]) -> Counter[tuple[str, st
     return Counter(read_called_tool(tree[node].block) for node, _ in tool_calls(lifetimes, tree))
 
 
-def list_called_names(tree: Tree, calls: Sequence[Call]) -> set[str]:
-    """Names of the tools called in `calls` including their answers, as the calls spell them."""
-    lifetimes = BlockLifetimes(tree)
+def list_called_definitions(tree: Tree, calls: Sequence[Call], definitions: Iterable[Block]) -> set[str]:
+    """Names of the `definitions` of a tool that was called in `calls` including their answers."""
+    blocks, tools, lifetimes = list(definitions), UncalledTools(), BlockLifetimes(tree)
+    for block in blocks:
+        tools.add_definitions(block)
     lifetimes.advance(calls)
-    return {read(tree[node].block).name for node, _ in tool_calls(lifetimes, tree)}
+    for node, _ in tool_calls(lifetimes, tree):
+        tools.add_call(tree[node].block)
+    uncalled = tools.find()
+    return {read(block).name for block in blocks if block.digest not in uncalled}
 
 
 def _make_server(name: str, tools: Iterable[ToolFigures]) -> ToolServer:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ctxtui.analysis.content.tools import list_called_names
+from ctxtui.analysis.content.tools import list_called_definitions
 from ctxtui.analysis.findings.finding import Finding, FindingInputs, finding_from_edits, measure_edits
 from ctxtui.curation.policies.policy_context import Settings
 
@@ -15,13 +15,13 @@ MIN_ROUNDS = 3
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
     """Report tools of the context that no call of the thread has used so far."""
-    called = sorted(list_called_names(inputs.policy_context.context.tree, inputs.calls))
-    settings: Settings = {"rounds": MIN_ROUNDS, "keep": called}
+    context = inputs.policy_context.context
+    called = list_called_definitions(context.tree, inputs.calls, (context.items[p].block for p in context.tools))
+    settings: Settings = {"rounds": MIN_ROUNDS, "keep": sorted(called)}
     edits = inputs.propose("drop_unused_tools", settings)
     effect = measure_edits(inputs, edits)
     if effect is None:
         return
-    context = inputs.policy_context.context
     positions = [p for edit in edits for target in edit.targets if (p := context.find(target)) is not None]
     # The heaviest are named first.
     names = [context.reading(p).name for p in sorted(positions, key=lambda p: -inputs.policy_context.size(p))]

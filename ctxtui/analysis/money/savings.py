@@ -19,6 +19,7 @@ from ctxtui.core.block import HEADER
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.edit_kinds import COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE
+from ctxtui.core.tool_definitions import UncalledTools
 from ctxtui.curation.context import Context
 from ctxtui.curation.policies.search import Remedy
 from ctxtui.pricing.rates import Rates
@@ -103,11 +104,15 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
     Nothing is rewritten. None if that saves nothing.
     """
     tree = thread.tree
-    used = {
-        names.label(tree[n]) for n in (*thread.nodes(), *thread.lifetimes.answer_nodes()) if tree[n].category == _CALL
-    }
+    tools = UncalledTools()
+    for node in (*thread.nodes(), *thread.lifetimes.answer_nodes()):
+        if tree[node].category == _CALL:
+            tools.add_call(tree[node].block)
     defined = [n for n in thread.nodes() if tree[n].category == _TOOLS and tree[n].place.section == "tools"]
-    idle = [n for n in defined if names.label(tree[n]) not in used]
+    for node in defined:
+        tools.add_definitions(tree[node].block)
+    uncalled = tools.find()
+    idle = [n for n in defined if tree[n].block.digest in uncalled]
     freed = {n: thread.running.block_tokens(n) for n in idle}
     labels = tuple(sorted({names.label(tree[n]) for n in idle}))
     return from_the_start(TOOLS, thread, freed, charge, names=labels, count=len(labels))

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from ctxtui.analysis.content.tool_definitions import (
-    is_mcp,
-    read_called_tool,
-    read_definitions,
-    read_referenced_tools,
-    split_name,
-)
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ServerLookup, tool_calls, tool_spellings
 from ctxtui.analysis.short_names import Names
 from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
+from ctxtui.core.tool_definitions import (
+    is_mcp,
+    read_called_tool,
+    read_definitions,
+    read_referenced_tools,
+    split_name,
+)
 
 if TYPE_CHECKING:
     # Stored results are read without importing ledgers.

@@ -22,22 +22,24 @@ from ctxtui.services.config.window_checks import check_size, find_size, window_o
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
 ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
+"""`ChatModel.origin` with `ASSUMED_WINDOW`."""
 REFUSAL_ORIGIN: Final = "the server's refusal"
+"""`ChatModel.origin` of a window that `learn_window` read."""
 MIN_CONTEXT: Final = 256
 """Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
     r"(?:maximum context length is |context window of |context size \(|n_ctx\W{1,3})(\d{1,12})", re.IGNORECASE
 )
-"""The window in the texts with which local servers refuse a request that is too long."""
+"""The window in a text with which a local server refuses a request that is too long."""
 REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d{1,12})", re.IGNORECASE)
 """The tokens of the refused request in such a text."""
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
-    """Set the window of `chat_model`: the user's, the running server's, or the model table's.
+    """Return `chat_model` with its window: the user's, the reported one, or the model table's.
 
-    A local server's model without any of these gets `ASSUMED_WINDOW`; others get 0 (unknown). Raises `BadConfig` if the
-    user's window is larger than the model allows, or, without one, the user's ``answer_tokens`` leave no room.
+    Without any of these, a local server's model gets `ASSUMED_WINDOW`, others 0 (unknown). Raises `BadConfig` if the
+    user's window is larger than the model's, or, without the user's, if the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
@@ -79,9 +81,9 @@ def _source_text(origin: Origin | None) -> str:
 
 
 def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:
-    """Learn the window from a local server's refusal: the model with it, and `error` with a fix.
+    """Return the model with the window that a local server's refusal names, and `error` with a fix.
 
-    Both are unchanged if the refusal has no window, or the server is not local.
+    A smaller window of the user stays. Both are unchanged if the refusal has no window, or the server is not local.
     """
     match = WINDOW_IN_ERROR.search(error)
     if match is None or not chat_model.endpoint.local or chat_model.is_offline:
@@ -93,5 +95,5 @@ def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[Cha
     try:
         return with_window(learned, config), message
     except BadConfig as config_error:
-        # The settings ask for a larger window: report that too, and use the real one.
+        # The user's window is larger, or `answer_tokens` leaves no room: report that too, and use the real window.
         return learned, f"{message}; {config_error}"

@@ -33,13 +33,13 @@ class McpServer(Struct, frozen=True, kw_only=True):
     """An MCP server as configured.
 
     - `command`, `args`, `cwd`: a program that speaks over stdio.
-    - `url`: the address of a remote server instead; `sse`: it uses the transport before 2025.
+    - `url`: the address of a remote server, which has no `command`; `sse`: it uses the older transport, HTTP with SSE.
     - `env`, `headers`: added to the program's environment or to the requests; ``${NAME}`` stands for a variable.
     - `timeout`: seconds per call.
-    - `enabled`: it starts with a chat by itself.
-    - `allow`: names or patterns of tools that need no permission.
-    - `place`: the configuring file.
-    - `project`: the project's folder if it is a project's server ("": the user's own). Such a server must be permitted
+    - `enabled`: whether it starts with a chat that does not name its servers.
+    - `allow`: names or patterns of tools that need no permission; empty for a project's server.
+    - `place`: the file that configures it.
+    - `project`: the folder of the project that configures it ("": the user does). A project's server must be permitted
       before it starts.
     """
 

@@ -80,11 +80,8 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
     every = load_policies()
     steps: list[Step] = []
     for name in policies:
-        path = Path(os.path.expanduser(name))
-        if name not in every and (path.suffix == ".toml" or os.path.isfile(path)):
-            steps += read_profile(path, every).steps
-        else:
-            steps.append(make_step(name, every))
+        path = profile_path(name, every)
+        steps += read_profile(path, every).steps if path is not None else (make_step(name, every),)
     if settings_texts and not steps:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
     for text in settings_texts:
@@ -100,6 +97,12 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
             step.policy.settings(settings, "--set")
             steps[n] = Step(step.policy, settings)
     return steps
+
+
+def profile_path(name: str, policies: Mapping[str, Policy]) -> Path | None:
+    """The file of the profile that `name` names; None if it is the name of a policy."""
+    path = Path(os.path.expanduser(name))
+    return path if name not in policies and (path.suffix == ".toml" or os.path.isfile(path)) else None
 
 
 def read_profile(path: Path, policies: Mapping[str, Policy]) -> Profile:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -26,7 +25,7 @@ from ctxtui.curation.policies.profile import make_step
 from ctxtui.services.chat.chat_model import ModelChoice
 from ctxtui.services.chat.host import Host
 from ctxtui.services.config.config import load
-from ctxtui.services.config.policy_registry import build_steps, load_policies, read_profile
+from ctxtui.services.config.policy_registry import build_steps, load_policies, profile_path, read_profile
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import prices_for
@@ -112,9 +111,8 @@ def run_task(task: str, **arguments: Any) -> RunResult:
 def _make_steps(policy: str | tuple[str, Mapping[str, Any]], policies: Mapping[str, Policy]) -> tuple[Step, ...]:
     if not isinstance(policy, str):
         return (make_step(policy[0], policies, dict(policy[1])),)
-    file = Path(os.path.expanduser(policy))
-    is_profile = policy not in policies and file.is_file()
-    return read_profile(file, policies).steps if is_profile else (make_step(policy, policies),)
+    path = profile_path(policy, policies)
+    return read_profile(path, policies).steps if path is not None else (make_step(policy, policies),)
 
 
 def _format_value(value: Any) -> str:

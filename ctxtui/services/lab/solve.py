@@ -35,8 +35,8 @@ class SolvedSession(NamedTuple):
 
     - `lab`: its results.
     - `warm`: break-evens of keeping the cache warm.
-    - `waited`: the session's pauses compared with each of them.
-    - `priced`: prices are known.
+    - `waited`: the session's pauses under each entry of `warm`.
+    - `priced`: the prices of the last reported call are known; else `warm` and `waited` are in fresh tokens.
     """
 
     lab: SessionLab
@@ -48,7 +48,7 @@ class SolvedSession(NamedTuple):
 class BestCandidates(NamedTuple):
     """The best `policy` with settings, and the best `cache` strategy, for all sessions.
 
-    Each is None if it is unknown.
+    Each is None if no variant was tried on every session.
     """
 
     sessions: tuple[SolvedSession, ...]
@@ -59,7 +59,10 @@ class BestCandidates(NamedTuple):
 def try_candidates(
     inputs: LabInputs, name: str, settings: Settings, progress: Progress = lambda done, of: True
 ) -> SolvedSession:
-    """Run one session through all candidates."""
+    """Run one session through all candidates.
+
+    Rates, cache rules and context size for keeping warm are those of the last reported call.
+    """
     lab = session_lab(inputs, run_experiment(inputs, candidate_variants(), progress), name)
     session = inputs.book.session
     calls = [call for call in session.calls.values() if call.usage is not None]
@@ -75,9 +78,9 @@ def try_candidates(
         if usable_rates
         else []
     )
-    waits = _list_pauses(calls)
+    pauses = _list_pauses(calls)
     waited = (
-        tuple(evaluate_pauses(waits, break_even, usable_rates) for break_even in warm)
+        tuple(evaluate_pauses(pauses, break_even, usable_rates) for break_even in warm)
         if usable_rates is not None
         else ()
     )
@@ -85,7 +88,7 @@ def try_candidates(
 
 
 def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
-    """The best candidates over all sessions, cross-validated by leaving out each session once."""
+    """The best candidates over all sessions, cross-validated from two sessions on."""
     labs = [session.lab for session in sessions if session.lab.rows]
     return BestCandidates(
         tuple(sessions),
@@ -97,7 +100,7 @@ def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
 
 
 def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
-    """The cost of each variant relative to the recording: money if known, otherwise tokens sent."""
+    """The cost of each variant relative to the recording, the first row: money if known, otherwise tokens sent."""
     recorded = lab.rows[0]
     priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
     base = (recorded.usd if priced else float(recorded.total)) or 1.0
@@ -112,17 +115,17 @@ def _variant_name(row: LabRow) -> str:
 
 
 def _list_pauses(calls: Sequence[Call]) -> list[tuple[float, int]]:
-    """Pauses (seconds) between each thread's calls, with the input tokens of the call before."""
+    """Seconds from request to request of each thread, with the input tokens of the earlier one."""
     by_thread: dict[str, list[Call]] = {}
     for call in calls:
         by_thread.setdefault(call.thread, []).append(call)
-    pauses_ = []
+    pauses = []
     for thread_calls in by_thread.values():
         for before, after in pairwise(thread_calls):
             start, end = sent_at(before), sent_at(after)
             if start is not None and end is not None and before.usage is not None:
-                pauses_.append((end - start, before.usage.input))
-    return pauses_
+                pauses.append((end - start, before.usage.input))
+    return pauses
 
 
 def _relative_rates(inputs: LabInputs, call: Call) -> MarkerRates | None:

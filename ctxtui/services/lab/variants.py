@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Final
 
 from ctxtui.analysis.lab.placed_markers import spell_name, strategy_names
@@ -15,7 +13,7 @@ from ctxtui.curation.policies.policy import Policy, Step
 from ctxtui.curation.policies.profile import make_step
 from ctxtui.curation.policies.settings_text import parse_settings
 from ctxtui.services.config.package_data import model_table
-from ctxtui.services.config.policy_registry import load_policies, read_profile
+from ctxtui.services.config.policy_registry import load_policies, profile_path, read_profile
 from ctxtui.services.config.settings import Settings
 
 DEFAULT_POLICIES: Final = (
@@ -94,8 +92,8 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
     """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
-    path = Path(text)
-    if text not in policies and (path.suffix == ".toml" or os.path.isfile(path)):
+    path = profile_path(text, policies)
+    if path is not None:
         profile = read_profile(path, policies)
         return profile.name or path.stem, profile.steps
     name, _, settings_text = text.replace(" ", ":", 1).partition(":")

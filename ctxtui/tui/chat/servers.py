@@ -252,11 +252,11 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
     """Describe the change of the next request: tokens, cost, cache; "" without forecasts."""
     if now is None or changed is None:
         return ""
-    effect = f" {numbers.signed(changed.total - now.total)} tokens per call"
+    effect = f" {numbers.signed(changed.total - now.total)} tokens"
     if now.usd is not None and changed.usd is not None:
-        effect += f", next {numbers.signed_money(changed.usd - now.usd)}"
+        effect += f", {numbers.signed_money(changed.usd - now.usd)} next"
     lost = now.read - changed.read
-    return effect + (f"; {numbers.tokens(lost)} no longer cached" if lost > 0 else "")
+    return effect + (f", breaks {numbers.tokens(lost)} cached" if lost > 0 else "")
 
 
 def describe_starting_servers(host: Host) -> Spans:

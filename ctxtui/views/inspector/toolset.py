@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.analysis.content.tool_definitions import PREFIXING_CLIENTS
 from ctxtui.analysis.content.tools import (
     DEFERRED,
     FOUND,
@@ -19,6 +18,7 @@ from ctxtui.analysis.content.tools import (
     count_definitions,
     count_tool_calls,
 )
+from ctxtui.core.tool_definitions import PREFIXING_CLIENTS
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.text import bars, numbers, safe_text, sums
 from ctxtui.views.text.span import Span

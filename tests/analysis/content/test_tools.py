@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from ctxtui.analysis.content.tool_definitions import is_mcp, read_called_tool
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ToolUse, count_definitions, count_tool_calls
 from ctxtui.core import block as blocks
 from ctxtui.core.block import Item, Place
+from ctxtui.core.tool_definitions import is_mcp, read_called_tool
 from ctxtui.core.tree import ROOT, Tree
 from tests.cases.sessions import Story
 from tests.cases.sessions import use as call

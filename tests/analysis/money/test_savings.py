@@ -118,6 +118,10 @@ def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
     for name in ("read", "write", "fly"):
         tool = block.make("tool", {"name": name, "description": name * 400, "input_schema": {}})
         script.head = script.session.tree.child(script.head, tool, place)
+    namespace = {"type": "namespace", "name": "crm", "tools": [{"name": "find"}, {"name": "note"}]}
+    script.head = script.session.tree.child(script.head, block.make("tool", namespace), place)
+    find = {"type": "function_call", "call_id": "f", "name": "find", "namespace": "crm", "arguments": "{}"}
+    script.hear(block.text("w")).call(block.from_part(find))
     use = block.from_part({"type": "tool_use", "id": "t", "name": "read", "input": {}})
     for _ in range(4):
         script.hear(block.text("w" * 4000)).call(use)
@@ -127,7 +131,9 @@ def test_tools_that_were_never_called_save_what_carrying_them_cost() -> None:
     script.session.fold(CallSeen(replace(call, usage=usage)) for call, usage in zip(calls, reports, strict=True))
     (costs,) = costs_of(script.session)
     found = unused_tools(costs, counted(script.session).names, charge)
-    idle = {n for n in costs.nodes() if costs.tree[n].place == place and read(costs.tree[n].block).name != "read"}
+    idle = {
+        n for n in costs.nodes() if costs.tree[n].place == place and read(costs.tree[n].block).name in ("fly", "write")
+    }
     without = [[(node, tokens) for node, tokens in one if node not in idle] for one in sent]
     saved = billed(reports, calls) - billed(usages(without, times(calls), "5m"), calls)
     assert found is not None and found.names == ("fly", "write")

@@ -90,10 +90,11 @@ def test_variants_are_each_policy_with_each_cache_and_model(ctxtui: Run, recordi
     assert five["write"] == hour["write"] and five["cost_usd"] < hour["cost_usd"]
 
 
-def test_a_profile_is_a_policy(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+def test_a_profile_is_a_policy(ctxtui: Run, recording: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
     profile = tmp_path / "mine.toml"
     profile.write_text('name = "mine"\n[[policy]]\nuse = "sliding_window"\nn = 5\n[[policy]]\nuse = "strip_thinking"\n')
-    (session,) = ctxtui("lab", recording, "--policy", profile, "--json").json["sessions"]
+    (session,) = ctxtui("lab", recording, "--policy", "~/mine.toml", "--json").json["sessions"]
     mine = session["variants"][1]
     assert mine["policy"] == "mine" and mine["settings"]["sliding_window"]["n"] == 5
 

@@ -25,6 +25,7 @@ from ctxtui.curation.policies.registry import POLICIES
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.provider_rules import rules_for
 from ctxtui.services.config.package_data import model_table
+from ctxtui.wire.grammar import RESPONSES
 from tests.cases.sessions import Story, use
 from tests.curation.conversations import context_of
 from tests.curation.shaped import SHAPES
@@ -230,3 +231,17 @@ def test_a_boundary_that_is_no_expression_is_named() -> None:
     for boundary in ("(", "a{99999999999}", "*"):
         with pytest.raises(BadConfig, match="generation_window: boundary is not a regular expression"):
             run(Step(POLICIES["generation_window"], {"boundary": boundary}), policy_context_of(context))
+
+
+def test_a_namespace_stays_while_one_of_its_tools_is_called() -> None:
+    definitions = [
+        {"type": "namespace", "name": name, "tools": [{"type": "function", "name": tool} for tool in tools]}
+        for name, tools in (("crm", ("find", "note")), ("shop", ("buy", "sell")))
+    ]
+    body: dict[str, Any] = {"model": "gpt-5", "tools": definitions, "input": [{"role": "user", "content": "go"}]}
+    find = {"type": "function_call", "call_id": "c", "name": "find", "namespace": "crm", "arguments": "{}"}
+    body["input"] += [find, {"type": "function_call_output", "call_id": "c", "output": "done"}]
+    context, _ = context_of(body, RESPONSES)
+    step = Step(POLICIES["drop_unused_tools"], {"rounds": 1})
+    (edit,) = run(step, policy_context_of(context))
+    assert context.reading(context.find(edit.targets[0]) or 0).name == "shop"

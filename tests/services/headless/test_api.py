@@ -129,7 +129,8 @@ def test_one_task(given: dict[str, Any]) -> None:
         "read a.txt", **given, policies=["look_on", ("truncate_results", {"limit": 500})], own_policies=[own]
     )
     assert "xyzzy" in done.text and list(done.edits) == ["look_on", "truncate_results"] and len(seen) == 2
-    with pytest.raises(NotFound, match="no policy 'look_onn'"):
-        run_task("x", **given, policies=["look_onn"])
+    for name, fault in (("look_onn", "no policy 'look_onn'"), ("x" * 300, "no policy"), ("a.toml", "no such profile")):
+        with pytest.raises(NotFound, match=fault):
+            run_task("x", **given, policies=[name])
     with pytest.raises(BadConfig, match="moodd"):
         run_task("x", **{**given, "settings": {"moodd": 1}})

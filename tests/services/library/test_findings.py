@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter as Counted
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -146,6 +147,30 @@ def test_a_server_s_tool_that_was_called_before_a_compaction_is_not_among_them()
     told, _, _ = found(story.session)
     idle = next(one.finding for one in told.priced if one.finding.kind == "unused tools")
     assert idle.names == ("tool mcp__pup__click",)
+
+
+NAMESPACE = {
+    "type": "namespace",
+    "name": "crm",
+    "tools": [{"type": "function", "name": name, "description": "Says much. " * 200} for name in ("find", "note")],
+}
+TOOLSET = {"type": "mcp_toolset", "mcp_server_name": "crm", "cache": "Says much. " * 200}
+
+
+@pytest.mark.parametrize("definition", [NAMESPACE, TOOLSET])
+@pytest.mark.parametrize("server", ["crm", "other"])
+def test_tools_in_one_definition_are_unused_only_if_none_was_called(definition: Any, server: str) -> None:
+    call: dict[str, Any] = {"type": "mcp_tool_use", "id": "o1", "name": "find", "server_name": server, "input": {}}
+    if definition is NAMESPACE:
+        call = {"type": "function_call", "call_id": "o1", "name": "find", "namespace": "crm", "arguments": "{}"}
+        call |= {"name": "look"} if server == "other" else {}
+    story = define(Story(hidden_tokens=0), ("Read", "Reads."))
+    story.add(Item(blocks.make("tool", definition), Place("tools"))).user("go").call(call).results(("o1", "done"))
+    for n in range(30):
+        story.call(use(f"t{n}", "Read", file_path="x")).results((f"t{n}", "short"))
+    story.call("done")
+    told, _, _ = found(story.session)
+    assert ("unused tools" in {one.finding.kind for one in told.priced}) is (server == "other")
 
 
 @pytest.mark.parametrize(("count", "tools"), [(1, "1 tool"), (2, "2 tools")])

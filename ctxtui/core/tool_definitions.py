@@ -1,4 +1,4 @@
-"""Reads tool definitions and calls in any dialect: tool, server, whether it is deferred."""
+"""Reads tool definitions and calls in any dialect: tool, server, deferred or not, called or not."""
 
 from __future__ import annotations
 
@@ -91,6 +91,33 @@ def read_called_tool(block: Block) -> tuple[str, str]:
     server = next((str(value[key]) for key in _SERVER if value.get(key)), "") if isinstance(value, Mapping) else ""
     own_server, name = split_name(content.name)
     return strip_server_prefix(server) or own_server, name if own_server else content.name
+
+
+class UncalledTools:
+    """Finds the blocks with definitions of which no tool is called; blocks are added in any order."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, list[tuple[str, str]]] = {}
+        """By the digest of a block: server and name of each tool that it defines."""
+        self._called: set[tuple[str, str]] = set()
+
+    def add_definitions(self, block: Block) -> None:
+        self._tools[block.digest] = [(tool.server, tool.name) for tool in read_definitions(block)]
+
+    def add_call(self, block: Block) -> None:
+        self._called.add(read_called_tool(block))
+
+    def find(self) -> set[str]:
+        """Digests of those blocks."""
+        defined = {tool for tools in self._tools.values() for tool in tools}
+        # A call or a definition may leave out the server.
+        unplaced = {name for server, name in self._called if (server, name) not in defined}
+        servers = {server for server, _ in self._called}
+
+        def is_called(server: str, name: str) -> bool:
+            return (server, name) in self._called or name in unplaced or (not name and server in servers)
+
+        return {digest for digest, tools in self._tools.items() if not any(is_called(*tool) for tool in tools)}
 
 
 def read_referenced_tools(block: Block) -> list[str]:
