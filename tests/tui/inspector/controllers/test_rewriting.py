@@ -120,7 +120,7 @@ async def test_the_editor_names_its_keys_at_every_size(size: tuple[int, int]) ->
         assert "The cart is fine." in shown[1] and len(shown) == size[1]
 
 
-async def test_what_would_be_slow_on_the_screen_goes_to_an_editor() -> None:
+async def test_what_would_be_slow_on_the_screen_goes_to_an_editor(monkeypatch: pytest.MonkeyPatch) -> None:
     story = Story(hidden_tokens=0)
     story.user("x" * 50_000)
     story.call("Yes.")
@@ -130,6 +130,11 @@ async def test_what_would_be_slow_on_the_screen_goes_to_an_editor() -> None:
         at(screen, "xxxx")
         await do(pilot, "EditInPlace")
         assert pilot.app.screen is screen and "R opens it in $EDITOR" in text(screen)
+        monkeypatch.setenv("VISUAL", "/none")
+        monkeypatch.setattr(pilot.app, "suspend", nullcontext)
+        await pilot.press("R")
+        await pilot.pause()
+        assert "/none" in text(screen) and "R opens it" not in text(screen), "it is the editor that does not start"
 
 
 async def test_a_summary_and_a_note_are_edited_in_place() -> None:
