@@ -17,9 +17,9 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import anthropic_passes, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "type", "role", "model", "content", "stop_reason", "usage"})
-"""Members of an answer that become fields of `Response`."""
+"""Members of an answer that become fields or blocks of `Response`, or that every answer has."""
 _BILLING_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use")
-"""Members of a report about the call's billing terms."""
+"""Members of a report that decide its price besides tokens."""
 _DELTA_TEXT_KEYS: Final = ("text", "thinking", "partial_json", "content")
 """Members of a delta that may hold new text."""
 
@@ -40,8 +40,8 @@ def decode_response(body: bytes | Json) -> Response:
     report = value.get("usage")
     extra |= {key: report[key] for key in _BILLING_KEYS if isinstance(report, dict) and report.get(key) is not None}
     if isinstance(report, dict):
-        rest = {key: value for key, value in report.items() if key not in (*_BILLING_KEYS, "iterations")}
-        # Of several passes the whole report is kept: `other_passes` reads the others from it.
+        rest = {key: item for key, item in report.items() if key not in (*_BILLING_KEYS, "iterations")}
+        # Of several passes the whole report is kept: `usage.other_passes` reads those before the answer from it.
         extra |= {"usage": report} if passes else extra_usage(rest)
     return Response(
         items=tuple(part.item for part in parts),
@@ -55,7 +55,7 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 class StreamReader:
-    """Assembles a streamed message from its named events; see `stream.StreamReader`."""
+    """Assembles a streamed message from its events, by the ``type`` in their data; see `stream.StreamReader`."""
 
     def __init__(self) -> None:
         self._message: dict[str, Json] = {"role": "assistant", "content": []}
@@ -117,7 +117,7 @@ class StreamReader:
         return Delta(index, str(block.get("type", "")), text)
 
     def response(self) -> Response:
-        """Build the message received so far. An incomplete tool input stays the text that arrived."""
+        """Build the message received so far. A tool input that is not complete JSON is the text that arrived."""
         content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         # A fallback block names the model that continued the answer.

@@ -21,7 +21,7 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
-"""Members of an answer that become fields of `Response`."""
+"""Members of an answer that become fields or blocks of `Response`; further choices are kept apart."""
 # In the order in which clients send an answer back.
 _RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",
@@ -74,7 +74,7 @@ def _find_choices(value: dict[str, Json]) -> list[Json] | None:
 
 
 def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
-    """Return the blocks that a client resends of an answer, and the members that it leaves out.
+    """Return the blocks of an answer that a client sends again, and the members it leaves out.
 
     The blocks begin with a header. Members that are null or an empty list are not among those left out.
     """
@@ -90,14 +90,14 @@ def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str,
 
 
 def _without_index(call: Json) -> Json:
-    # Only a stream's calls are numbered; gateways leave the number in non-streamed answers.
+    # Only a stream's calls are numbered; gateways leave the numbers in non-streamed answers.
     return {key: item for key, item in call.items() if key != "index"} if isinstance(call, dict) else call
 
 
 DONE: Final = "[DONE]"
 """The data of the last event of a stream."""
 _CHUNK_KEYS: Final = frozenset({"choices", "object", "obfuscation", "error"})
-"""Members of a chunk that are not part of the answer."""
+"""Members of a chunk that are not copied into the answer."""
 
 
 class _StreamedChoice:
@@ -110,7 +110,7 @@ class _StreamedChoice:
         self._slots: dict[int, int] = {}
 
     def add(self, delta: dict[str, Json]) -> Iterator[tuple[str, str]]:
-        """Add a delta; yields (the field or call that grew, new text)."""
+        """Add a delta; yields the field that grew (``text`` or ``tool_call N``, else its name) and its new text."""
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):
@@ -130,16 +130,15 @@ class _StreamedChoice:
             call[key] = call.get(key) or news.get(key) or ("function" if key == "type" else "")
         text = ""
         if isinstance(inner, dict):
-            called = call.setdefault(inner_key, {"name": ""})
-            # Some servers repeat the name in every chunk.
-            name = inner.get("name")
-            called["name"] = name if name and name != called["name"] and not called["name"] else called["name"]
+            called = call[inner_key] = as_dict(call.get(inner_key))
+            # Some servers repeat the name in every chunk: append nothing.
+            called["name"] = called.get("name") or inner.get("name") or ""
             field = "input" if inner_key == "custom" else "arguments"
             arguments = inner.get(field)
             text = (
                 "" if arguments is None else arguments if isinstance(arguments, str) else canonical.dump_text(arguments)
             )
-            called[field] = called.get(field, "") + text
+            called[field] = as_str(called.get(field)) + text
             merge_delta(called, inner, skip=frozenset({"name", field}))
         return f"tool_call {slot}", text
 
@@ -178,7 +177,8 @@ class StreamReader:
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}
         self._choices: dict[int, _StreamedChoice] = {}
-        self._shown: dict[str, int] = {}
+        self._delta_indexes: dict[str, int] = {}
+        """Index of each field and call in the deltas, by first appearance."""
         self._error = ""
         self._done = False
 
@@ -215,12 +215,13 @@ class StreamReader:
             return
         for name, text in state.add(delta):
             if number == 0:
-                yield Delta(self._shown.setdefault(name, len(self._shown)), name.partition(" ")[0], text)
+                index = self._delta_indexes.setdefault(name, len(self._delta_indexes))
+                yield Delta(index, name.partition(" ")[0], text)
 
     def response(self) -> Response:
         """Build the answer received so far.
 
-        It is complete once its choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
+        It is complete once the first choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
         """
         choices = [self._choices[n] for n in sorted(self._choices)]
         response = decode_response({**self._top, "choices": [choice.to_answer() for choice in choices]})

@@ -321,6 +321,16 @@ def test_parallel_calls_in_every_servers_habit(chunks: list[dict[str, Any]]) -> 
     ]
 
 
+@pytest.mark.parametrize("before", [{"custom": None}, {"custom": "x"}, {"custom": {"name": "f"}, "function": {"a": 1}}])
+def test_the_parts_of_a_call_may_first_be_of_another_type(before: dict[str, Any]) -> None:
+    custom, function = {"name": "f", "input": "hi"}, {"name": "g", "arguments": "{}"}
+    chunks = [{"index": 0, **before}, {"index": 0, "custom": custom}, {"index": 0, "function": function}]
+    body = "".join(event("", {"choices": [{"delta": {"tool_calls": [c]}}]}) for c in chunks)
+    found, _, _ = streamed(body.encode(), "openai_chat")
+    call = found.items[1].block.value()
+    assert call["custom"] == custom and call["function"].items() >= function.items()
+
+
 def test_a_first_choice_without_an_end_is_interrupted_though_another_one_ended() -> None:
     """The first choice is the answer."""
     first = {"index": 0, "delta": {"content": "Hel"}}

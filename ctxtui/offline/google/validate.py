@@ -89,8 +89,8 @@ def to_camel_case(value: Json) -> Json:
 
 
 def as_entries(value: Json) -> list[Json]:
-    """Return a repeated field's entries: a list, or one object that stands for it."""
-    return [value] if isinstance(value, dict) else list(as_list(value))
+    """List the entries of a repeated field, of which a single one may be given without a list."""
+    return [value] if isinstance(value, dict) else as_list(value)
 
 
 def invalid_argument(message: str, rule: str) -> Refusal:

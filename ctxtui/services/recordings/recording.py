@@ -15,7 +15,7 @@ from ctxtui.services.recordings.first_reading import FirstReading, begin_file, n
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 
 _PAUSE_FACTOR: Final = 5.0
-"""The pause before reading a source again, as a multiple of the reading time."""
+"""The pause before everything is read again, as a multiple of the reading time."""
 _CHECK_ALL_SECONDS: Final = 1.0
 """Seconds between checks of companion files that have not grown for long."""
 
@@ -27,8 +27,6 @@ class RereadSource:
     files: tuple[Path, ...]
     begin: Callable[[], tuple[FirstReading, Iterator[list[Event]]]]
     last_stamps: list[FileStamp] = field(init=False)
-    not_before: float = 0.0
-    """The earliest time to read it again (monotonic seconds)."""
 
     def __post_init__(self) -> None:
         self.last_stamps = self.stamps()
@@ -81,6 +79,8 @@ class Loaded:
         self._bytes_before = 0
         self._looked_at_all = 0.0
         self._failed_on: FileStamp | None = None
+        self._not_before = 0.0
+        """The earliest time to read everything again (monotonic seconds)."""
 
     @property
     def session(self) -> Session:
@@ -164,7 +164,8 @@ class Loaded:
         return self._read_on(reading, change == FileChange.GREW, grown)
 
     def _read_on(self, reading: FirstReading, main: bool, grown: list[Path]) -> RecordingNews:
-        if main and reading.reader.rereads:
+        readers = [*([reading.reader] if main else []), *(reading.parts[path].reader for path in grown)]
+        if any(reader.rereads for reader in readers):
             return self._restart(reading)
         events: list[Event] = []
         if main and reading.main is not None:
@@ -185,8 +186,8 @@ class Loaded:
 
     def _restart(self, old: FirstReading) -> RecordingNews:
         assert old.main is not None
-        stamp = file_stamp(old.main.path)
-        if stamp == self._failed_on:
+        begun, stamp = time.monotonic(), file_stamp(old.main.path)
+        if stamp == self._failed_on or begun < self._not_before:
             return RecordingNews()
         try:
             fresh, events = _read_whole(begin_file(old.main.path, old.bodies))
@@ -194,7 +195,7 @@ class Loaded:
             # Partly rewritten, or deleted again: keep the session until the file changes once more.
             self._failed_on = stamp
             return RecordingNews()
-        self._failed_on = None
+        self._failed_on, self._not_before = None, _end_pause(begun)
         return self._replace_reading(old, fresh, events)
 
     def _read_anew(self, old: FirstReading, source: RereadSource) -> RecordingNews:
@@ -202,15 +203,15 @@ class Loaded:
         begun = time.monotonic()
         stamps = source.stamps()
         self.gone = stamps[0] == GONE
-        if stamps == source.last_stamps or self.gone or begun < source.not_before:
+        if stamps == source.last_stamps or self.gone or begun < self._not_before:
             return RecordingNews()
         try:
             fresh, events = _read_whole(source.begin())
         except CtxtuiError:
             # Locked, or partly written: keep the session until it can be read.
-            source.not_before = time.monotonic() + _CHECK_ALL_SECONDS
+            self._not_before = time.monotonic() + _CHECK_ALL_SECONDS
             return RecordingNews()
-        source.last_stamps, source.not_before = stamps, time.monotonic() + _PAUSE_FACTOR * (time.monotonic() - begun)
+        source.last_stamps, self._not_before = stamps, _end_pause(begun)
         if not fresh.has_context or _content_key(fresh.session) == _content_key(old.session):
             return RecordingNews()
         return self._replace_reading(old, fresh, events)
@@ -231,6 +232,12 @@ class Loaded:
     def more(self) -> list[Event]:
         """Read on and fold the news into the session; returns the new events."""
         return self.add_news(self.fetch())
+
+
+def _end_pause(begun: float) -> float:
+    """The end of the pause after a reading that began at `begun` and ends now (monotonic seconds)."""
+    now = time.monotonic()
+    return now + _PAUSE_FACTOR * (now - begun)
 
 
 def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:

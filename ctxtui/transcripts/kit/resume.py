@@ -371,15 +371,13 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
     return chain
 
 
-def remove_left_branches(entries: Sequence[LinkedEntry], chain: Container[int], parent_key: str) -> None:
+def remove_left_branches(entries: Sequence[LinkedEntry], chain: Iterable[int], parent_key: str) -> None:
     """Remove branches after the last remaining entry of `chain` (numbers).
 
     The client would continue them.
     """
-    for number in range(len(entries) - 1, -1, -1):
-        entry = entries[number]
-        if number in chain and not entry.removed:
-            return
+    last = max((number for number in chain if not entries[number].removed), default=-1)
+    for entry in entries[last + 1 :]:
         entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from ctxtui.services.recordings import recording
 from ctxtui.services.recordings.open import load
 from tests.cases import client_homes
 from tests.cases.agents import mini_swe_agent
+from tests.transcripts.formats import test_aider_llm_history as aider_llm_history
 from tests.transcripts.formats.inspect_ai.test_inspect import sample
 from tests.transcripts.reading import as_bytes
 
 
-def test_samples_appear_as_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 0.0)
+def test_samples_appear_as_they_end(tmp_path: Path) -> None:
     path = tmp_path / "run.eval"
     start = {"eval": {"task": "look", "run_id": "r"}, "plan": {}}
     for name, value in (("_journal/start.json", start), ("samples/1_epoch_1.json", sample())):
@@ -50,3 +51,37 @@ def test_what_a_half_written_file_seemed_to_hold_does_not_stay(tmp_path: Path, n
             file.write(data[cut:])
         loaded.more()
         assert loaded.session.calls == load(path).session.calls
+
+
+def test_nor_does_what_a_half_written_file_beside_it_seemed_to_hold(tmp_path: Path) -> None:
+    """The chat history has the counts of an answer in aider's record of its messages."""
+    chat, path = aider_llm_history.CHAT.encode(), tmp_path / aider_llm_history.NAME
+    beside = tmp_path / ".aider.chat.history.md"
+    for cut in range(len(chat) // 3, len(chat), 5):
+        path.write_text(aider_llm_history.SENT)
+        beside.write_bytes(chat[:cut])
+        loaded = load(path)
+        with beside.open("ab") as file:
+            file.write(chat[cut:])
+        loaded.more()
+        assert loaded.session.calls == load(path).session.calls
+
+
+def test_a_large_file_that_must_be_read_anew_leaves_time_for_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / ".aider.chat.history.md"
+    path.write_bytes(client_homes.aider())
+    loaded = load(path)
+    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 5.0)
+    # Of each look: its own time; if the file is read, its beginning and its end.
+    clock: Iterator[float] = iter([0.0, 0.0, 2.0, 3.0, 3.0, 11.9, 11.9, 12.0, 12.0, 12.5])
+    monkeypatch.setattr(recording.time, "monotonic", lambda: next(clock))
+    with path.open("ab") as file:
+        file.write(client_homes.aider())
+    assert loaded.more(), "reading took 2 seconds"
+    with path.open("ab") as file:
+        file.write(client_homes.aider())
+    assert not loaded.fetch() and not loaded.fetch(), "3 and 11.9 seconds: not yet"
+    assert loaded.more(), "12 seconds"
+    assert len(loaded.session.calls) == 3

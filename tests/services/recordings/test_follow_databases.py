@@ -19,12 +19,6 @@ from ctxtui.services.recordings.recording import Loaded
 from tests.services.recordings.test_database import database, opencode
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes may be looked at one after the other."""
-    monkeypatch.setattr(recording, "_PAUSE_FACTOR", 0.0)
-
-
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return database(tmp_path / "opencode.db", opencode())
@@ -116,7 +110,7 @@ def test_while_it_cannot_be_read_or_is_gone_what_is_shown_stays(path: Path, monk
 def test_reading_a_large_one_again_and_again_leaves_time_for_others(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock: Iterator[float] = iter([0.0, 2.0, 2.0, 3.0, 4.0, 13.0, 13.5, 13.5])
+    clock: Iterator[float] = iter([0.0, 2.0, 3.0, 4.0, 13.0, 13.5])
     monkeypatch.setattr(recording, "_PAUSE_FACTOR", 5.0)
     loaded = load(path)
     monkeypatch.setattr(recording.time, "monotonic", lambda: next(clock))

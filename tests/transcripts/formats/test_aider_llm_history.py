@@ -199,3 +199,14 @@ def test_records_of_a_real_client(path: Path, tmp_path: Path) -> None:
     assert [words(load(chat).session, c.raw_head) for c in calls(load(chat).session)] == [
         words(joined, c.raw_head) for c in calls(joined)
     ]
+
+
+def test_a_message_that_is_not_written_yet_is_not_reported(tmp_path: Path) -> None:
+    path = tmp_path / NAME
+    for cut in range(SENT.index("USER"), len(SENT)):
+        path.write_text(SENT[:cut])
+        loaded = load(path)
+        with path.open("a") as file:
+            file.write(SENT[cut:])
+        loaded.more()
+        assert not loaded.skipped and len(loaded.session.calls) == 3

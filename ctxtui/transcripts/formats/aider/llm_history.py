@@ -165,6 +165,9 @@ def _split_messages(section: _Section | None) -> Iterator[tuple[str, str]]:
             message_lines.append([])
         elif message_lines:
             message_lines[-1].append(line)
+    if message_lines and not message_lines[-1]:
+        # A rule at the end: the message after it is not written yet.
+        message_lines.pop()
     for message in message_lines:
         role = _ROLE.match(message[0]) if message else None
         if role is None:

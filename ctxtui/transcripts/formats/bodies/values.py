@@ -1,6 +1,7 @@
 """Extract JSON values from bytes in any chunking, each with its own text, byte for byte.
 
-If a file is one body, the white space around it is part of it: an export reproduces the file byte for byte.
+If a file is one body, the white space around it (before it at most `MAX_HEAD_BYTES`) is part of it: an export
+reproduces the file byte for byte.
 """
 
 from __future__ import annotations
@@ -81,8 +82,8 @@ def to_json_text(value: Json) -> JsonText:
 class ValueStream:
     """Extracts values from bytes: one a line, several on one line, or one over many lines.
 
-    `whole` tests whether a line's text is a record by itself. Then a value that is still open before it was cut off,
-    and is dropped.
+    `whole` tests whether a line's text is a record by itself. Then a value that is still open above it was cut off, and
+    is skipped.
     """
 
     def __init__(self, whole: Callable[[str], bool]) -> None:
@@ -97,6 +98,7 @@ class ValueStream:
         return [value for line in self._lines.feed(data) for value in self._add_line(line)]
 
     def settle(self) -> list[JsonText | Skipped]:
+        """Return the values that are complete without a final newline; an incomplete one is kept."""
         last_line = self._lines.rest
         values, remainder = _parse_values(_join_lines([*self._open, last_line]))
         if remainder is None:
@@ -112,7 +114,7 @@ class ValueStream:
 
     @property
     def rest(self) -> TextLine | None:
-        """The incomplete value, None if there is none."""
+        """Text of the incomplete value; None if there is none."""
         joined = _join_lines([*self._open, self._lines.rest])
         return joined if joined.data.strip(b" \t\r\n\0") else None
 
@@ -163,7 +165,7 @@ def _parse_values(line: TextLine) -> tuple[list[JsonText], TextLine | None]:
 
 
 def _is_open_value(data: bytes) -> bool:
-    # A value continues on the next line if a bracket is open; text cut inside a string cannot.
+    # A value continues on the next line if a bracket is open; text that ends inside a string does not.
     return data[:1] in (b"{", b"[") and bracket_depth(data) > 0 and b'"' not in BRACKET.sub(b"", data)
 
 
@@ -178,7 +180,7 @@ def _skip_line(line: TextLine) -> Skipped:
 
 
 MAX_HEAD_BYTES: Final = 4096
-"""Maximum bytes kept from before the body."""
+"""First bytes of a file that are kept, as text before the body."""
 
 _BLANK: Final = " \t\r\n"
 
@@ -200,7 +202,7 @@ class Margins:
         self._offset += len(data)
 
     def set_value(self, start: int, end: int, data: bytes) -> None:
-        """Set the first value's bytes, `start` to `end`.
+        """Set the position of the first value: bytes `start` to `end` of the file.
 
         `data` is the chunk of the file that was fed last.
         """

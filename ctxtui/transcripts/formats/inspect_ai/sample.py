@@ -1,6 +1,6 @@
 """Read Inspect logs: each model event of a sample is a call.
 
-The messages of a sample without model events are used instead.
+A sample without model events is read from its messages.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def tool_items(listed_tools: Json) -> list[Item]:
 def usage(report: Json) -> Usage | None:
     """Convert Inspect's usage.
 
-    Whether the input includes cached tokens differs between its providers and versions; the total decides.
+    Whether the input includes cached tokens differs between its providers and versions: the total decides, else whether
+    more was cached than input. Writes count as of 5 minutes; their lifetime is not logged.
     """
     figures = as_dict(report)
     if "input_tokens" not in figures and "output_tokens" not in figures:
@@ -137,15 +138,12 @@ class SharedParts(Struct, frozen=True):
 
 
 class SampleReader:
-    """Reads one sample: its own conversation in the thread `name`.
-
-    Other requests have further threads.
-    """
+    """Reads one sample. Its first conversation is the thread `name`, others are further threads."""
 
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label
         self._first: Conversation | None = None
-        """The sample's own conversation, to which its compactions belong."""
+        """The conversation of the first model event, to which compactions belong."""
 
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
         yield ThreadSeen(self._name, self._label)
@@ -190,11 +188,8 @@ class SampleReader:
         thread = self._threads.find(request_items, scope=self._name)
         self._first = self._first or thread
         answer = decoded.response.items if decoded else ()
-        answer = (
-            answer or tuple(message_items(get_path(output, "choices", 0, "message")))
-            if output.get("choices")
-            else answer
-        )
+        if not answer and output.get("choices"):
+            answer = tuple(message_items(get_path(output, "choices", 0, "message")))
         yield from self._threads.add_request(request_items, answer, _make_call(event, output, decoded), thread)
 
     def _decode_request(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
@@ -215,7 +210,7 @@ class SampleReader:
             return None
 
     def _read_messages(self, sample: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
-        """Yield calls from the messages alone: only the last one's usage and the sum are known."""
+        """Yield calls from the messages alone: only the usage of the last one and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
         recorded = as_dicts(resolve_attachments(sample.get("messages"), shared.attachments))
         output = as_dict(sample.get("output"))
@@ -259,7 +254,7 @@ class SampleReader:
 
 
 def _api_url(model: str) -> str:
-    """URL that determines the dialect of a logged request without one, by its model's name.
+    """A made-up URL for a logged request, which has none: it shows the dialect, by the model's provider.
 
     "" if the request's own members show it.
     """
@@ -291,12 +286,14 @@ def _make_call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded
 NAME: Final = "inspect"
 _ZIP: Final = b"PK\x03\x04"
 _INSIDE: Final = (b"_journal/start.json", b"samples/", b"header.json")
+"""Beginnings of the names in an archive."""
 _SAMPLE: Final = frozenset({"epoch", "target", "messages"})
+"""Members of a sample that is a file of its own."""
 
 
 def sniff(head: bytes, name: str) -> float:
     if head.startswith(_ZIP):
-        return 0.9 if any(word_ in head[:4096] for word_ in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
+        return 0.9 if any(inside in head[:4096] for inside in _INSIDE) else 0.5 if name.endswith(".eval") else 0.0
     first = next(iter(file_head.parse_values(head)), None)
     if not isinstance(first, dict):
         return 0.0
