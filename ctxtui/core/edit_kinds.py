@@ -66,7 +66,10 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def replaces_blocks(self) -> bool:
-        """Whether the inserted text replaces its blocks, all of which must be present then."""
+        """Whether the edit puts a text in place of its blocks.
+
+        Such an edit applies only to a context that has all of them.
+        """
         return self.removes and self.adds
 
     @property

@@ -491,9 +491,9 @@ def summarize(
 ) -> str:
     """Summarize the blocks at `positions` in at most `limit` tokens.
 
-    "" if there is nothing to say, or no line fits. `count` gives the tokens of a block. `stretch_name` names the blocks
-    in the head line (``turns 3-6``). `keep` are texts that later blocks quote: identifiers among them are added if
-    there is room and no other line has them.
+    "" if there is nothing to say, or if no line fits beside the head line. `count` gives the tokens of a block.
+    `stretch_name` names the blocks in the head line (``turns 3-6``). `keep` are texts that later blocks quote:
+    identifiers among them are added if there is room and no other line has them.
     """
 
     def tokens(text: str) -> int:

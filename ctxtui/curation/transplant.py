@@ -72,9 +72,10 @@ class Transplant(NamedTuple):
 
 
 def copy_blocks(context: Context, positions: Iterable[int], source: str = "") -> CopiedBlocks:
-    """Copy the blocks at `positions` with the counterparts of calls and results.
+    """Copy the blocks at `positions`, calls with their results and results with their calls.
 
-    A header stands for its whole message. Thinking, encrypted content, system texts and tool definitions are left out.
+    The position of a header selects its whole message. Thinking, encrypted content, system texts and tool definitions
+    are left out.
     """
     left: Counter[str] = Counter()
     chosen: set[int] = set()

@@ -18,6 +18,7 @@ def test_the_ratio_is_that_of_the_sums() -> None:
 def test_of_too_few_sessions_nothing_is_said_of_how_certain_it_is() -> None:
     found = estimate_ratio([(1.0, 2.0), (3.0, 4.0)])
     assert found is not None and found.low is None
+    assert estimate_ratio([(1.0, 2.0), (3.0, 4.0), (0.0, 0.0)]) == found, "a session without calls is none"
     assert estimate_ratio([(1.0, 0.0)]) is None and estimate_ratio([]) is None
 
 

@@ -207,11 +207,12 @@ def test_a_long_prefix_that_expired_is_the_reason_though_a_short_one_is_live() -
     assert (reason.kind, reason.by) == (why.EXPIRED, 100)
 
 
-def test_a_long_prefix_sent_again_but_not_answered_yet_is_the_reason() -> None:
+@pytest.mark.parametrize("again", [200, 400])
+def test_a_long_prefix_sent_again_but_not_answered_yet_is_the_reason(again: int) -> None:
     one = desk("gpt-5.2", retention=300.0)
     stem = [said("user", "a#2000")]
     one.send(0, stem)
-    one.send(400, stem, began=420)
+    one.send(again, stem, began=420)
     (reason,) = one.ask(410, stem).reasons
     assert (reason.kind, reason.by) == (why.NOT_YET, 10)
 

@@ -158,3 +158,8 @@ def test_a_flipped_bit_in_our_own_format_costs_one_line(ctxtui: Run, tmp_path: P
     path.write_bytes(data + b"\n")
     ran = ctxtui("show", path)
     assert ran.code in (0, 3) and "please report" not in ran.err
+
+
+def test_an_option_for_a_collector_needs_its_address(ctxtui: Run, tmp_path: Path) -> None:
+    ran = ctxtui("export", claude(tmp_path / "a.jsonl", lambda record: None), "--otlp-content")
+    assert ran.code == 2 and "--otlp-content needs --otlp" in ran.err and not ran.out

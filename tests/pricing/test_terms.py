@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import keep_priced_fields, parse_prices, price, price_call, price_uncached
+from ctxtui.pricing.price import keep_priced_fields, max_usd, parse_prices, price, price_call, price_uncached
 from ctxtui.pricing.rates import find_rates
 from ctxtui.pricing.terms import STANDARD, Terms, read_terms
-from ctxtui.services.config.package_data import price_table
+from ctxtui.services.config.package_data import model_table, price_table
 
 NOVEMBER_2026 = 1795219200.0
 MILLION = 1_000_000
@@ -46,6 +46,17 @@ def test_every_kind_of_token_has_its_rate(model: str, usage: Usage, expected: fl
         assert short is not None
         expected = 2 * (usage.fresh * short.fresh + usage.cache_read * short.read)
     assert usd(model, usage) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("dearest", ["input", "cache_read", "cache_write_5m", "cache_write_1h"])
+def test_an_input_that_was_not_reported_costs_its_dearest_rate_at_most(dearest: str) -> None:
+    rates = dict.fromkeys(("input", "cache_read", "cache_write_5m", "cache_write_1h"), 1) | {dearest: 7}
+    table = parse_prices(
+        "[[model]]\nmatch = 'mine'\nsource = ''\ndate = ''\n"
+        + "".join(f"{name} = {usd}\n" for name, usd in rates.items())
+    )
+    card = replace(model_table().card("mine"), window=MILLION, max_output=10)
+    assert max_usd(Call("c", "main", model="mine"), None, card, table) == pytest.approx(7)
 
 
 @pytest.mark.parametrize(

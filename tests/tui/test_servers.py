@@ -13,11 +13,13 @@ import pytest
 from textual.app import App
 
 from ctxtui.services.config.mcp_servers import parse_server
+from ctxtui.services.config.paths import data_dir
 from ctxtui.services.mcp.connection import ServerState
+from ctxtui.services.mcp.server_pool import FILE
 from ctxtui.tui.chat.servers import ServerLogScreen, ServersController, StartServerScreen, describe_starting_servers
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.theme.theme import apply_theme
-from ctxtui.views.text.span import plain
+from ctxtui.views.text.span import Span, plain, width
 from tests.services.chatting import answer, provider, text, use
 from tests.services.mcp.test_servers import pool_of
 from tests.tui.test_chat import asked_for_leave, chatting, reply, say, shown, until
@@ -82,7 +84,10 @@ async def test_all_that_a_projects_server_would_start_is_shown_before_it_is_allo
     async with chatting(tmp_path, None, (80, 24)) as (screen, pilot):
         await until(pilot, lambda: "● ^p MCP servers: this project's need your permission (small)" in shown(screen))
         await pilot.press("escape")
-        for key in ("escape", "y"):
+        pool = screen.state.host.tools and screen.state.host.tools.servers
+        assert pool is not None
+        stored = data_dir(screen.state.host.config.settings.data_dir) / FILE
+        for key in ("escape", "y", "y"):
             next(one for one in screen.controllers if isinstance(one, ServersController)).choose()
             await until(pilot, lambda: isinstance(pilot.app.screen, PaletteScreen))
             await pilot.press("enter")
@@ -95,9 +100,23 @@ async def test_all_that_a_projects_server_would_start_is_shown_before_it_is_allo
             await pilot.press(key)
             await until(pilot, lambda: pilot.app.screen is screen)
             if key == "escape":
-                tools = screen.state.host.tools
-                assert tools is not None and tools.servers is not None and tools.servers.unallowed
+                assert pool.unallowed
+                stored.mkdir()
+            elif stored.is_dir():
+                await until(pilot, lambda: "the permission for small cannot be stored" in shown(screen))
+                assert pool.unallowed
+                stored.rmdir()
+                await pilot.press("escape")
         await until(pilot, lambda: "add 5 tools?" in shown(screen))
+
+
+def test_no_value_is_cut_or_left_out_before_a_server_is_allowed() -> None:
+    arguments = "", "漢" * 100, "a   b\x1b[8m\nc"
+    rows = StartServerScreen(parse_server("small", {"command": "sh", "args": list(arguments)})).load()
+    assert all(width([Span(value)]) <= 60 for _, value in rows)
+    values = [value for _, value in rows]
+    assert values[:4] == ["small", rows[1][1], "sh", ""] and "".join(values[4:-1]) == arguments[1]
+    assert rows[-1] == ("argument", "a   b␛[8m·c")
 
 
 @pytest.mark.slow

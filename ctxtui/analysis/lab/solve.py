@@ -75,8 +75,7 @@ class KeepWarm(NamedTuple):
     """Keeping an entry of `life` seconds warm, compared with writing it again.
 
     Up to `requests` requests and the next call's read cost less than one write; that lasts `seconds`. `read` and
-    `write` are the cost for the whole
-    context, in USD or as multiples of fresh tokens.
+    `write` are the cost for the whole context, in USD or as multiples of fresh tokens.
     """
 
     life: float

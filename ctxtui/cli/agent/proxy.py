@@ -36,11 +36,11 @@ def proxy(
     otlp_content: bool,
     as_json: bool,
 ) -> int:
-    """Run a recording relay between programs and their providers.
+    """Run a relay between programs and their providers that records every request.
 
-    It runs until ctrl+c or `ctxtui proxy off`.
+    Ctrl+c or `ctxtui proxy off` ends it. Each provider has an address at the relay (/anthropic, /openai, /ollama ...):
+    give it to a program as its base URL.
 
-    Each provider has its own address here, /anthropic, /openai, /ollama ...: give it to a program as its base URL.
     Sessions are told apart by the clients' headers, else by the start of the conversation. Where users can be told
     apart, only programs of your user (and root) are served; data is forwarded as with `ctxtui exec`.
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
 
@@ -52,6 +52,11 @@ ENDS_AFTER_ANSWER = (
     "file; --to anthropic (or another dialect) writes the request with the prompt"
 )
 """Why a session file never ends in a prompt."""
+
+
+OUTPUT_OPTION: Final = click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
+)
 
 
 @click.command(
@@ -107,14 +112,12 @@ ENDS_AFTER_ANSWER = (
 @THREAD_OPTION
 @click.option("--drop-block", is_flag=True, help="Keep thinking that is no longer valid, for the provider to drop.")
 @click.option("--keep-quoted", is_flag=True, help="Do not change blocks that later blocks quote.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
-)
+@OUTPUT_OPTION
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
-    help="Print JSON (schema_version 1) with edits, prices and the request; -o FILE is written too.",
+    help="Print JSON (schema_version 1) with edits, prices and the request; -o FILE is written, too.",
 )
 @click.pass_context
 def curate(
@@ -172,11 +175,11 @@ def curate(
     )
 
     out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"], writes=not flags["dry_run"])
+    if out.data and should_write(output, as_json=flags["as_json"]):
+        write_request(out, output)
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
-    if out.data and (is_file(output) if flags["as_json"] else not _goes_to_terminal(output)):
-        write_request(out, output)
     on_screen = _goes_to_terminal(output) and not flags["as_json"]
     for line in price_lines(curation, out.lost, out.violations):
         if on_screen:
@@ -207,9 +210,12 @@ def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
     return copy_named(source_recording.session, number, [name.strip() for name in names.split(",") if name.strip()])
 
 
-def is_file(output: Path | None) -> bool:
-    """Whether ``-o`` names a file, not standard output."""
-    return output is not None and output != Path("-")
+def should_write(output: Path | None, *, as_json: bool) -> bool:
+    """Whether to write the request: not to a terminal, and with `as_json` only to a file.
+
+    Write before the JSON is printed, as an error is a JSON document by itself.
+    """
+    return output not in (None, Path("-")) if as_json else not _goes_to_terminal(output)
 
 
 def _goes_to_terminal(output: Path | None) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,7 +9,7 @@ from typing import Any, Final
 import click
 
 from ctxtui.cli.context import NAME_HELP, THREAD_OPTION, SessionName, config_of, open_recording
-from ctxtui.cli.edit.curate import curate_session, is_file, prepare_output, write_request
+from ctxtui.cli.edit.curate import OUTPUT_OPTION, curate_session, prepare_output, should_write, write_request
 from ctxtui.cli.output import note, write_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_json import to_json
@@ -42,9 +41,7 @@ from ctxtui.views.text.safe_text import one_line
     "--to", "form", type=click.Choice(FORMS), help="Format to write (default: the client's own if it can be resumed)."
 )
 @click.option("--dry-run", is_flag=True, help="Write nothing: only print the problems and their fixes.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
-)
+@OUTPUT_OPTION
 @click.option(
     "--json",
     "as_json",
@@ -68,15 +65,14 @@ def repair(
     form = form or resumed_by(loaded.session, loaded.path)
     for line in _repair_lines(diagnosis, loaded):
         note(line)
-    if flags["as_json"]:
-        write_json(_diagnosis_json(diagnosis, loaded))
-    if not diagnosis.mended.edits or flags["dry_run"] or (flags["as_json"] and not is_file(output)):
-        return
-    if output is None and sys.stdout.isatty():
+    is_wanted = diagnosis.mended.edits and not flags["dry_run"]
+    if is_wanted and should_write(output, as_json=flags["as_json"]):
+        _write_repaired(diagnosis, loaded, form, output, settings)
+    elif is_wanted and not flags["as_json"]:
         way_out = "-o . to write the fixed session here" if form in RESUMED else "-o FILE to write the fixed context"
         note(f"nothing is written yet: use {way_out}, or a pipe")
-    else:
-        _write_repaired(diagnosis, loaded, form, output, settings)
+    if flags["as_json"]:
+        write_json(_diagnosis_json(diagnosis, loaded))
 
 
 def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:

@@ -13,7 +13,8 @@ from ctxtui.curation.policies.policy import Policy
 def parse_value(text: str, default: Json) -> Json:
     """Parse `text` as a setting with that `default`.
 
-    The text is JSON, a list with commas, pairs ``a:b`` with commas, or plain text.
+    For a text, the text itself. Otherwise JSON; else, by the default, a list with commas or pairs ``a:b`` with commas;
+    else the text itself, which `Policy.settings` refuses.
     """
     if isinstance(default, str):
         return text
@@ -30,9 +31,9 @@ def parse_value(text: str, default: Json) -> Json:
 
 
 def parse_settings(policy: Policy, text: str) -> dict[str, Json]:
-    """Parse ``key=value`` words into settings; other settings keep their defaults.
+    """Parse ``key=value`` words into settings, only those that are written.
 
-    Raises `BadConfig`.
+    Raises `BadConfig` for a word without ``=``, an unknown setting and a value of a wrong type.
     """
     try:
         words = shlex.split(text)
@@ -44,5 +45,5 @@ def parse_settings(policy: Policy, text: str) -> dict[str, Json]:
         if not sign:
             raise BadConfig(f"{word!r} is no setting", way_out="write key=value")
         settings[key] = parse_value(value, policy.defaults.get(key, ""))
-    policy.settings(settings)
+    policy.settings(settings)  # checks names and types
     return settings

@@ -143,17 +143,26 @@ class ServersController(ChatController):
             pool = self._pool
             assert pool is not None
             if on and not pool.permissions.is_allowed(server.server):
-                self.access.push(StartServerScreen(server.server), lambda yes: self._start(server) if yes else None)
+                self._ask_start(server)
                 return
             await self._confirm_tools_change(server, on)
 
         return work
 
-    def _start(self, server: ServerConnection) -> None:
-        pool = self._pool
-        assert pool is not None
-        pool.permissions.allow(server.server)
-        self.access.run(self._run_work(lambda: self._confirm_tools_change(server, True)), "mcp")
+    def _ask_start(self, server: ServerConnection) -> None:
+        """Ask whether `server` may start; if so, store the permission and go on."""
+
+        async def start() -> None:
+            pool = self._pool
+            assert pool is not None
+            pool.permissions.allow(server.server)
+            await self._confirm_tools_change(server, True)
+
+        def on_answer(is_allowed: bool | None) -> None:
+            if is_allowed:
+                self.access.run(self._run_work(start), "mcp")
+
+        self.access.push(StartServerScreen(server.server), on_answer)
 
     async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
         """Ask whether to add (`on`) or remove a server's tools, and show the effect of that.
@@ -303,17 +312,15 @@ class StartServerScreen(ListScreen[tuple[str, str], bool]):
     def load(self) -> Sequence[tuple[str, str]]:
         """Return names and values, long values in several rows."""
         server = self._server
-        fields = [
-            ("server", server.name),
-            ("from", server.place),
-            ("address", server.url),
-            *(("header", f"{name}: {value}") for name, value in server.headers.items()),
+        program = [
             ("command", server.command),
             *(("argument", argument) for argument in server.args),
             *(("variable", f"{name}={value}") for name, value in server.env.items()),
-            ("folder", server.cwd),
+            *([("folder", server.cwd)] if server.cwd else []),
         ]
-        return [row for name, value in fields if value for row in _split_value(name, value)]
+        remote = [("address", server.url), *(("header", f"{name}: {value}") for name, value in server.headers.items())]
+        fields = [("server", server.name), ("from", server.place), *(remote if server.url else program)]
+        return [row for name, value in fields for row in _split_value(name, value)]
 
     def title_suffix(self, rows: Sequence[tuple[str, str]]) -> Spans:
         return [Span("not confined: it can do whatever you can", "dim")] if self._server.command else ()
@@ -328,12 +335,12 @@ class StartServerScreen(ListScreen[tuple[str, str], bool]):
 
 
 _VALUE_CELLS = 60
-"""Characters of a value in a row, so that nothing is cut in 80 columns."""
+"""Cells of a value in a row, so that nothing is cut in 80 columns."""
 
 
 def _split_value(name: str, value: str) -> list[tuple[str, str]]:
-    pieces = [value[start : start + _VALUE_CELLS] for start in range(0, len(value), _VALUE_CELLS)]
-    return [(name if n == 0 else "", safe_text.one_line(piece)) for n, piece in enumerate(pieces)]
+    pieces = safe_text.wrap(safe_text.line(value), _VALUE_CELLS)
+    return [(name if n == 0 else "", piece) for n, piece in enumerate(pieces)]
 
 
 _MAX_LINE = 2_000

@@ -158,9 +158,7 @@ class FactList(HostedList[Fact, Result], Generic[Result]):
         self.draw_rows()
 
     def draw_rows(self, cursor: int | None = None) -> None:
-        what = "The history had" if self.listed == views.ALL else f"The summary {self.listed}"
-        is_compared = self.compaction is not None
-        self.pane.none = f"{what} no file, literal or decision." if is_compared else plain(self.loading_text)
+        self.pane.none = plain(self.loading_text) if self.compaction is None else views.NONE_LISTED[self.listed]
         super().draw_rows(cursor)
 
     def rule_notes(self, rows: Sequence[Fact]) -> Spans:

@@ -29,13 +29,14 @@ TITLE_CELLS: Final = 24
 class Header(Struct, frozen=True, kw_only=True):
     """Content of the header.
 
-    - `call`: number of the call shown; 0: none.
+    - `call`: number of the call shown; 0: none, or not known yet.
     - `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``.
-    - `behind`: number of newer calls, printed after the state; else, if there is room, the `fidelity` of a recorded
-      call.
+    - `behind`: number of newer calls, printed after the state.
+    - `fidelity`: printed after ``recorded`` if there are no newer calls and there is room.
     - `used`: tokens of the context; None if not known yet. `after`: those under staged edits. `limits`: the model's
       window, and how much of it is usable.
-    - `cost`: USD; None if unknown. `priced`: whether prices are known yet; if not, no cost is shown.
+    - `cost`: USD of the thread up to this call; None if unknown. `priced`: whether prices are known yet; if not, no
+      cost is shown.
     - `thread`: label of a subagent, "" for the main thread.
     - `auto_release_s`: seconds until a held request is sent.
     - `record`: (correct forecasts, all forecasts) so far, for the explanations of figures; not drawn.
@@ -64,7 +65,7 @@ class Header(Struct, frozen=True, kw_only=True):
     unreported: bool = False
     """Whether there are answers but no reported call, so that the cost is unknown."""
     totals: SessionTotals | None = None
-    """Totals of the whole session, if it has other threads."""
+    """Totals of the whole session; None until computed. Shown if other threads used anything."""
 
 
 def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscription: bool = False) -> Header:
@@ -104,9 +105,10 @@ def _tokens_so_far(scene: Scene) -> int:
 
 
 def draw_header(content: Header, room: int) -> list[Span]:
-    """The header in exactly `room` cells.
+    """The header in `room` cells.
 
-    The figures at the right are complete, the title gets the rest.
+    The figures at the right are never cut, so that a header in less than about 25 cells is wider. The title gets the
+    rest.
     """
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
     name = f"{content.thread} ‹ {content.title}" if content.thread else content.title
@@ -119,7 +121,7 @@ def draw_header(content: Header, room: int) -> list[Span]:
     if width([*badge, *model, *call, *state, *fidelity, *right]) + 1 + title_room > room:
         right = _figures(content, room)
     free = room - width(badge) - width(right) - 1
-    # Dropped first: fidelity, then model, then state and call. On a tiny screen only the figures stay.
+    # Dropped in this order: fidelity, model, state, call. On a tiny screen only the figures stay.
     for part, title in ((fidelity, title_room), (model, TITLE_CELLS // 2), (state, 0), (call, 0)):
         if free - width([*model, *call, *state, *fidelity]) < title:
             part.clear()
@@ -196,7 +198,7 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
 
 
 def _session_cost(content: Header, room: int) -> list[Span]:
-    """Cost of the session with its subagents, if there are any."""
+    """Cost of all threads, and the number of subagents; empty without other threads."""
     totals = content.totals
     if totals is None or not totals.is_split or not content.priced:
         return []
@@ -214,9 +216,9 @@ def _staged_change(used: int, after: int, usable: int, room: int) -> list[Span]:
 
 
 SHOWN_BELOW_SHARE: Final = 0.5
-"""Share of a rate limit below which it is shown."""
+"""Share left of a rate limit below which it is shown."""
 WARN_BELOW_SHARE: Final = 0.2
-"""Share of a rate limit below which it is a warning."""
+"""Share left of a rate limit below which it is a warning."""
 
 
 class RateLimit(Protocol):
@@ -234,7 +236,7 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """Text about the first of `limits` with less than half left, at Unix time `now`.
+    """Text about the first of `limits` with less than `SHOWN_BELOW_SHARE` left, at Unix time `now`.
 
     Empty if none is so low. `limits` are sorted by the share left, the smallest first.
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -17,6 +18,12 @@ from ctxtui.views.text.table import Column, Table
 LOST, KEPT, ALL = "lost", "kept", "all"
 FACT_FILTERS: Final = (LOST, KEPT, ALL)
 """Filters of the fact list, in the order of the key."""
+NONE_LISTED: Final = {
+    LOST: "The summary lost no file, literal or decision.",
+    KEPT: "The summary kept no file or decision.",
+    ALL: "The history had no file or decision, and the summary lost no literal.",
+}
+"""Texts of an empty list of facts, by its filter. Literals that the summary kept are never listed."""
 
 _SIGN: Final = {FILE: Span("≡", "cat-memory"), DECISION: Span("›", "cat-user"), LITERAL: Span("#", "dim")}
 _UNRECORDED: Final = ("not recorded", "reattached", "residual")
@@ -264,20 +271,14 @@ HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
-    """Counts of the listed facts, for the list's rule."""
+    """Counts of the lost or kept facts, for the list's rule; of the literals also those that are not listed."""
     if shown == ALL:
         return [Span("lost and kept", "dim")]
-    lost, kinds = shown == LOST, [fact.kind for fact in facts(compaction, shown)]
-    literals, kept_literals = compaction.literals
-    counts = [
-        numbers.many(
-            kinds.count(kind) if kind != LITERAL else literals - kept_literals if lost else kept_literals,
-            kind,
-        )
-        for kind in _LIST_ORDER
-        if compaction.count_facts(kind)
-    ]
-    return [Span(", ".join(counts), "ink" if shown == LOST else "dim")]
+    counts = Counter(fact.kind for fact in facts(compaction, shown))
+    lost_literals = compaction.count_lost(LITERAL)
+    counts[LITERAL] = lost_literals if shown == LOST else compaction.count_facts(LITERAL) - lost_literals
+    words = [numbers.many(counts[kind], kind) for kind in _LIST_ORDER if compaction.count_facts(kind)]
+    return [Span(", ".join(words), "ink" if shown == LOST else "dim")]
 
 
 def summary(compactions: Sequence[Compaction], thread: str, calls: int) -> list[Span]:

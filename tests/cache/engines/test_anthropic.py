@@ -420,6 +420,11 @@ def test_markers_that_are_refused(messages: list[Any], members: dict[str, Any], 
     assert len(refused) == 1 and words in refused[0]
 
 
+def test_without_a_limit_no_number_of_markers_is_refused() -> None:
+    marked_blocks = [user(*(text(f"{n}", "") for n in range(5)))]
+    assert Desk(markers=0).refused(marked_blocks, **AUTO) == []
+
+
 def test_markers_stand_on_tools_and_in_tool_results() -> None:
     desk = Desk(minimum=0)
     inner = {"type": "tool_result", "tool_use_id": "t", "content": [text("r", "")]}

@@ -83,6 +83,8 @@ def test_with_json_the_named_file_is_written_too(ctxtui: Run, request_file: Path
     told = ctxtui("curate", request_file, "--policy", "truncate_results", "--json", "-o", made).json
     assert json.loads(made.read_text()) == told["request"]
     assert ctxtui("curate", request_file, "--json", "-o", "-").json["request"]["messages"], "only the JSON"
+    refused = ctxtui("curate", request_file, "--json", "-o", made)
+    assert refused.code == 7 and refused.json["error"]["message"] == "the file exists", "one document"
 
 
 def test_edits_from_a_file_and_a_profile(ctxtui: Run, request_file: Path, tmp_path: Path) -> None:

@@ -56,6 +56,18 @@ def test_with_json_the_named_file_is_written_too(ctxtui: Run, sick: Path, tmp_pa
     assert ctxtui("repair", sick, "--json", "-o", made).json["edits"]
     assert validate.refusals(json.loads(made.read_text())) == []
     assert ctxtui("repair", sick, "--json").json["edits"], "only the JSON"
+    refused = ctxtui("repair", sick, "--json", "-o", made)
+    assert refused.code == 7 and refused.json["error"]["message"] == "the file exists", "one document"
+
+
+def test_a_fault_without_a_fix_is_said_once(ctxtui: Run, sick: Path) -> None:
+    body = json.loads(sick.read_text())
+    body["messages"].append({"role": "robot", "content": "beep"})
+    sick.write_text(json.dumps(body))
+    ran = ctxtui("repair", sick)
+    assert (
+        ran.json["messages"] and ran.err.count("not fixed: ") == ran.err.count("not fixed: no such role: 'robot'") == 1
+    )
 
 
 def test_a_pasted_error_names_its_block(ctxtui: Run, sick: Path) -> None:

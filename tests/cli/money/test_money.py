@@ -101,6 +101,13 @@ def test_why_yesterday_takes_that_day_s_calls_alone(ctxtui: Run, home: Path, mon
     os.utime(path, (started + 86_400, started + 86_400))
     found = ctxtui("cost", "--why", "yesterday", "--json").json
     assert found["total_usd"] == pytest.approx(whole["total_usd"]) and found["calls"] == whole["calls"]
+    stored = home.parent / "ctxtui"
+    stored.mkdir(exist_ok=True)
+    for old in stored.glob("ctxtui.db*"):
+        old.unlink()
+    (stored / "ctxtui.db").write_bytes(b"no database" * 999)
+    without = ctxtui("cost", "--why", "yesterday", "--json")
+    assert without.json["calls"] == whole["calls"] and "the database was skipped" in without.err
 
 
 def test_the_sentence_adds_up_as_it_stands(ctxtui: Run, recording: Path) -> None:

@@ -136,6 +136,23 @@ def served_alone(rng: Random, body: Body) -> None:
             return
 
 
+def _served(id_: str) -> list[Body]:
+    call = {"type": "server_tool_use", "id": id_, "name": "web_search", "input": {"query": "q"}}
+    return [call, {"type": "web_search_tool_result", "tool_use_id": id_, "content": []}]
+
+
+def served_to_the_user(rng: Random, body: Body) -> None:
+    said = [m for m in _messages(body) if m.get("role") == "user" and _parts(m)] if "system" in body else []
+    if said:
+        rng.choice(said)["content"] += _served("srvtoolu_2")
+
+
+def served_twice(rng: Random, body: Body) -> None:
+    for message in body["messages"] if "system" in body else ():
+        if message["role"] == "assistant" and _parts(message):
+            message["content"][:0] = [*_served("srvtoolu_3"), {"type": "text", "text": "found"}]
+
+
 def twice(rng: Random, body: Body) -> None:
     body["tools"].append(body["tools"][0])
 
@@ -148,7 +165,7 @@ def _parts(message: Any) -> list[Any]:
 BREAKS = (
     lose_one, lose_the_end, empty_text, nul, text_first, between, many_markers, unsigned, twice,
     second_result, empty_inside, error_with_image, error_with_document, picture_from_a_tool, thought_twice,
-    served_alone)  # fmt: skip
+    served_alone, served_to_the_user, served_twice)  # fmt: skip
 
 
 @pytest.mark.parametrize("dialect", few(sorted(SHAPES)))

@@ -99,7 +99,7 @@ async def test_an_empty_list_says_what_there_is_none_of() -> None:
         screen.app.push_screen(page)
         await until(pilot, lambda: page.compaction is not None and bool(page.rows))
         await pilot.press("tab")
-        assert not page.rows and plain(page.pane.empty()) == "The summary kept no file, literal or decision."
+        assert not page.rows and plain(page.pane.empty()) == "The summary kept no file or decision."
         page.compaction = None
         page.list_facts()
         assert "comparing the summary with the history" in plain(page.pane.empty())

@@ -28,6 +28,12 @@ def test_columns_have_the_numbers_of_their_calls(calls: list[int]) -> None:
     assert len(calls) < 20 or len(labels) >= 4
 
 
+def test_labels_of_calls_that_are_far_from_each_other_do_not_touch() -> None:
+    calls = [*range(1, 51), *range(1_000, 20_000, 1_000)]
+    labels = labels_of(charts.curves("contexts", [curve(len(calls))], calls=calls))
+    assert len(labels) >= 4 and all(right - left >= 40 for (left, _), (right, _) in pairwise(labels))
+
+
 @pytest.mark.parametrize("count", [1, 7, 60, 420, 421, 840, 5_000])
 def test_labels_begin_at_1_and_are_apart(count: int) -> None:
     part = charts.StackPart("read", "f-read", [1.0] * count)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from ctxtui.analysis.content.agreement import NextStep, ToolCall, Trial
+from ctxtui.analysis.content.compactions import DECISION, FILE, LITERAL, Compaction, Fact, Recovery
 from ctxtui.analysis.content.duplicates import EDITED, REREAD, Duplicate
 from ctxtui.analysis.money.bill import FIRST, Bill, ResidualSum
 from ctxtui.analysis.money.spending import CONVERSATION, SpendingRow
 from ctxtui.analysis.money.statement import Statement, StatementBlock
 from ctxtui.core.category import INDEX
-from ctxtui.views.lists import duplicates, resend, suggestions
+from ctxtui.views.lists import compactions, duplicates, resend, suggestions
 from ctxtui.views.lists.costs import bill, stats
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import plain
@@ -67,3 +70,21 @@ def test_a_block_that_grows_has_more_tokens_not_fewer() -> None:
 
 def test_the_empty_summary_names_a_command_that_exists() -> None:
     assert "`ctxtui import`" in stats.NONE_YET
+
+
+def test_facts_are_counted_as_they_are_listed() -> None:
+    """A file that the summary names and that was read again is in both lists; kept literals are only counted."""
+    again = Recovery(how=REREAD, call=4, node=9, tokens=300)
+    facts = tuple(
+        Fact(kind=kind, text=f"{n}", node=n, times=1, is_kept=kept, recoveries=more)
+        for n, (kind, kept, more) in enumerate(
+            [(FILE, True, (again,)), (FILE, True, ()), (DECISION, False, ()), (LITERAL, False, ())]
+        )
+    )
+    unused: Any = None
+    made = Compaction(
+        thread="main", number=2, kind="compaction", trigger="", at=None, before=unused, after=unused, summary=(),
+        summary_tokens=0, kept_nodes=(), kept_tokens=0, replaced=4, sealed=False, facts=facts, literals=(9, 2),
+    )  # fmt: skip
+    assert plain(compactions.listed_counts(made, compactions.LOST)) == "1 file, 1 decision, 7 literals"
+    assert plain(compactions.listed_counts(made, compactions.KEPT)) == "2 files, 0 decisions, 2 literals"

@@ -1,4 +1,4 @@
-"""Keeps only the task, a summary of each earlier turn, and the newest turn."""
+"""Keeps the first messages and the newest turn, and summarizes each earlier turn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 POLICY = Policy(
     NAME,
-    "keep the task, a summary and the newest turn",
+    "keep the task, a summary of each earlier turn, and the newest turn",
     propose,
     {"keep_first": 1, "length": 0},
     {"keep_first": "messages kept at the front", "length": LENGTH_NOTE},
