@@ -111,6 +111,7 @@ def test_a_session_without_links_may_end_earlier() -> None:
     kept = [SentBlock(item, at) for at, item in enumerate(path[:-2])]
     made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW))
     assert shown(path_of(read(made.data).session)) == shown(path[:-2])
+    assert len(records(made)) == len(old), "the head, and all but the last"
 
 
 def test_without_any_of_its_texts_a_session_keeps_its_head() -> None:
