@@ -217,7 +217,8 @@ def _from_data_url(text: str) -> Media | None:
 def _read_tool(value: dict[str, Json]) -> BlockContent:
     value = unwrap_tool(value)
     inner = _inner_object(value)
-    name = _as_text(inner.get("name") or inner.get("server_label") or value.get("type"))
+    server = inner.get("server_label") or inner.get("mcp_server_name")
+    name = _as_text(inner.get("name") or server or value.get("type"))
     return BlockContent(text=canonical.dump_text(value), name=name)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -655,5 +656,9 @@ async def test_a_wait_for_the_recorder_ends_no_process_that_others_wait_for(
         warmth = await client.find_warmth("s", 0.0)
         assert warmth.why == "it took longer than 0.1 s"
         assert client._child.pid == child
+        is_slow = False
+        os.kill(child, signal.SIGSTOP)
+        assert (await client.find_warmth("s", 0.0)).why == warmth.why
+        assert client._child.pid != child, "the process that does not answer is ended"
     finally:
         client.close()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.core.errors import BadConfig, NotFound
+from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.services.attach.programs.settings_copy import copy_file
 from ctxtui.services.attach.registry import FOLDER, command_of, program_of, programs
 from ctxtui.services.attach.relayed_program import RelayedProgram
@@ -388,10 +388,14 @@ def test_cline_by_a_copy_of_its_providers(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (16, limits[1]))
     try:
-        led.end()
+        with pytest.raises(CtxtuiError, match="File too large") as lost:
+            led.end()
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert json.loads(file.read_text()) == {"version": 1, "providers": own}
+    _, other_end = copy_file("providers.json", "{}")
+    assert json.loads((Path(lost.value.place) / f"{copy.name}.unsaved").read_text())["more"] == 1, "kept for the user"
+    other_end()
     assert sorted(entry.name for entry in file.parent.iterdir() if entry.name != "added") == [file.name]
     assert (file.parent / "added").read_text() == "x" and file.stat().st_mode & 0o777 == 0o640
     for unreadable in ("{", "[" * 100_000):

@@ -116,6 +116,10 @@ def test_contents_are_cached_under_a_name_until_they_expire(running: RunningProv
     assert call(running, f"/v1beta/{name}")[0] == 200
     running.server.provider.clock.advance(400)  # type: ignore[attr-defined]
     assert call(running, f"/v1beta/{name}")[0] == 403
+    del kept["ttl"]
+    long_ago = {**kept, "expireTime": "0001-01-01T00:00:00+14:00"}
+    status, raw = call(running, "/v1beta/cachedContents", long_ago)
+    assert status == 200 and json.loads(raw)["expireTime"].startswith("1970-01-01")
     small = {**kept, "systemInstruction": {"parts": [{"text": "short"}]}}
     status, raw = call(running, "/v1beta/cachedContents", small)
     assert status == 400 and b"min_total_token_count=1024" in raw

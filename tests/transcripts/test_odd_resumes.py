@@ -90,6 +90,8 @@ SESSIONS: dict[str, tuple[str, Callable[[], bytes]]] = {
 }
 ONE_VALUE = ("opencode", "goose", "continue-cli", "cline")
 """Targets whose sessions are one JSON."""
+FAILED_IN_TEXT = ("kimi-code", "qwen-code")
+"""Targets whose results say only in their text that they failed."""
 BESIDE: dict[str, dict[str, Any]] = {"cline": {f"{cline.ID}.json": cline.details()}}
 """What else is in the folder of a session: JSON by name."""
 
@@ -199,6 +201,28 @@ def test_a_call_that_is_put_in_is_written_with_its_result_or_named_as_lost(name:
     call, answer = made
     assert "NEWDATA" in json.dumps(call) and call.get("id", call.get("call_id")) == "new"
     assert answer.get("tool_use_id", answer.get("call_id")) == "new" and "no such file" in json.dumps(answer)
+    if answer["type"] == "tool_result" and SESSIONS[name][0] not in FAILED_IN_TEXT:
+        assert answer.get("is_error") is True
+
+
+@pytest.mark.parametrize("name", [name for name in SESSIONS if SESSIONS[name][0] != "opencode"])
+def test_calls_that_are_put_in_have_their_results_in_order(name: str) -> None:
+    calls = [part({"type": "tool_use", "id": id_, "name": "look", "input": {}}, "assistant") for id_ in "xy"]
+    results = [part({"type": "tool_result", "tool_use_id": id_, "content": f"of {id_}"}) for id_ in "xy"]
+    file = with_parts(name, *calls, *results)
+    made = [item.block.value() for item in path_of(read(file.data).session) if item.block.kind != block.HEADER][-4:]
+    assert [value.get("id", value.get("call_id")) for value in made[:2]] == ["x", "y"]
+    assert [value.get("tool_use_id", value.get("call_id")) for value in made[2:]] == ["x", "y"]
+    assert [f"of {id_}" in json.dumps(value) for id_, value in zip("xy", made[2:], strict=True)] == [True, True]
+
+
+@pytest.mark.parametrize("target", ONE_VALUE)
+def test_of_a_cut_session_what_is_lost_is_named(target: str) -> None:
+    data = SESSIONS[target][1]()
+    data = data[: len(data) * 9 // 10]
+    beside = {file: json.dumps(value).encode() for file, value in BESIDE.get(target, {}).items()}
+    file = TARGETS[target].write(order(data, whole(data), beside=beside))
+    assert any("cut off" in loss for loss in file.lost)
 
 
 @pytest.mark.parametrize("name", SESSIONS)

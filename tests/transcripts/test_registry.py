@@ -68,6 +68,7 @@ def test_a_known_format_without_context_is_named() -> None:
     data = claude_code_odd.ODDITIES["no_messages"]()
     assert describe_file(data) == "Claude Code history without any message"
     assert describe_file(b"") == "an empty file"
+    assert describe_file(b"# aider chat started at 2026-11-22 09:38:43\n") == "an aider file without any message"
 
 
 @pytest.mark.parametrize(

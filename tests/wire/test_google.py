@@ -140,10 +140,10 @@ def test_all_chunks_of_further_candidates_are_kept() -> None:
         return {"index": index, "content": {"role": "model", "parts": [{"text": text} for text in texts]}, **more}
 
     chunks = [
-        {"candidates": [candidate(0, "a"), candidate(1, "x")]},
+        {"candidates": [candidate(0, "a"), candidate(1, "x", finishMessage="early")]},
         {"candidates": [candidate(1, "y"), candidate(0, "b", finishReason="STOP")]},
         {"candidates": [{"index": 1, "finishReason": "STOP"}]},
     ]
     answer = GOOGLE.decode_response(chunks)
     assert [read(item.block).text for item in answer.items if item.block.kind == "text"] == ["ab"]
-    assert answer.extra["candidates"] == [candidate(1, "x", "y", finishReason="STOP")]
+    assert answer.extra["candidates"] == [candidate(1, "x", "y", finishMessage="early", finishReason="STOP")]

@@ -123,7 +123,7 @@ def _set_expiry(cached: CachedContent, value: Mapping[str, Json], now: float) ->
         cached.expires = now + float(match[1])
     elif isinstance(expires, str):
         try:
-            cached.expires = min(datetime.fromisoformat(expires).timestamp(), _MAX_EXPIRY)
+            cached.expires = min(max(0.0, datetime.fromisoformat(expires).timestamp()), _MAX_EXPIRY)
         except (ValueError, OverflowError):
             return invalid_argument(f"Invalid value at 'expire_time' (TYPE_TIMESTAMP), {expires!r}", "expire time")
     return None

@@ -25,7 +25,7 @@ from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import SWITCH_INTERVAL, Relay
 from ctxtui.attach.run import RecordedRun, new_run_name
 from ctxtui.attach.upstream import Upstream
-from ctxtui.core.errors import BadConfig
+from ctxtui.core.errors import BadConfig, CtxtuiError
 from ctxtui.services.attach.control import Control
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.forking.fork_gate import ForkGate
@@ -216,6 +216,8 @@ class RelayedProgram:
     _routing: Routing = field(init=False)
     _started: Started = field(init=False)
     _has_run: bool = field(init=False, default=False)
+    _unsaved: list[str] = field(init=False, default_factory=list)
+    """Settings that the program changed and that could not be written back."""
 
     def __post_init__(self) -> None:
         reason = "" if self.forward else self.program.unroutable_reason(self.command[1:], self.env, self.cwd)
@@ -232,11 +234,12 @@ class RelayedProgram:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of the run: what was not recorded, which requests could not be prepared."""
+        """Problems of the run: what was not recorded, requests that could not be prepared, settings that were lost."""
         preparer = self.gate.preparer
         return [
             *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),
             *(preparer.troubles if preparer is not None else ()),
+            *self._unsaved,
         ]
 
     @property
@@ -325,7 +328,10 @@ class RelayedProgram:
         if self.keep_warm is not None:
             await self.keep_warm.close()
         await self._routing.close()
-        self._started.end()
+        try:
+            self._started.end()
+        except CtxtuiError as error:
+            self._unsaved.append(str(error))
         await self.control.close()
         self.gate.close()
         await asyncio.to_thread(self.recorder.close)

@@ -28,9 +28,9 @@ REFUSAL_ORIGIN: Final = "the server's refusal"
 MIN_CONTEXT: Final = 256
 """Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
-    r"(?:maximum context length is |context window of |context size \(|n_ctx\W{1,3})(\d{1,12})", re.IGNORECASE
+    r"(?:maximum context length is |context window of |context size \(|n_ctx\W{1,3})(\d{1,12})(?!,?\d)", re.IGNORECASE
 )
-"""The window in a text with which a local server refuses a request that is too long."""
+"""The window in a text with which a local server refuses a request that is too long; no part of a longer number."""
 REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d{1,12})", re.IGNORECASE)
 """The tokens of the refused request in such a text."""
 

@@ -292,6 +292,12 @@ def read_block_text(block: Block) -> str:
     return block_content.read(block).text
 
 
+def find_call_name(order: ResumeOrder, call_id: Any) -> str:
+    """Return the name of the tool that the call with this id uses; "" if it is not sent."""
+    calls = (as_dict(sent.item.block.value()) for sent in order.sent if sent.item.block.kind == "tool_use")
+    return next((as_str(call.get("name")) for call in calls if call.get("id") == call_id), "")
+
+
 def is_answer(item: Item) -> bool:
     """Whether the model generated it."""
     return item.place.role in ASSISTANT

@@ -241,7 +241,10 @@ def test_a_namespace_stays_while_one_of_its_tools_is_called() -> None:
     body: dict[str, Any] = {"model": "gpt-5", "tools": definitions, "input": [{"role": "user", "content": "go"}]}
     find = {"type": "function_call", "call_id": "c", "name": "find", "namespace": "crm", "arguments": "{}"}
     body["input"] += [find, {"type": "function_call_output", "call_id": "c", "output": "done"}]
-    context, _ = context_of(body, RESPONSES)
-    step = Step(POLICIES["drop_unused_tools"], {"rounds": 1})
+    whole, _ = context_of(body, RESPONSES)
+    context = Context(whole.tree, whole.nodes[-3], RESPONSES, whole.params, {})
+    step = Step(POLICIES["drop_unused_tools"], {"rounds": 0})
+    assert len(run(step, policy_context_of(context))) == 2
+    assert context.grow_to(whole.head) is context
     (edit,) = run(step, policy_context_of(context))
     assert context.reading(context.find(edit.targets[0]) or 0).name == "shop"

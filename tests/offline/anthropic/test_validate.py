@@ -147,6 +147,7 @@ CASES: list[tuple[str, Edit, str, str]] = [
         "without a corresponding `web_search_tool_result` block",
     ),
     ("server call by user", at("messages.4.content", [SEARCH]), "wrong side", "can only be in `assistant`"),
+    ("server result by user", at("messages.4.content", [FOUND]), "wrong side", "can only be in `assistant`"),
     ("system first", at("messages", [{"role": "system", "content": "x"}]), "system place", "must follow"),
     (
         "system before user",

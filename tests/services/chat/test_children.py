@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent.child import AGENT, Caller, ChildResult, ChildTask, OwnTool
@@ -280,3 +281,13 @@ async def test_a_tool_of_ones_own_takes_no_other_tools_place(tmp_path: Path, nam
     host.own.tools = (own(lambda given, caller: "", name),)
     with pytest.raises(CtxtuiError, match=f"there is a tool {name} of ctxtui already"):
         host.open()
+
+
+async def test_policies_of_an_agent_with_another_model_aim_at_its_window(tmp_path: Path) -> None:
+    host = Host(ModelChoice("offline"), config(tmp_path), tmp_path)
+    async with hosted(host):
+        own_model = host.chat_model
+        assert own_model is not None
+        small = replace(own_model, window=own_model.window // 4)
+        usable = [host.children.request_editor("agent-1", model).usable for model in (own_model, small)]
+    assert 0 < usable[1] < usable[0] == host.files.usable_tokens

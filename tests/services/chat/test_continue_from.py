@@ -6,20 +6,25 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from ctxtui.agent.conversation import ConversationStart, begin
 from ctxtui.agent.tools.registry import TOOLS
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.core.session import MAIN, CallSeen, ThreadSeen
 from ctxtui.core.tree import Tree
 from ctxtui.curation.legality.legality import check
 from ctxtui.offline.anthropic import validate
 from ctxtui.offline.openai import validate_chat, validate_responses
 from ctxtui.providers.endpoint import Endpoint
 from ctxtui.services.chat.chat_model import ChatModel
-from ctxtui.services.chat.continue_from import find_continuation
+from ctxtui.services.chat.continue_from import CHAT, find_continuation
 from ctxtui.services.chat.model_choice import params_for
 from ctxtui.services.config.package_data import sample_paths
+from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
+from ctxtui.store.store import Store
+from tests.store.builders import FILE, talk
 
 MODELS = {"anthropic": "claude-opus-4-8", "openai_chat": "gpt-5.4", "openai_responses": "gpt-5.4"}
 STRICT = {"anthropic": validate, "openai_chat": validate_chat, "openai_responses": validate_responses}
@@ -61,3 +66,18 @@ def test_recordings_of_every_kind(corpus: Path, folder: str, dialect: str) -> No
 def test_a_call_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(NotFound):
         find_continuation(str(sample_paths()[0]), "", 10_000, Settings(), tmp_path)
+
+
+def test_a_chat_continues_itself_in_its_main_thread_only(tmp_path: Path) -> None:
+    session = talk(2, id_="a-chat")
+    session.about = replace(session.about, client=CHAT)
+    (call, *_) = session.calls.values()
+    session.fold([ThreadSeen("agent-1", parent=MAIN), CallSeen(replace(call, id="of-agent", thread="agent-1"))])
+    settings = Settings(data_dir=str(tmp_path))
+    with Store.open(database(settings.data_dir)) as store:
+        stored = store.import_session(session, FILE)
+    for thread in ("", MAIN):
+        assert find_continuation(stored, thread, 0, settings, tmp_path).stored == stored
+    held: list[str] = []
+    past = find_continuation(stored, "agent-1", 0, settings, tmp_path, held.append)
+    assert past.stored == "" and not held and past.origin is not None and past.origin.thread == "agent-1"

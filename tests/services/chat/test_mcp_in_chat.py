@@ -14,6 +14,8 @@ from msgspec.structs import replace
 
 from ctxtui.agent import events as ev
 from ctxtui.agent import progress as mo
+from ctxtui.agent.child import OwnTool
+from ctxtui.services.agent_tools.own_tools import OwnTools
 from ctxtui.services.mcp.connection import ServerConnection, ServerState
 from tests.services.chatting import Chat, Served, answer, chat, provider, text, use
 from tests.services.mcp.small_server import png
@@ -98,3 +100,16 @@ async def test_an_interrupt_reaches_a_server_that_hangs_and_the_chat_goes_on(tmp
                 await asyncio.sleep(0.02)
         await made.say("add then")
         assert results(server, 2)[0]["content"] == "4" and one.state == ServerState.READY
+
+
+async def test_a_name_that_a_server_and_the_user_give_is_offered_once_and_runs_the_users_tool(tmp_path: Path) -> None:
+    name = "mcp__small__add"
+    async with chatting(tmp_path, []) as (made, _, _):
+        tools = made.host.tools
+        assert tools is not None and tools.names.count(name) == 1
+        caller, mine = tools.own.caller, OwnTool(name=name, description="Mine.", run=lambda *_: "mine", asks=False)
+        tools.own = OwnTools([mine])
+        tools.own.caller = caller
+        assert [one["description"] for one in map(dict, tools.definitions) if one["name"] == name] == ["Mine."]
+        call = ev.ToolCall("t1", name, {})
+        assert not tools.asks(name) and (await tools.run(call, None)).text == "mine"

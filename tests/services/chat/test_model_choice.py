@@ -220,6 +220,8 @@ def test_the_window_in_force(tmp_path: Path) -> None:
         ("Requested tokens (1525) exceed context window of 1024", 1024),
         ("request (5000 tokens) exceeds the available context size (4096 tokens)", 4096),
         ("400 the model is unhappy", 0),
+        ("the maximum context length is 4,096 tokens", 0),
+        ("the available context size (20481234567890 tokens)", 0),
     ],
 )
 def test_a_refusal_tells_the_window_of_a_server_that_does_not(tmp_path: Path, error: str, window: int) -> None:

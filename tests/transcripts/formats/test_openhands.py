@@ -131,6 +131,9 @@ def test_sums_that_begin_again_are_counted_from_there() -> None:
     events = openhands_events()
     report = events[7]["value"]["usage_to_metrics"]["default"]
     report |= {"accumulated_token_usage": {"prompt_tokens": 120, "completion_tokens": 3, "cache_read_tokens": 10}}
+    before = next(one for one in events if "usage_to_metrics" in str(one))["value"]["usage_to_metrics"]["default"]
+    before["accumulated_cost"], report["accumulated_cost"] = 0.5, 0.125
     first, second = calls(read(as_lines(events), "events.jsonl"))
     assert first.usage and first.usage.input == 100
     assert second.usage and (second.usage.input, second.usage.cache_read, second.usage.output) == (120, 10, 3)
+    assert (first.usage.cost, second.usage.cost) == (0.5, 0.125)

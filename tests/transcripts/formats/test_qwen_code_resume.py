@@ -225,6 +225,23 @@ def test_an_agents_records_are_not_the_sessions() -> None:
     assert [one["uuid"] for one in found if b"question 1" in json.dumps(one).encode()] == [own]
 
 
+def test_a_result_names_its_tool_as_the_api_requires() -> None:
+    data = shop(1).dump()
+    sent = [SentBlock(item, at) for at, item in enumerate(path_of(read(data).session))]
+    (at,) = [at for at, (item, _) in enumerate(sent) if item.block.kind == "tool_result"]
+    shorter = block.from_part({"type": "tool_result", "tool_use_id": "c1", "content": "short"})
+    sent[at] = SentBlock(Item(shorter, sent[at].item.place), at)
+    use = {"type": "tool_use", "id": "new", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "new", "content": "seen"}
+    for value, role in ((use, "assistant"), (result, "user")):
+        sent.append(SentBlock(Item(block.from_part(value), Place("messages", role))))
+    parts = [part for one in records(ordered(data, sent)) for part in one.get("message", {}).get("parts", ())]
+    calls = [part["functionCall"] for part in parts if "functionCall" in part]
+    results = [part["functionResponse"] for part in parts if "functionResponse" in part]
+    named, given = ({one["id"]: one["name"] for one in side} for side in (calls, results))
+    assert given == named == {**named, "new": "look"}
+
+
 def test_an_agents_answer_at_the_end_is_not_the_sessions_last() -> None:
     script = shop(2)
     tip, script.tip = script.tip, None

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+from ctxtui.core.errors import CtxtuiError
+
 Replacer = Callable[[str, Mapping[str, str]], str]
 """Replaces URLs in a settings file's text by the URLs that a mapping gives for them."""
 
@@ -94,7 +96,8 @@ def link_folder(
     """Make a folder of links to everything in `folder`, except that its file `name` has `text`.
 
     It is returned with the function that ends it: that moves what a program created or replaced in it to `folder`. If
-    the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None: nothing).
+    the program changed `name`, it writes to `folder` what `restore` makes of the changed text (None: nothing). It
+    raises `CtxtuiError` if something cannot be written; the copies then stay.
     """
     copy, remove = copy_file(name, text)
     for entry in folder.iterdir():
@@ -102,16 +105,29 @@ def link_folder(
             (copy.parent / entry.name).symlink_to(entry.absolute())
 
     def end() -> None:
-        with suppress(OSError):
-            changed = copy.read_text(encoding="utf-8", errors="surrogateescape")
+        faults = []
+        try:
+            changed = copy.read_text(encoding="utf-8", errors="surrogateescape") if copy.exists() else text
             if changed != text and (restored := restore(changed)) is not None:
                 own = Path(os.path.realpath(folder / name))
                 replace_file(own, restored.encode("utf-8", "surrogateescape"), own)
-        with suppress(OSError):
             copy.unlink(missing_ok=True)
-            for entry in copy.parent.iterdir():
-                if not entry.is_symlink():
+        except OSError as error:
+            faults.append(error)
+            # Under its own name the next run would remove it.
+            copy.rename(copy.with_name(f"{name}.unsaved"))
+        for entry in copy.parent.iterdir():
+            if not entry.is_symlink() and entry.name != f"{name}.unsaved":
+                try:
                     _move(entry, folder / entry.name)
+                except OSError as error:
+                    faults.append(error)
+        if faults:
+            raise CtxtuiError(
+                f"what the program changed could not be written to {folder}: {faults[0].strerror or faults[0]}",
+                place=str(copy.parent),
+                way_out="copy it from there",
+            )
         remove()
 
     return copy.parent, end

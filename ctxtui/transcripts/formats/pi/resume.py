@@ -25,6 +25,7 @@ from ctxtui.transcripts.kit.resume import (
     add_member,
     apply_edits,
     count_losses,
+    find_call_name,
     format_time,
     fresh_ids,
     is_answer,
@@ -182,10 +183,8 @@ def _make_entry(
 
 def _make_result(block: Block, order: ResumeOrder) -> dict[str, Any]:
     value = as_dict(block.value())
-    calls = (as_dict(sent.item.block.value()) for sent in order.sent if sent.item.block.kind == "tool_use")
     id_ = value.get("tool_use_id")
-    name = next((call.get("name") for call in calls if call.get("id") == id_), "")
-    about = {"toolCallId": id_, "toolName": name, "isError": value.get("is_error") is True}
+    about = {"toolCallId": id_, "toolName": find_call_name(order, id_), "isError": value.get("is_error") is True}
     return {"role": "toolResult", **about, "content": _convert_content(block)}
 
 

@@ -27,6 +27,7 @@ from ctxtui.transcripts.kit.resume import (
     add_member,
     apply_edits,
     count_losses,
+    find_call_name,
     format_time,
     fresh_ids,
     is_answer,
@@ -72,7 +73,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     new_ids = fresh_ids(order.ids, (as_str(record.value.get("uuid")) for record in records))
 
     def make(groups: Sequence[Sequence[Item]], near: QwenRecord) -> list[Body]:
-        return [_make_record(group, near.value, next(new_ids), order.now) for group in groups]
+        return [_make_record(group, near.value, next(new_ids), order) for group in groups]
 
     inserted = {n: make(record.before, record) for n, record in enumerate(records)}
     appended = make(edits.appended, records[-1]) if records else []
@@ -175,13 +176,16 @@ def _blocks_of(content: Any) -> list[Block]:
     return [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in converted]
 
 
-def _make_record(items: Sequence[Item], near: Body, uuid: str, now: float) -> Body:
+def _make_record(items: Sequence[Item], near: Body, uuid: str, order: ResumeOrder) -> Body:
     kinds = {item.block.kind for item in items}
     type_ = "assistant" if is_answer(items[0]) else "tool_result" if RESULT in kinds else "user"
     envelope: Body = {key: near[key] for key in _ENVELOPE if key in near}
-    message = {"role": "model" if type_ == "assistant" else "user", "parts": [_to_part(item.block) for item in items]}
+    parts = [_to_part(item.block) for item in items]
+    for response in (part["functionResponse"] for part in parts if "functionResponse" in part):
+        response["name"] = response["name"] or find_call_name(order, response["id"])
+    message = {"role": "model" if type_ == "assistant" else "user", "parts": parts}
     more: Body = {COPIED: MAKER} if type_ == "assistant" else {}
-    return {"uuid": uuid, "timestamp": format_time(now), "type": type_, **envelope, "message": message, **more}
+    return {"uuid": uuid, "timestamp": format_time(order.now), "type": type_, **envelope, "message": message, **more}
 
 
 def _to_part(block: Block, old: Any = None) -> Any:
@@ -193,10 +197,10 @@ def _to_part(block: Block, old: Any = None) -> Any:
         case "tool_use":
             return {"functionCall": {"id": value.get("id"), "name": value.get("name"), "args": value.get("input")}}
         case "tool_result":
-            named = {"id": value.get("tool_use_id"), "name": value.get("name")}
             media = [_to_part(blocks.from_part(part)) for part in as_list(value.get("content"))]
             media = [part for part in media if "text" not in part]
             before = as_dict(as_dict(old).get("functionResponse"))
+            named = {"id": value.get("tool_use_id"), "name": value.get("name") or before.get("name")}
             key = next((key for key in RESPONSE_TEXTS if key in as_dict(before.get("response"))), RESPONSE_TEXTS[0])
             answer = {**before, **named, "response": {key: text}, "parts": media}
             return {"functionResponse": {name: member for name, member in answer.items() if member or name != "parts"}}

@@ -103,6 +103,27 @@ def test_behind_the_change_no_report_stays_but_the_last_answers_size() -> None:
     assert last["totalTokens"] == 2345 + 40 and last["cost"]["total"] == 0
 
 
+def test_a_session_without_links_may_end_earlier() -> None:
+    lines = [json.loads(line) for line in shop(2).dump().splitlines()]
+    old = [{key: value for key, value in line.items() if key not in ("id", "parentId")} for line in lines[1:]]
+    data = b"".join(json.dumps(line).encode() + b"\n" for line in [lines[0], *old])
+    path = path_of(read(data).session)
+    kept = [SentBlock(item, at) for at, item in enumerate(path[:-2])]
+    made = resume(ResumeOrder(source=data, path=path, sent=kept, ids=ids(), now=NOW))
+    assert shown(path_of(read(made.data).session)) == shown(path[:-2])
+    assert len(records(made)) == len(old), "the head, and all but the last"
+
+
+def test_without_any_of_its_texts_a_session_keeps_its_head() -> None:
+    script = Script()
+    script.user("go on")
+    script.answer(text("one"))
+    note = SentBlock(Item(block.text("note"), Place("messages", "user")))
+    made = ordered(script.dump(), [note])
+    assert [one["type"] for one in records(made)] == ["session", "message"]
+    assert shown(path_of(read(made.data).session)) == ["user note"]
+
+
 def test_a_shortened_result_stands_in_its_entry() -> None:
     data = shop().dump()
     path = path_of(read(data).session)
