@@ -1,4 +1,4 @@
-"""Reads tool definitions and calls in any dialect: tool, server, deferred or not, called or not."""
+"""Reads tool definitions and calls in any dialect."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def read_called_tool(block: Block) -> tuple[str, str]:
 
 
 class UncalledTools:
-    """Finds the blocks with definitions of which no tool is called; blocks are added in any order."""
+    """Finds definitions without a called tool; blocks are added in any order."""
 
     def __init__(self) -> None:
         self._tools: dict[str, list[tuple[str, str]]] = {}

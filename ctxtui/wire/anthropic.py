@@ -55,7 +55,7 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 class StreamReader:
-    """Assembles a streamed message from its events, by the ``type`` in their data; see `stream.StreamReader`."""
+    """Assembles a streamed message from its events (`stream.StreamReader`)."""
 
     def __init__(self) -> None:
         self._message: dict[str, Json] = {"role": "assistant", "content": []}

@@ -110,7 +110,10 @@ class _StreamedChoice:
         self._slots: dict[int, int] = {}
 
     def add(self, delta: dict[str, Json]) -> Iterator[tuple[str, str]]:
-        """Add a delta; yields the field that grew (``text`` or ``tool_call N``, else its name) and its new text."""
+        """Add a delta; yields the name of the field that grew and its new text.
+
+        Names are ``text``, ``tool_call N``, or those of other members.
+        """
         calls = delta.get("tool_calls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict):

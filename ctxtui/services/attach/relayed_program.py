@@ -234,7 +234,7 @@ class RelayedProgram:
 
     @property
     def troubles(self) -> list[str]:
-        """Problems of the run: what was not recorded, requests that could not be prepared, settings that were lost."""
+        """Problems of the run: of recording, of preparing requests, of writing settings back."""
         preparer = self.gate.preparer
         return [
             *(f"not everything was recorded: {trouble}" for trouble in self.recorder.troubles),

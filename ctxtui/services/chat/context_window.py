@@ -81,7 +81,7 @@ def _source_text(origin: Origin | None) -> str:
 
 
 def learn_window(chat_model: ChatModel, error: str, config: Config) -> tuple[ChatModel, str]:
-    """Return the model with the window that a local server's refusal names, and `error` with a fix.
+    """Return the model with the window that a local refusal names, and `error` with a fix.
 
     A smaller window of the user stays. Both are unchanged if the refusal has no window, or the server is not local.
     """

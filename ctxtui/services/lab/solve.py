@@ -100,7 +100,10 @@ def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
 
 
 def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
-    """The cost of each variant relative to the recording, the first row: money if known, otherwise tokens sent."""
+    """The cost of each variant relative to the first row, the recording.
+
+    Of money if it is known, otherwise of tokens sent.
+    """
     recorded = lab.rows[0]
     priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
     base = (recorded.usd if priced else float(recorded.total)) or 1.0

@@ -235,7 +235,7 @@ class Loaded:
 
 
 def _end_pause(begun: float) -> float:
-    """The end of the pause after a reading that began at `begun` and ends now (monotonic seconds)."""
+    """The end of the pause after a reading from `begun` to now (monotonic seconds)."""
     now = time.monotonic()
     return now + _PAUSE_FACTOR * (now - begun)
 

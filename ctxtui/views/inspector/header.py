@@ -236,7 +236,7 @@ class RateLimit(Protocol):
 
 
 def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """Text about the first of `limits` with less than `SHOWN_BELOW_SHARE` left, at Unix time `now`.
+    """Text about the first of `limits` with little left, at Unix time `now`.
 
     Empty if none is so low. `limits` are sorted by the share left, the smallest first.
     """

@@ -271,7 +271,7 @@ HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
-    """Counts of the lost or kept facts, for the list's rule; of the literals also those that are not listed."""
+    """Counts of the lost or kept facts, of literals also those not listed."""
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = Counter(fact.kind for fact in facts(compaction, shown))

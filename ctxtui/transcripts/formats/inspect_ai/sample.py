@@ -254,7 +254,7 @@ class SampleReader:
 
 
 def _api_url(model: str) -> str:
-    """A made-up URL for a logged request, which has none: it shows the dialect, by the model's provider.
+    """A made-up URL for a logged request, which has none; it shows the dialect.
 
     "" if the request's own members show it.
     """
