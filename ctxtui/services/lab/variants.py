@@ -83,8 +83,7 @@ def candidate_variants() -> list[Variant]:
 
 
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name and steps; a policy's settings may follow a colon or blank
-    (``budget:target=80000``).
+    """The name and steps of a policy, with settings (``budget:target=80000``), or of a profile.
 
     Raises `NotFound`, `Unreadable`, `BadConfig`.
     """

@@ -183,9 +183,7 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """All sessions: recordings of known clients and relays, stored chats and imports, samples (which no sum
-        includes).
-        """
+        """Recordings of known clients and relays, stored chats and imports, samples (which no sum includes)."""
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
