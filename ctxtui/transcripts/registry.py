@@ -60,7 +60,11 @@ def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
 
 
 def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
-    make_reader = lazy_import(module, name, *first)
+    return with_pass_calls(lazy_import(module, name, *first))
+
+
+def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
+    """Add the calls of `with_passes` to the events of a reader."""
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
