@@ -177,7 +177,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("opencode", "opencode.database", bare="an OpenCode session without any message"),
     _make_format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _make_format("llm", "llm_logs"),
-    _make_format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
+    _make_format("opentelemetry", "opentelemetry.reader", bare="an OpenTelemetry trace without any call of a model"),
     _make_format(
         "opentelemetry protobuf",
         "opentelemetry.protobuf",

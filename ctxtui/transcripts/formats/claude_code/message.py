@@ -19,12 +19,10 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, text_mark
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import replace_surrogates
+from ctxtui.transcripts.kit.fields import ESTIMATED_BY, replace_surrogates
 from ctxtui.transcripts.kit.records import has_needless_escapes, minify
 from ctxtui.wire import usage
 
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage that names the program that estimated it, in place of a provider's report."""
 _EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
 
 

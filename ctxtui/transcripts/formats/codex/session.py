@@ -20,9 +20,9 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skip
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
-from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
+from ctxtui.transcripts.formats.codex.items import ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
+from ctxtui.transcripts.kit.fields import COPIED_LINES, one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
