@@ -35,11 +35,9 @@ from ctxtui.services.recordings.recording import Loaded
 class SessionCall(Struct, frozen=True, kw_only=True):
     """One call of an opened session.
 
-    - `number`: its number in `thread`, from 1.
-    - `call`: what is recorded of it: id, model, times, the provider's report of its usage.
-    - `figures`: the size of its context, in tokens.
-    - `cost_usd`: its price; None without a known one.
-    - `miss`: its cache miss, with cause and cost; None if it missed nothing.
+    - `number`: from 1 in `thread`.
+    - `cost_usd`: None if the price is unknown.
+    - `miss`: None if it missed nothing.
     """
 
     thread: str
@@ -55,7 +53,6 @@ class EditedRequest(Struct, frozen=True, kw_only=True):
 
     - `body`: the JSON that would be sent.
     - `edits`: those given, then those of policies.
-    - `price`: tokens before and after, broken cache, and the cost by the moment of sending.
     - `violations`: what the provider would refuse; `lost`: what the body's format cannot hold.
     """
 
