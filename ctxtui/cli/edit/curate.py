@@ -176,7 +176,7 @@ def curate(
 
     out, output = prepare_output(curation, loaded, form or "", output, flags["dry_run"], writes=not flags["dry_run"])
     if out.data and should_write(output, as_json=flags["as_json"]):
-        write_request(out, output)
+        write_request(out, output, loaded.path)
     if flags["as_json"]:
         fields = curation_json(curation, out.lost, out.violations, out.data, form or curation.form)
         write_json({**fields, "resume": resume_info(form or "", out, output)})
@@ -287,17 +287,17 @@ def prepare_output(
     if out.name:
         if TARGETS[form].beside:
             note(f"the file must be named {out.name}")
-        output = prepare_path(output, out, loaded.path, create=writes) if output is not None else None
+        output = prepare_path(output, out, create=writes) if output is not None else None
     if form in RESUMED:
         note(f"to resume it: {command_for(form, out, session_path(out, output))}")
     return (replace(out, data=b"") if dry else out), output
 
 
-def write_request(written: WrittenContext, output: Path | None) -> None:
+def write_request(written: WrittenContext, output: Path | None, source: Path | None) -> None:
     """Print what was written, or write it to new files of mode 0600."""
     output = None if output == Path("-") else output
     emit(written.data, output)
-    emit_beside(written, output)
+    emit_beside(written, output, source)
     if output is not None:
         note(f"{len(written.data):,} bytes written to {output}")
 

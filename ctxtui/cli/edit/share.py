@@ -57,10 +57,10 @@ def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None
     sys.stdout.buffer.flush()
 
 
-def emit_beside(written: WrittenContext, output: Path | None) -> None:
-    """Write the session's further files beside `output`; without `output` only name them."""
+def emit_beside(written: WrittenContext, output: Path | None, source: Path | None) -> None:
+    """Write the session's further files, as `write_beside`; without `output` only name them."""
     if output is not None:
-        write_beside(output, written)
+        write_beside(output, written, source)
     elif written.beside:
         note(f"the session also needs {', '.join(written.beside)}: -o FOLDER writes all of it")
 

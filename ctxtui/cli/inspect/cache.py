@@ -22,7 +22,7 @@ from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.attach.status_line import find_cold_send
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.next_request import forecast_of
+from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.editing.pins import COLD_HOOK, cold_command
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
@@ -73,7 +73,8 @@ def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
-            forecast = forecast_of(loaded.session, counter, settings, chosen.thread, edits)
+            next_request = next_call_of(loaded.session, counter, settings, chosen.thread, edits)
+            forecast = next_request.forecast if next_request is not None else None
     if as_json:
         write_json(_cache_json(report, forecast, loaded.session.about.id or loaded.name))
         return
