@@ -160,7 +160,7 @@ class Counter:
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
-FORMULAS: Final = 4
+FORMULAS: Final = 5
 """Version of `count_features`: raised when it counts differently, so that older cached counts are ignored."""
 
 

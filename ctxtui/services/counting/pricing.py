@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from ctxtui.analysis.money.totals import SessionTotals, session_totals
 from ctxtui.core.call import Call
 from ctxtui.core.session import Session
-from ctxtui.pricing.price import Cost, Override, PriceTable, price_call, price_uncached
+from ctxtui.pricing.price import Cost, price_call, price_uncached
+from ctxtui.pricing.table import Override, PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
 

@@ -34,7 +34,8 @@ from ctxtui.curation.policies.builtin import budget
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.risk import risk_of
 from ctxtui.curation.price.advice import Smallest
-from ctxtui.pricing.price import PriceTable, price_call
+from ctxtui.pricing.price import price_call
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account

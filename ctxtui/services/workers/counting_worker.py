@@ -9,7 +9,8 @@ from typing import Final
 from ctxtui.analysis.labels.labelling import Labelling
 from ctxtui.core.block import Block
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import PriceTable, keep_priced_fields
+from ctxtui.pricing.price import keep_priced_fields
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.counting.counting import LocalCounts
 from ctxtui.services.counting.label_search import Cut
 from ctxtui.services.counting.pricing import Priced, Pricer, local_pricer
