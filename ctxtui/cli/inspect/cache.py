@@ -22,12 +22,12 @@ from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.attach.status_line import find_cold_send
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.editing.pins import COLD_HOOK, cold_command
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import plain_lines
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
@@ -69,7 +69,7 @@ def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **
         return
     forecast = None
     with counting(settings) as counter:
-        report = find_misses(loaded.session, counter, settings)
+        report = make_account(loaded.session, counter, settings).misses()
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)

@@ -80,9 +80,8 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     painter = None if as_json else Painter(config.settings.glyphs)
     with Working("searching") as work:
 
-        def show_progress(done: int) -> bool:
+        def show_progress(done: int) -> None:
             work.show(f"{done:,} of {len(sessions):,} sessions")
-            return True
 
         for hit in islice(searcher.hits(sessions, show_progress), limit + 1):
             if painter and len(hits) < limit:

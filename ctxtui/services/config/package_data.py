@@ -12,7 +12,7 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from ctxtui.analysis.content.guard import GuardRules
     from ctxtui.curation.mask_rules import MaskingRules
-    from ctxtui.pricing.price import PriceTable
+    from ctxtui.pricing.table import PriceTable
     from ctxtui.tokens.models import ModelTable
     from ctxtui.views.glossary.entries import Glossary
 
@@ -38,7 +38,7 @@ def price_table() -> PriceTable:
     A call without a time is priced as of today at noon (UTC): some prices depend on the hour, and the hour of reading
     must not change a cost.
     """
-    from ctxtui.pricing.price import parse_prices
+    from ctxtui.pricing.table import parse_prices
 
     prices, usage = ((DATA / name).read_text(encoding="utf-8") for name in ("prices.toml", "usage.toml"))
     noon = datetime.combine(datetime.now(UTC), time(12), UTC)
