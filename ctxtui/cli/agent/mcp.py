@@ -173,7 +173,7 @@ def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
     server = next((server for server in configured if server.name == name), None)
     if server is None:
         names = ", ".join(server.name for server in configured) or "none"
-        raise NotFound(f"no MCP server {name!r}", way_out=f"configured: {names}; a file of tools must end in .json")
+        raise NotFound(f"no MCP server {name!r}", way_out=f"configured: {names}")
     return server
 
 

@@ -113,7 +113,7 @@ def _with_figures(
 
 
 def ids_of(summaries: Iterable[SessionSummary]) -> dict[str, str]:
-    """The id of each session by key; its path if two recordings share an id."""
+    """The id of each session by key; the key itself if two sessions share an id."""
     ids = {summary.key: summary.id or summary.stored or summary.path for summary in summaries}
     tally = Counter(ids.values())
     return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}
