@@ -98,7 +98,7 @@ def read_file(path: Path) -> bytes:
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """Edits applied to the request after the `chosen` call; none, with a note, if they cannot be read."""
+    """Edits applied to the request after the `chosen` call. None, with a note, if they cannot be read."""
     from ctxtui.services.editing.edited_request import known_edits
 
     applied = known_edits(loaded, settings, chosen)

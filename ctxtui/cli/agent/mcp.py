@@ -210,7 +210,7 @@ def _print(definition_sizes: DefinitionSizes) -> None:
 def print_ledger(
     settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool
 ) -> None:
-    """Print the tool ledger of the sessions in `folder` (None: all of the user's), since that many seconds.
+    """Print the tool ledger of the sessions in `folder` (None: all of the user's).
 
     `by`: ``server`` or ``tool``, one row for each; `every`: also tools of no MCP server.
     """

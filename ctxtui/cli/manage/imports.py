@@ -62,7 +62,7 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
 
 
 def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | CtxtuiError | None]]:
-    """The name and file of everything to import; None for standard input, an error for a wrong name."""
+    """The name and file of everything to import. None: standard input; an error: a wrong name."""
     for name in names:
         if name == STREAM:
             yield "standard input", None

@@ -103,7 +103,7 @@ def _sections_in_use(grammar: Grammar, frame: Frame) -> list[Section]:
 
 
 _ItemsEdit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
-"""Old items, new items, and for each new one the index of the same old one (None: it is new)."""
+"""Old items, new items, and for each new one the index of the same old one, or None."""
 
 
 def _realign_section(
