@@ -19,7 +19,6 @@ _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
-"""Keys that list the tools of a server."""
 _MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
 """Signs in JSON that a server is an MCP server."""
 _REFERENCE: Final = re.compile(
@@ -108,7 +107,7 @@ class UncalledTools:
         self._called.add(read_called_tool(block))
 
     def find(self) -> set[str]:
-        """Digests of those blocks."""
+        """The digests of the definitions without a called tool."""
         defined = {tool for tools in self._tools.values() for tool in tools}
         # A call or a definition may leave out the server.
         unplaced = {name for server, name in self._called if (server, name) not in defined}
