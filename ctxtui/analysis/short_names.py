@@ -19,10 +19,7 @@ _NAMED: Final = frozenset({"tool_call", "tools"})
 
 
 class Names:
-    """Maps call ids to tools, so that a result can be named after its tool.
-
-    Reads each node once.
-    """
+    """Maps call ids to tools, so that a result can be named after its tool."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -69,15 +66,11 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: the tool's name, else the first words of its text.
-
-        Definitions, calls and results have a tool. `reading` is the block's content, if already read.
-        """
+        """Label of a block: its tool's name, else the first words of its text; `reading`: its content, if read."""
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))
 
     def answered_tool(self, node: Node, content: BlockContent) -> str:
-        """Tool of the result `content` at `node`; "" if its call is not in the tree."""
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
     def answered_call_id(self, node: Node) -> str:
@@ -110,7 +103,6 @@ def first_words(text: str) -> str:
 _NOISE: Final = re.compile(
     r"^(?:[\w.-]+/)*(?:us\.|eu\.|apac\.|global\.)?(?:anthropic\.)?(?:claude-)?|-v\d+:\d+$|[-@]20\d{6}\b|-20\d\d-\d\d-\d\d\b|-latest$"
 )
-"""Parts of a model's id that its common name lacks: provider, region, version, date."""
 
 
 def short_model(model: str) -> str:
