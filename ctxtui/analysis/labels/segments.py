@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
 from ctxtui.analysis.labels.match import Match
 from ctxtui.tokens.features import Features, plus
-from ctxtui.tokens.share import split_features
 
 UNLABELLED: Final = -1
 """Rule number of text without a match."""
@@ -107,3 +107,31 @@ def by_category(segments: Sequence[Segment], whole: Features, category: int) -> 
     for segment, features in zip(segments, segment_features(segments, whole, category), strict=True):
         sums[segment.category] = plus(sums[segment.category], features) if segment.category in sums else features
     return list(sums.items())
+
+
+_TEXT_FEATURES: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
+"""Features that grow with the text; every other one (an image, a tool call) belongs to one segment."""
+
+
+def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -> list[Features]:
+    """Split `whole` in proportion to `weights` (tokens of each segment's text, by any count).
+
+    Parts are whole numbers if `whole` is: they are differences of rounded running sums, so that they add up in
+    any order. Features that do not grow with the text go to part `keeper`.
+    """
+    total = sum(weights)
+    running = [so_far / total if total else 1.0 for so_far in accumulate(weights)]
+    columns = [
+        _spread_by_share(amount, running)
+        if name in _TEXT_FEATURES
+        else [amount if n == keeper else 0.0 for n in range(len(weights))]
+        for name, amount in zip(Features._fields, whole, strict=True)
+    ]
+    return [Features(*row) for row in zip(*columns, strict=True)]
+
+
+def _spread_by_share(amount: float, running: Sequence[float]) -> list[float]:
+    if not amount:
+        return [0.0] * len(running)
+    ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]
+    return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
