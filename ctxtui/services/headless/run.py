@@ -1,4 +1,4 @@
-"""Run tasks without a screen, in a hosted chat without a user. It is recorded like any chat."""
+"""Run tasks without a screen, in a hosted chat without a user, which is recorded like any chat."""
 
 from __future__ import annotations
 
@@ -53,11 +53,8 @@ Observe = Callable[[ChatNews], object]
 class HeadlessRun:
     """Sends messages (`tell`) to the agent of `host`, which is not open yet.
 
-    - `options`: the task and the limits.
-    - `say`: receives progress lines for people.
-    - `observe`: receives all events after the session has applied them.
-
-    Use it with ``async with``; `go` does everything for `options.task`.
+    `say` receives progress lines for people, `observe` all events after the session has applied them. Use it with
+    ``async with``; `go` does everything for `options.task`.
     """
 
     def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = lambda news: None) -> None:
@@ -93,10 +90,7 @@ class HeadlessRun:
         return self._host.children
 
     async def go(self) -> RunResult:
-        """Run the task and return its result.
-
-        Raises `CtxtuiError` if it cannot begin: no model, no room.
-        """
+        """Run the task and return its result. Raises `CtxtuiError` if it cannot begin: no model, no room."""
         async with self:
             return await self.tell(self._options.task)
 
@@ -136,10 +130,9 @@ class HeadlessRun:
             self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
 
     async def tell(self, message: str) -> RunResult:
-        """Send a message to the agent and wait until it rests.
+        """Send a message to the agent and wait until it rests; return the result, with totals so far.
 
-        Return the result, with totals so far. The first time, reports on window and project come first. Raises
-        `BadConfig` if they leave no room.
+        Raises `BadConfig` if the first message leaves no room in the window.
         """
         self._rested.clear()
         self._stop, self._refused = None, []
@@ -200,7 +193,6 @@ class HeadlessRun:
         await self._host.tools.servers.report_starting(self._say)
 
     def _report_servers(self) -> None:
-        """Warn of MCP servers that are not available."""
         if self._host.tools is None:
             return
         servers = self._host.tools.servers
@@ -273,7 +265,6 @@ class HeadlessRun:
         return permit
 
     def _report_level(self, total: int, characters: int) -> None:
-        """Warn when requests become large."""
         level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
@@ -284,7 +275,6 @@ class HeadlessRun:
     async def _may_spend(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
-        """Permit a sub-agent's request, after reporting on it."""
         self._report_trims(thread)
         size = f"~{forecast.total:,} tokens" if forecast is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
@@ -305,7 +295,7 @@ class HeadlessRun:
             self._say(f"the window of {window} messages is widened to {self._last[0]}: a call stays with its result")
 
     def _store_edits(self) -> None:
-        """Store the edits; for a worker thread. Failures are retried with the next request."""
+        """Store the edits, in a worker thread; after a failure they are stored with the next request."""
         if self._edits is not None:
             try:
                 self._edits.save(self._host.writer)
@@ -386,7 +376,6 @@ class HeadlessRun:
             self._say(full)
 
     def _add_cost(self, call: Call) -> float | None:
-        """Add a finished `call` to the spending; return its cost (None: unknown)."""
         assert self._host.chat_model is not None
         return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
@@ -474,7 +463,6 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
 
 
 def _report_lines(report: RunReport) -> Iterator[str]:
-    """The whole report as text, for a log."""
     yield f"context budget: {safe_text.one_line(report.budget.model, 120)}"
     yield from (f"  {plain(line).rstrip()}" for line in budget_lines(report.budget, report.kilobytes))
     if report.project is not None:
