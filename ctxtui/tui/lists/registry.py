@@ -1,7 +1,6 @@
 """The lists that the inspector opens, one command each.
 
-Classes are imported when first opened. The lists that `ctxtui show` also prints are in `cli.inspect.lists`, from the
-same tables.
+Classes are imported when first opened. The lists that `ctxtui show` also prints are in `cli.inspect.lists`.
 """
 
 from __future__ import annotations
@@ -25,17 +24,15 @@ class ListHost:
     """A screen or controller over which lists are opened."""
 
     def open_list(self, opens: str) -> None:
-        """Open the list class `opens`: ``module.Class`` of this package, or a full dotted path."""
+        """Open the list class `opens` (`ListCommand.opens`)."""
 
 
 class ListCommand(Command):
-    """Base of commands that open a list.
-
-    `opens` is the list's class: ``module.Class`` of this package, or a full dotted path.
-    """
+    """Base of commands that open a list."""
 
     group = "lists"
     opens: ClassVar[str] = ""
+    """The list's class: ``module.Class`` of this package, or a full dotted path."""
 
     def __init_subclass__(cls) -> None:
         cls.run = Act(lambda: ListHost, lambda host: host.open_list(cls.opens))
@@ -135,10 +132,7 @@ def list_class(opens: str) -> Any:
 
 
 def open_list(push: Push, host: InspectorState, opens: str) -> None:
-    """Open the list class `opens` over `host` if there is anything to list.
-
-    `push` shows the screen.
-    """
+    """Open the list class `opens` over `host` with `push`, if there is anything to list."""
     screen = list_class(opens)
     if screen.ready(host):
         push(screen(host))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual.message import Message
 
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
+from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, RequestsRun, Worked
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
@@ -27,7 +27,7 @@ class OpeningController(Controller):
             Brought: self._on_brought,
             Complete: self._on_complete,
             Worked: self._on_worked,
-            Read: self._on_read,
+            RequestsRun: self._on_read,
             Failed: self._on_failed,
         }
         state.on.loader.subscribe(self.handle)
@@ -64,7 +64,7 @@ class OpeningController(Controller):
         self.state.on.worked.emit(message.done)
         self.state.take_figures(done=message.done)
 
-    def _on_read(self, message: Read) -> None:
+    def _on_read(self, message: RequestsRun) -> None:
         """Repaint a large block that was loaded."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
