@@ -5,19 +5,11 @@ Classes are imported when first opened. The lists that `ctxtui show` also prints
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
-from textual.screen import Screen
+from typing import Any, ClassVar, Final
 
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
-
-if TYPE_CHECKING:
-    from ctxtui.tui.inspector.state import InspectorState
-
-    Push = Callable[[Screen[Any]], None]
 
 
 class ListHost:
@@ -129,10 +121,3 @@ TABS: Final = {
 def list_class(opens: str) -> Any:
     module, _, name = opens.rpartition(".")
     return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
-
-
-def open_list(push: Push, host: InspectorState, opens: str) -> None:
-    """Open the list class `opens` over `host` with `push`, if there is anything to list."""
-    screen = list_class(opens)
-    if screen.ready(host):
-        push(screen(host))

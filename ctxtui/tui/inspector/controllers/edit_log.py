@@ -164,17 +164,15 @@ class EditLogController(EditController):
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
-        def keep(literal: str | None) -> None:
-            overlay = self.edits.overlay
-            if literal is None or overlay is None:
-                return
-            edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
-            if edit is None:
-                self.show_message([Span("No summary removed this; u takes the edit back.", "dim")])
-            else:
+        def keep(literal: str) -> Edit | None:
+            in_force = self.edits.overlay.in_force if self.edits.overlay is not None else ()
+            return edits_from_selection.keep_literal(self.edits.context_of(scene), in_force, literal)
+
+        def stage(edit: Edit | None) -> None:
+            if edit is not None:
                 self.edits.stage([edit])
 
-        self.access.push(BreaksScreen(*broken), keep)
+        self.access.push(BreaksScreen(*broken, keep), stage)
 
     def only_edits(self) -> None:
         """Show only rows that edits touch, or all rows."""

@@ -33,7 +33,7 @@ class OpeningController(Controller):
         state.on.loader.subscribe(self.handle)
 
     def start(self) -> None:
-        """Start loading; the empty screen is shown already."""
+        """Start loading."""
         self.access.work(self.state.feed.read, "feed")
         self.access.work(self.state.feed.compute_figures, "feed")
         self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
@@ -65,7 +65,7 @@ class OpeningController(Controller):
         self.state.take_figures(done=message.done)
 
     def _on_read(self, message: RequestsRun) -> None:
-        """Repaint a large block that was loaded."""
+        """Repaint opened blocks: a large one may have been read."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
@@ -78,6 +78,5 @@ class OpeningController(Controller):
             self.access.post(Refused(message.error))
 
     def _finish_reading(self) -> None:
-        """Note that the first reading ended; a growing recording is followed from now on."""
         if self.state.study is not None:
             self.state.study.note_read(whole=True)
