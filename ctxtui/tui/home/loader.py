@@ -143,16 +143,14 @@ class SessionWatcher:
         self._held_reasons, self._held_before = held_reasons, dict[str, str]()
         self._stop = Event()
         self._wake = Event()
-        self._ask_store = True
         self._listing_requested = True
         self._earliest = self._latest = 0.0
 
     def start(self) -> None:
         self._screen.run_worker(self._loop, thread=True, group="look")
 
-    def request_listing(self, ask_store: bool = False) -> None:
-        """List all sessions now; with `ask_store`, also read the database again."""
-        self._ask_store |= ask_store
+    def request_listing(self) -> None:
+        """List all sessions now, and read the database again."""
         self._listing_requested = True
         self._wake.set()
 
@@ -169,9 +167,9 @@ class SessionWatcher:
             self._held_before = held_requests
             self._screen.post_message(HeldRequestsChanged(held_requests))
         if self._listing_requested or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
-            ask, self._ask_store, self._listing_requested = self._ask_store, False, False
+            requested, self._listing_requested = self._listing_requested, False
             start = time.thread_time()
-            sessions = self._source.all_sessions() if ask else self._source.refresh()
+            sessions = self._source.all_sessions() if requested else self._source.refresh()
             pause = LISTING_PAUSE_FACTOR * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
             trouble = self._source.trouble

@@ -279,9 +279,7 @@ class HomeScreen(Commanded, Screen[None]):
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
         self.watcher = SessionWatcher(self, source, lambda: held_requests.hold_reasons(attached_dir()))
-        self.changes = SessionQuestions(
-            self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing(True)
-        )
+        self.changes = SessionQuestions(self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing())
         self._trouble = ""
         """Last message about the database that was shown."""
         self._list_fast = source.list_fast
@@ -353,7 +351,7 @@ class HomeScreen(Commanded, Screen[None]):
         """After a pause, list all sessions again, including the database."""
         if not self.watcher.is_awake:
             self.watcher.is_awake = True
-            self.watcher.request_listing(True)
+            self.watcher.request_listing()
 
     # Showing
 

@@ -23,8 +23,6 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.miss_finder import Misses
-    from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import RecordingEnd
@@ -311,18 +309,6 @@ class InspectorState:
             for id_ in list(self.study.session.threads):
                 self.study.thread(id_)
             self.feed.work()
-
-    def statement(self) -> Statement:
-        """Return the session's bill; slow."""
-        from ctxtui.services.workers.session_report import STATEMENT
-
-        return self.report(STATEMENT)
-
-    def misses(self) -> Misses:
-        """Return the cache misses and their causes; slow."""
-        from ctxtui.services.workers.session_report import MISSES
-
-        return self.report(MISSES)
 
     def report(self, kind: Report[T]) -> T:
         """Return a report, cached until the recording grows; slow."""

@@ -35,9 +35,9 @@ class Transcript(Pane):
         Binding("end", "screen.command('LastCall')", "last call", show=False),
     ]
 
-    def __init__(self, rows: ContextRows | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__(title="transcript", id="transcript")
-        self.data = rows
+        self.data: ContextRows | None = None
         self.note: Spans = ()
         """Note on the rule about reading, counting, filters and unreadable records."""
         self._on_rule: RuleRow | None = None

@@ -107,7 +107,9 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         yield self.detail
 
     def load(self) -> Sequence[CacheMiss]:
-        self.misses = self.host.misses()
+        from ctxtui.services.workers.session_report import MISSES
+
+        self.misses = self.host.report(MISSES)
         return self.misses.misses
 
     def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
@@ -182,7 +184,9 @@ class StatementList(HostedList[Row, None], Generic[Row]):
         return host.loaded is not None and host.complete
 
     def load(self) -> Sequence[Row]:
-        self.statement = self.host.statement()
+        from ctxtui.services.workers.session_report import STATEMENT
+
+        self.statement = self.host.report(STATEMENT)
         return self.listed(self.statement)
 
     @abstractmethod

@@ -103,9 +103,9 @@ class AttachedProgramController(Controller):
 
 
 class HoldByRules(Command):
-    """Set which requests of the attached program are held: all, large, costly, missing ones, or those that match.
+    """Set which requests of the attached program are held; "off" for none.
 
-    "off" is for none.
+    You can hold all, those over a number of tokens or dollars, cache misses, or those that match a pattern.
     """
 
     name, group = "hold by rules", "attached program"

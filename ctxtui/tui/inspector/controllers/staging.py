@@ -194,7 +194,7 @@ class Externalize(BlocksCommand):
 
 
 class Breakpoint(BlocksCommand):
-    """Set a cache breakpoint after this block. Each press takes the next lifetime (OpenAI: 30m, 12h), then none."""
+    """Set a cache breakpoint after this block. Each press takes the next of 5m, 1h, none (OpenAI: 30m, 12h, none)."""
 
     name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
