@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from aiohttp import ClientSession
 
 PORT_TIMEOUT_S: Final = 0.5
-"""Seconds that a server on a default port gets to answer a request."""
-_DEFAULT_WINDOW: Final = 4096
-"""Window in tokens of a model in Ollama if neither the model nor the server sets one: the smallest that it chooses."""
+_OLLAMA_WINDOW: Final = 4096
+"""Window of a model that sets none, without a setting: the smallest of those that Ollama chooses by memory."""
 
 
 class ServedModel(Struct, frozen=True):
     """A model of a server.
 
-    `window` is that of the running instance in tokens (0: not loaded, or unknown); for a model that Ollama has not
-    loaded, the one that it would be loaded with. `maximum` is the model's limit (0: unknown).
+    - `window`: tokens of the largest running instance (0: unknown); in Ollama also what a model would be loaded with.
+    - `maximum`: the model's limit (0: unknown).
+    - `loaded`: it is in memory, as far as the server tells.
     """
 
     id: str
@@ -47,7 +47,7 @@ class LocalServer(Struct, frozen=True):
 
 
 def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(kind, root URL) of every possible server."""
+    """(kind, root URL) to ask: Ollama's by ``OLLAMA_HOST``, the others' default ports (facts §5)."""
     ollama = env.get("OLLAMA_HOST", "") or "127.0.0.1:11434"
     ollama = ollama if "//" in ollama else f"http://{ollama}"
     if not re.search(r":\d+$", ollama.rstrip("/")):
@@ -74,18 +74,18 @@ async def find_servers(env: Mapping[str, str], places: list[tuple[str, str]] | N
 
 
 async def identify_server(base_url: str, env: Mapping[str, str]) -> LocalServer | None:
-    """Identify the server behind an OpenAI-style base URL; None if it reveals nothing."""
+    """Identify the server behind an OpenAI-style base URL; None if it cannot be recognized."""
     from aiohttp import ClientSession, ClientTimeout
 
     root = base_url.rstrip("/").removesuffix("/v1")
     async with ClientSession(timeout=ClientTimeout(total=PORT_TIMEOUT_S * 4)) as http:
-        kind = _server_kind(await _get_json(http, f"{root}/v1/models"), root)
+        kind = _server_kind(await _fetch_json(http, f"{root}/v1/models"), root)
         kind = kind or ("llama-cpp-python" if await _is_llama_cpp_python(http, root) else "")
         return await _query(http, kind, root, env) if kind else None
 
 
 def _server_kind(models: Json, root: str) -> str:
-    """The kind of server by its list of `models`, else by the port of `root`; "" if unknown."""
+    """The kind of server by its list of `models`, else by the default port in `root` (Ollama, LM Studio), else ""."""
     for entry in _list_entries(models, "data"):
         owner = entry.get("owned_by")
         if owner == "llamacpp" or "meta" in entry:
@@ -109,36 +109,32 @@ async def _query(http: ClientSession, kind: str, root: str, env: Mapping[str, st
 
 
 async def _query_ollama(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    tags = await _get_json(http, f"{root}/api/tags")
+    tags = await _fetch_json(http, f"{root}/api/tags")
     if not isinstance(tags, dict):
         return None
     running = {
-        str(entry.get("name")): entry for entry in _list_entries(await _get_json(http, f"{root}/api/ps"), "models")
+        str(entry.get("name")): entry for entry in _list_entries(await _fetch_json(http, f"{root}/api/ps"), "models")
     }
     names = [str(entry.get("name")) for entry in _list_entries(tags, "models")]
-    shown = await asyncio.gather(*(_get_json(http, f"{root}/api/show", {"model": name}) for name in names))
+    shown = await asyncio.gather(*(_fetch_json(http, f"{root}/api/show", {"model": name}) for name in names))
     return [ollama_model(name, show, running.get(name), env) for name, show in zip(names, shown, strict=True)]
 
 
 def ollama_model(name: str, show: Json, running: Json, env: Mapping[str, str]) -> ServedModel:
-    """Decode a model from Ollama's ``/api/show`` and ``/api/ps``.
-
-    A model that is not loaded gets the window that it would be loaded with: its own ``num_ctx``, else the server's
-    setting, else `_DEFAULT_WINDOW`, and at most the model's limit.
-    """
+    """Decode a model from its entries in Ollama's ``/api/show`` and ``/api/ps`` (None: not running)."""
     about = as_dict(as_dict(show).get("model_info"))
     maximum = next((_as_int(v) for k, v in about.items() if k.endswith(".context_length")), 0)
-    if loaded_window := _as_int(as_dict(running).get("context_length")):
-        return ServedModel(name, loaded_window, maximum, loaded=True)
-    configured_window = re.search(r"^num_ctx\s+(\d+)", str(as_dict(show).get("parameters", "")), re.MULTILINE)
-    configured = configured_window[1] if configured_window else env.get("OLLAMA_CONTEXT_LENGTH")
-    window = _as_int(configured) or _DEFAULT_WINDOW
-    return ServedModel(name, min(window, maximum or window), maximum, loaded=False)
+    loaded = isinstance(running, dict)
+    if running_window := _as_int(as_dict(running).get("context_length")):
+        return ServedModel(name, running_window, maximum, loaded=True)
+    num_ctx = re.search(r"^num_ctx\s+(\d+)", str(as_dict(show).get("parameters", "")), re.MULTILINE)
+    window = _as_int(num_ctx[1] if num_ctx else env.get("OLLAMA_CONTEXT_LENGTH")) or _OLLAMA_WINDOW
+    return ServedModel(name, min(window, maximum or window), maximum, loaded=loaded)
 
 
 async def _query_lm_studio(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
     newest, older = await asyncio.gather(
-        _get_json(http, f"{root}/api/v1/models"), _get_json(http, f"{root}/api/v0/models")
+        _fetch_json(http, f"{root}/api/v1/models"), _fetch_json(http, f"{root}/api/v0/models")
     )
     if not isinstance(newest, dict) and not isinstance(older, dict):
         return None
@@ -157,12 +153,13 @@ def lm_studio_models(newest: Json, older: Json) -> list[ServedModel]:
             _as_int(entry.get("loaded_context_length")) if entry.get("state") == "loaded" else 0
         )
         name = str(entry.get("key") or entry.get("id") or "")
-        models.append(ServedModel(name, window, _as_int(entry.get("max_context_length")), loaded=bool(window)))
+        loaded = bool(instances) or entry.get("state") == "loaded"
+        models.append(ServedModel(name, window, _as_int(entry.get("max_context_length")), loaded=loaded))
     return models
 
 
 async def _query_llama_cpp(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    props, models = await asyncio.gather(_get_json(http, f"{root}/props"), _get_json(http, f"{root}/v1/models"))
+    props, models = await asyncio.gather(_fetch_json(http, f"{root}/props"), _fetch_json(http, f"{root}/v1/models"))
     if not isinstance(props, dict) and _server_kind(models, "") != "llama.cpp":
         return None
     window = _as_int(as_dict(as_dict(props).get("default_generation_settings")).get("n_ctx"))
@@ -175,7 +172,7 @@ async def _query_llama_cpp(http: ClientSession, root: str, env: Mapping[str, str
 
 
 async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    models = await _get_json(http, f"{root}/v1/models")
+    models = await _fetch_json(http, f"{root}/v1/models")
     if _server_kind(models, "") != "vllm":
         return None
     served = []
@@ -186,18 +183,15 @@ async def _query_vllm(http: ClientSession, root: str, env: Mapping[str, str]) ->
 
 
 async def _query_llama_cpp_python(http: ClientSession, root: str, env: Mapping[str, str]) -> list[ServedModel] | None:
-    """List the models of llama-cpp-python's own server; None if it is another server.
-
-    It reports no window (0.3.36).
-    """
+    # It reports no window (0.3.36).
     if not await _is_llama_cpp_python(http, root):
         return None
-    listed = _list_entries(await _get_json(http, f"{root}/v1/models"), "data")
+    listed = _list_entries(await _fetch_json(http, f"{root}/v1/models"), "data")
     return [ServedModel(str(entry.get("id", "")), loaded=True) for entry in listed]
 
 
 async def _is_llama_cpp_python(http: ClientSession, root: str) -> bool:
-    about = await _get_json(http, f"{root}/openapi.json")
+    about = await _fetch_json(http, f"{root}/openapi.json")
     info = about.get("info") if isinstance(about, dict) else None
     return isinstance(info, dict) and "llama.cpp Python API" in str(info.get("title"))
 
@@ -209,14 +203,14 @@ _QUERIES: Final = {
     "llama-cpp-python": _query_llama_cpp_python,
     "vllm": _query_vllm,
 }
-"""The query for each kind."""
+"""The query for each kind: its models, loaded or not; None if another server answers, or none."""
 
 
-async def _get_json(http: ClientSession, url: str, body: Json = None) -> Json:
+async def _fetch_json(http: ClientSession, url: str, body: Json = None) -> Json:
     """The JSON at `url` (posting `body` if given); None on any failure."""
     from aiohttp import ClientError
 
-    with suppress(ClientError, OSError, ValueError, asyncio.TimeoutError):
+    with suppress(ClientError, OSError, ValueError):
         async with http.request("GET" if body is None else "POST", url, json=body, allow_redirects=False) as answer:
             if answer.status == 200:
                 return await read_json(answer)
@@ -229,7 +223,7 @@ def _list_entries(value: Json, key: str) -> list[dict[str, Any]]:
 
 
 def _as_int(value: Json) -> int:
-    """A number of tokens, also as decimal digits; 0 for anything else."""
+    """A count, also as text; 0 for anything else."""
     return as_count(int(value) if isinstance(value, str) and value.isdecimal() and len(value) < 19 else value)
 
 
@@ -237,16 +231,13 @@ _RENDER_TIMEOUT_S = 30.0
 
 
 async def render_prompt(endpoint: Endpoint, body: bytes) -> str:
-    """The prompt that the server renders from the request `body`.
-
-    Raises `NotFound` if the server does not provide it, or fails.
-    """
+    """The prompt that the server renders from the request `body`. Raises `NotFound` if it does not."""
     from aiohttp import ClientError, ClientSession, ClientTimeout
 
     request = canonical.loads(body)
     root = endpoint.base_url.rstrip("/").removesuffix("/v1")
     shared = {key: request[key] for key in ("messages", "tools") if key in request}
-    with suppress(ClientError, OSError, ValueError, TimeoutError, KeyError, TypeError):
+    with suppress(ClientError, OSError, ValueError, KeyError, TypeError):
         async with ClientSession(timeout=ClientTimeout(total=_RENDER_TIMEOUT_S)) as http:
             if endpoint.kind == "ollama":
                 debug = {**request, "stream": False, "_debug_render_only": True}

@@ -54,7 +54,7 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account, make_account
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import forecast_of
+from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.editing.overlay import SessionEdits
 from ctxtui.services.recordings.open import load
 from ctxtui.services.recordings.recording import Loaded
@@ -184,8 +184,10 @@ async def test_the_forecast_knows_that_the_cache_was_refreshed(tmp_path: Path) -
         await run.pause(400)
         session = (await run.loaded()).session
         refresh = next(call for call in session.calls.values() if call.keeps_warm)
-        forecast = forecast_of(session, Counter(), Settings())
-        assert forecast is not None and refresh.started is not None and forecast.expires is not None
+        next_request = next_call_of(session, Counter(), Settings())
+        assert next_request is not None
+        forecast = next_request.forecast
+        assert refresh.started is not None and forecast.expires is not None
         assert forecast.read > 9_000 and forecast.expires == pytest.approx(refresh.started + 300, abs=1)
         await run.pause(30)
         await run.ask("go on")

@@ -116,6 +116,12 @@ async def test_odd_answers_of_servers() -> None:
     assert [server.endpoint.kind for server in servers] == ["ollama", "lm studio", "llama.cpp"]
 
 
+def test_a_running_model_without_a_window_is_loaded() -> None:
+    assert ollama_model("m", {}, {"name": "m"}, {}) == ServedModel("m", 4096, 0, loaded=True)
+    newest = {"models": [{"key": "k", "loaded_instances": [{"id": "k"}]}, {"key": "l"}]}
+    assert [model.loaded for model in lm_studio_models(newest, None)] == [True, False]
+
+
 def test_lm_studio_before_version_1() -> None:
     older = {"data": [{"id": "m", "state": "loaded", "loaded_context_length": 5000, "max_context_length": 9000}]}
     assert lm_studio_models(None, older) == [ServedModel("m", 5000, 9000, True)]

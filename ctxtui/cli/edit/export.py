@@ -26,10 +26,9 @@ from ctxtui.cli.session_work import CLUSTER_HELP, ClusterAddress
 from ctxtui.core.errors import CtxtuiError, NotFound
 from ctxtui.services.attach.otlp import Exporter
 from ctxtui.services.config.settings import Settings
-from ctxtui.services.editing.edited_context import OWN, RESUMED, WrittenContext
+from ctxtui.services.editing.edited_context import OWN, RESUMED
 from ctxtui.services.editing.exporting import (
-    FORMS,
-    ExportResult,
+    EXPORT_FORMS,
     copy_own_transcript,
     export_session,
     prepare_path,
@@ -41,7 +40,7 @@ from ctxtui.wire.key_mask import mask_url
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
-"""Used instead of a name: all sessions of the user."""
+"""In place of a name: all sessions of the user."""
 
 
 @click.command(
@@ -58,7 +57,7 @@ EVERY: Final = "all"
 )
 @click.argument("name", metavar="NAME", type=SessionName())
 @click.option(
-    "--to", "form", type=click.Choice((*FORMS, PARQUET)), default=OWN, show_default=True, help="Format to write."
+    "--to", "form", type=click.Choice((*EXPORT_FORMS, PARQUET)), default=OWN, show_default=True, help="Format to write."
 )
 @CALL_OPTION
 @THREAD_OPTION
@@ -112,18 +111,16 @@ def export(
 def _write_one(
     loaded: Loaded, chosen: ChosenCall, form: str, output: Path | None, *, replace: bool, as_json: bool
 ) -> None:
-    written: WrittenContext | ExportResult
     if form in RESUMED:
         written = copy_own_transcript(loaded, chosen, form)
-        output = prepare_path(output, written, loaded.path) if output is not None else None
+        output = prepare_path(output, written) if output is not None else None
         resume = resume_info(form, written, output)
     else:
         written, resume = export_session(loaded.session, form, chosen), None
     if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)
-    if isinstance(written, WrittenContext):
-        emit_beside(written, output)
+    emit_beside(written, output, loaded.path)
     if as_json:
         fields = {"path": str(output), "format": form, "bytes": len(written.data), "lost": list(written.lost)}
         write_json({**fields, "call": None if form == OWN else chosen.number, "resume": resume})
@@ -134,7 +131,7 @@ def _write_one(
 
 
 def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
-    """Send every call of a session to a collector. Raises `CtxtuiError` if some could not be sent."""
+    """Raises `CtxtuiError` if some calls could not be sent."""
     exporter = Exporter(url, settings, content=content)
     session = open_recording(name, settings).session
     exporter.add(session, list(session.calls.values()), session.about.id or name)

@@ -89,7 +89,6 @@ def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
 
 
 MAX_VIOLATIONS: Final = 20
-"""Maximum number of violations that are listed with the same label."""
 
 
 def _violation_lines(
@@ -147,7 +146,7 @@ def _write_repaired(diagnosis: Diagnosis, loaded: Loaded, form: str, output: Pat
         after=True,
     )
     out, path = prepare_output(curation, loaded, form, output, dry=False)
-    write_request(out, path)
+    write_request(out, path, loaded.path)
     listed = {fault.violation.message for fault in diagnosis.mended.left}
     for violation in out.violations:
         if violation.message not in listed:

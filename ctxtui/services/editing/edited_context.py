@@ -45,9 +45,8 @@ OWN: Final = "ctxtui"
 BODIES: Final = ("anthropic", "openai-chat", "openai-responses", "ollama-chat", "google")
 """Forms of a request body: the dialects."""
 RESUMED: Final = tuple(TARGETS)
-"""Forms of a file that a tool resumes."""
+"""Forms of a session that a tool resumes."""
 FORMS: Final = (*BODIES, OWN, *RESUMED)
-"""Output forms of a curated context: request bodies, ctxtui's own format, files that tools resume."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,15 +71,12 @@ class EditedContext:
 
     @property
     def form(self) -> str:
-        """The request body form in which the context was recorded."""
+        """The body form in which the context was recorded."""
         return self.context.dialect.replace("_", "-")
 
     @property
     def has_system_and_tools(self) -> bool:
-        """Whether system prompt or tools are recorded.
-
-        In a recording of requests they always count as recorded.
-        """
+        """Whether system prompt or tools are recorded; True for recorded requests."""
         transcript = self.chosen.call.fidelity == Fidelity.TRANSCRIPT
         return not transcript or any(item.place.section in ("system", "tools") for item in self.context.items)
 
@@ -112,6 +108,8 @@ def write_context(edited: EditedContext, form: str, source: Path | None) -> Writ
     `source` is the recording's file (None: there is none). Raises `RequestRefused` if the edits cannot be applied,
     `CtxtuiError` if the recording is another tool's or no file, or has no answer after which a tool could resume it.
     """
+    if edited.applied.refused:
+        raise RequestRefused(edited.applied.refused, way_out="revert the edit")
     if is_translation(edited, form, source):
         translation = translate_context(edited, form)
         if not translation.data:
@@ -144,10 +142,7 @@ TRANSLATED: Final = tuple(name for name, target in TARGETS.items() if target.key
 
 
 def is_translation(edited: EditedContext, form: str, source: Path | None) -> bool:
-    """Whether `form` can be translated to, and is not that of the recording's own tool.
-
-    `source` is the recording's file (None: no file).
-    """
+    """Whether `form` can be translated to, and is not that of the tool that made the recording `source`."""
     return form in TRANSLATED and form != resumed_by(edited.session, source)
 
 
@@ -155,10 +150,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     """Write the context as a new session of another tool, in that tool's dialect.
 
     It ends after an answer: a following user message is left out. Without any answer, it is empty and has a violation.
-    Raises `RequestRefused` if the edits cannot be applied.
     """
-    if edited.applied.refused:
-        raise RequestRefused(edited.applied.refused, way_out="revert the edit")
     target, about = load_translation(form), edited.session.about
     end = answer_end(edited.session.tree, edited.context.nodes)
     items = [
@@ -176,7 +168,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
     translation = target.write(
         TranslatedOrder(body=body, ids=_new_ids(), now=datetime.now(UTC).timestamp(), cwd=about.cwd or "")
     )
-    loss_lines = [applied_item for applied_item in lost if not applied_item.startswith("not recorded")]
+    loss_lines = [line for line in lost if not line.startswith("not recorded")]
     loss_lines += losses.lines() + ([UNANSWERED] if end is not None else [])
     return WrittenContext(
         translation.data,
@@ -189,7 +181,7 @@ def translate_context(edited: EditedContext, form: str) -> WrittenContext:
 
 
 def unfit_reason(edited: EditedContext, form: str, source: Path | None) -> str:
-    """The reason why the context cannot continue in the tool of `form`; "" if none is known."""
+    """The reason why the tool of `form` cannot continue the context; "" if none is known."""
     if not is_translation(edited, form, source):
         return "a subagent's thread" if edited.chosen.thread != MAIN else ""
     violations = translate_context(edited, form).violations
@@ -213,13 +205,12 @@ def build_request_body(edited: EditedContext, form: str = "") -> Outgoing:
     call = edited.chosen.call
     model = call.model or edited.session.model
     dialect = (form or edited.form).replace("-", "_")
-    takes = edited.limits._replace(prefill=edited.limits.prefill or edited.after)
-    spelled = skeleton_of(edited.session.tree, call, edited.context.head)
-    return encode_outgoing(edited.applied, spelled, dialect=dialect, model=model, limits=takes)
+    limits = edited.limits._replace(prefill=edited.limits.prefill or edited.after)
+    skeleton = skeleton_of(edited.session.tree, call, edited.context.head)
+    return encode_outgoing(edited.applied, skeleton, dialect=dialect, model=model, limits=limits)
 
 
 def write_own_format(edited: EditedContext) -> bytes:
-    """Write the context as a session in ctxtui's own format."""
     about = edited.session.about
     session = Session()
     head = session.tree.extend(ROOT, edited.applied.sent)
@@ -275,10 +266,7 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
 
 
 def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
-    """Tokens before the last recorded answer, under the edits, and from that answer on.
-
-    (None, 0) if they are unknown, or no answer is recorded.
-    """
+    """Tokens before the last recorded answer under the edits, and from it on; (None, 0) if unknown or without one."""
     if edited.size is None or edited.count is None:
         return None, 0
     items = edited.applied.items
@@ -294,11 +282,10 @@ def _token_counts(edited: EditedContext) -> tuple[int | None, int]:
 
 
 _FILE_ID: Final = re.compile(r"[\w.-]{1,200}", re.ASCII)
-"""A session's id that may be part of a file's name. It is read from the recording, so it may be any text."""
+"""A session's id that may be part of a file's name."""
 
 
 def _read_beside(source: Path, target: ResumeTarget, session: str) -> dict[str, bytes]:
-    """Read the files that the writer of `target` needs beside `source`, by relative path."""
     is_named = _FILE_ID.fullmatch(session) is not None
     names = [name.format(id=session) for name in target.reads if is_named or "{id}" not in name]
     paths = (path for name in names for path in (source.parent / name).parent.glob(Path(name).name))

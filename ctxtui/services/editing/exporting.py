@@ -1,7 +1,6 @@
-"""Exports a context as a request body or shell command, or a session in ctxtui's own format.
+"""Writes a context as a request body, shell command, ctxtui's own format or a session to resume, and into files.
 
-Content that the target's dialect cannot express is reported. A command reads the key from the environment. In all
-functions `source` is the recording's file (None: a stream, or a session that is only in the database).
+In all functions `source` is the recording's file (None: a stream, or a session that is only in the database).
 """
 
 from __future__ import annotations
@@ -50,19 +49,10 @@ from ctxtui.wire.translate.encode import export_request
 
 CURL: Final = "curl"
 """The form that is a shell command."""
-FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
-"""Export forms: ctxtui's own format for a session, dialects (curl: a shell command) for one call's context, and
-sessions that tools resume."""
+EXPORT_FORMS: Final = (OWN, *BODIES, CURL, *RESUMED)
 
 
-class ExportResult(Struct, frozen=True):
-    """The bytes of an export, and a line for each kind of content lost in it."""
-
-    data: bytes
-    lost: tuple[str, ...] = ()
-
-
-def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportResult:
+def export_session(session: Session, form: str, chosen: ChosenCall) -> WrittenContext:
     """Export `session` in ctxtui's own format, or the `chosen` call's context as a body.
 
     With ``curl`` it is a command that sends the body in the call's own dialect. If the recording holds the request
@@ -72,19 +62,17 @@ def export_session(session: Session, form: str, chosen: ChosenCall) -> ExportRes
     if form not in (OWN, *BODIES, CURL):
         raise NotFound(f"no format {form!r}", way_out=f"formats: {', '.join((OWN, *BODIES, CURL))}")
     if form == OWN:
-        return ExportResult(write(session))
+        return WrittenContext(write(session))
+    call = chosen.call
     if form == CURL:
         own_dialect = own_form(chosen)
         body = export_session(session, own_dialect, chosen)
-        return ExportResult(
-            curl_command(own_dialect, body.data, chosen.call.extra.get("betas"), chosen.call.model), body.lost
-        )
-    call = chosen.call
+        return WrittenContext(curl_command(own_dialect, body.data, call.extra.get("betas"), call.model), body.lost)
     items = session.tree.items(call.sent_head)
     data, lost = export_request(form.replace("-", "_"), items, call.skeleton, model=call.model or session.model)
     lacking = call.fidelity == Fidelity.TRANSCRIPT and not any(i.place.section in ("system", "tools") for i in items)
     missing = ["not recorded: system prompt and tools"] if lacking else []
-    return ExportResult(data, tuple(dict.fromkeys([*missing, *lost])))
+    return WrittenContext(data, tuple(dict.fromkeys([*missing, *lost])))
 
 
 def own_form(chosen: ChosenCall) -> str:
@@ -105,15 +93,11 @@ _CHECKPOINTS: Final = "file-history"
 """Claude Code's folder of files for its rewind, a sibling of ``projects``: a folder for each session."""
 
 
-def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, create: bool = True) -> Path:
-    """The path for writing `written` to `path`.
+def prepare_path(path: Path, written: WrittenContext, *, create: bool = True) -> Path:
+    """The path for writing `written` to `path`; in a folder, the path at which the tool looks for it.
 
-    - In a folder, it has its required name; in the tool's folder of sessions, it goes where the tool looks for it.
-    - With `create`, the folder for it is created, and the tool's rewind files of the recording `source` are copied for
-      the new session.
-
-    Raises `CtxtuiError` if a folder cannot be created, or if `path` is not a folder but the session has several files:
-    they have fixed places, and some are above the main one.
+    With `create`, its folder is created. Raises `CtxtuiError` if that is impossible, or if a session of several files
+    would not get its required name.
     """
     if written.name and os.path.isdir(path):
         sessions = path / _SESSIONS if (path / _SESSIONS).is_dir() else path
@@ -126,29 +110,29 @@ def prepare_path(path: Path, written: WrittenContext, source: Path | None, *, cr
         raise CtxtuiError(
             "a session of several files cannot be one file", place=str(path), way_out="name a folder that exists"
         )
-    if create and written.id and source is not None and path.absolute().parent.parent.name == "projects":
+    return path
+
+
+def write_beside(path: Path, written: WrittenContext, source: Path | None) -> None:
+    """Write the further files of the session that was written to `path`; none may exist.
+
+    The tool's rewind files of the recording `source` are copied for the new session. Raises `CtxtuiError`.
+    """
+    for name, data in written.beside.items():
+        place = path.parent / name
+        create_folder(place.parent)
+        write_private(place, data)
+    if written.id and source is not None and path.absolute().parent.parent.name == "projects":
         old, new = (file.absolute().parent.parent.with_name(_CHECKPOINTS) / file.stem for file in (source, path))
         if old.is_dir() and not new.exists():
             try:
                 shutil.copytree(old, new)
             except OSError as error:
                 raise CtxtuiError(f"cannot be created: {error.strerror}", place=str(new)) from error
-    return path
-
-
-def write_beside(path: Path, written: WrittenContext) -> None:
-    """Write the further files of the session that was written to `path`; none may exist.
-
-    Raises `CtxtuiError`.
-    """
-    for name, data in written.beside.items():
-        place = path.parent / name
-        create_folder(place.parent)
-        write_private(place, data)
 
 
 def create_folder(folder: Path) -> None:
-    """Create `folder` with mode 0700, and those above it. Raises `CtxtuiError`."""
+    """Create `folder` with mode 0700; missing ones above it get the default mode. Raises `CtxtuiError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -158,8 +142,8 @@ def create_folder(folder: Path) -> None:
 def write_private(path: Path, data: bytes, *, replace: bool | None = None) -> None:
     """Write the file `path` with mode 0600.
 
-    With `replace`, an old file is replaced, not overwritten, so that hard links keep it. Raises `CtxtuiError` if the
-    file cannot be created, or exists and must not be replaced; unless `replace` is None, it then names ``--force``.
+    With `replace`, an old file is replaced, not overwritten, so that hard links keep it. False instead of None: the
+    error for an existing file names ``--force``. Raises `CtxtuiError`.
     """
     if os.path.isdir(path):
         raise CtxtuiError("this is a folder", place=str(path), way_out="name a file in it")
@@ -188,14 +172,14 @@ class _Endpoint(NamedTuple):
     headers: tuple[str, ...]
 
 
-VERSION: Final = "2026-10-21"
+_API_VERSION: Final = "2026-10-21"
 """The version of Anthropic's API for which requests are written (facts §1)."""
 
 _OPENAI: Final = ("Authorization: Bearer $OPENAI_API_KEY",)
 _ENDPOINTS: Final = {
     "anthropic": _Endpoint(
         "https://api.anthropic.com/v1/messages",
-        ("x-api-key: $ANTHROPIC_API_KEY", f"anthropic-version: {VERSION}"),
+        ("x-api-key: $ANTHROPIC_API_KEY", f"anthropic-version: {_API_VERSION}"),
     ),
     "openai-chat": _Endpoint("https://api.openai.com/v1/chat/completions", _OPENAI),
     "openai-responses": _Endpoint("https://api.openai.com/v1/responses", _OPENAI),
@@ -206,7 +190,6 @@ _ENDPOINTS: Final = {
     "ollama-chat": _Endpoint("http://localhost:11434/api/chat", ()),
 }
 _HEREDOC_END: Final = "CTXTUI_BODY"
-"""The line that ends the body in the shell command."""
 _BETA_NAME: Final = re.compile(r"[\w.:-]{1,80}", re.ASCII)
 """A beta's name that is safe in a shell command."""
 
@@ -234,7 +217,7 @@ def curl_command(form: str, body: bytes, betas: Json = None, model: str = "") ->
     return "\n".join(lines).encode() + b"\n" + body.rstrip(b"\n") + f"\n{mark}\n".encode()
 
 
-EDITS: Final = "edits"
+EDITS_FORM: Final = "edits"
 """The form of the applied edits themselves, for ``ctxtui curate --edits``."""
 _KEYS: Final = {"a": "anthropic", "o": "openai-chat", "r": "openai-responses", "l": "ollama-chat", "g": "google"}
 _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
@@ -242,36 +225,29 @@ _OWN_ONLY: Final = frozenset({"ollama-chat", "google"})
 
 
 def list_forms(edited: EditedContext, source: Path | None, edits: Sequence[Edit]) -> dict[str, str]:
-    """The forms that the context can be written in, by key.
-
-    They are bodies (some dialects only for recordings of their own), ctxtui's own format, the file that the recording
-    tool resumes, the applied `edits` if there are any, and a shell command.
-    """
+    """The forms that the context, under the applied `edits`, can be written in, by key."""
     by_key = {key: form for key, form in _KEYS.items() if form not in _OWN_ONLY or form == edited.form}
     by_key["c"] = OWN
     if resumed := resumed_by(edited.session, source):
         by_key["s"] = resumed
     if edits:
-        by_key["e"] = EDITS
+        by_key["e"] = EDITS_FORM
     return {**by_key, "u": CURL}
 
 
 def default_path(edited: EditedContext, form: str, source: Path | None, env: Mapping[str, str] | None = None) -> str:
-    """A default path for the file.
+    """A default path for the file: a name after the recording's, in the working directory, with two exceptions.
 
-    It is a name after the recording's, in the working directory, with two exceptions:
-
-    - If the tool resumes only files in the recording's folder: that folder, or the one above it if each session has
-      its own.
-    - For another tool: the folder that it searches, by the environment `env`; with "/" at the end, as it will be
-      created.
+    - For the tool of the recording, if it finds files only among its own (`ResumeTarget.beside`): the recording's
+      folder, or `ResumeTarget.own_folder` levels above it.
+    - With `env`, for another tool: the folder that it searches, with "/" at the end, as it will be created.
     """
     if env is not None and is_translation(edited, form, source):
         return _find_client_folder(form, edited.session.about.cwd or "", env)
     if form in RESUMED and TARGETS[form].beside and source is not None:
         return str(source.absolute().parents[TARGETS[form].own_folder] if TARGETS[form].own_folder else source.parent)
     stem = source.name.partition(".")[0] if source is not None else edited.session.about.id or "context"
-    ends = {OWN: "curated.ctxtui.jsonl", EDITS: "edits.jsonl", CURL: "curated.sh"}
+    ends = {OWN: "curated.ctxtui.jsonl", EDITS_FORM: "edits.jsonl", CURL: "curated.sh"}
     return f"{stem}.{ends.get(form, f'curated.{form}.json')}"
 
 
@@ -300,7 +276,6 @@ class Saved(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """Message for the user."""
         message = f"{self.size:,} bytes written to {self.path}"
         if self.name:
             return f"{message}; its name must be {self.name} for the tool to find it"
@@ -317,16 +292,16 @@ def save(edited: EditedContext, form: str, source: Path | None, edits: Sequence[
     result = write_form(edited, form, source, edits)
     if place.endswith("/"):
         create_folder(Path(os.path.expanduser(place)))
-    path = prepare_path(Path(os.path.expanduser(place)), result, source)
+    path = prepare_path(Path(os.path.expanduser(place)), result)
     write_private(path, result.data)
-    write_beside(path, result)
+    write_beside(path, result, source)
     is_misnamed = bool(result.name) and not path.match(result.name) and TARGETS[form].beside
     command = "" if is_misnamed else command_for(form, result, path)
     return Saved(path, len(result.data), command, left_out(result), result.name if is_misnamed else "")
 
 
 def left_out(result: WrittenContext) -> tuple[str, ...]:
-    """Descriptions of what is left out."""
+    """What is left out, one line each."""
     return tuple(line.removeprefix("not recorded: ") for line in result.lost)
 
 
@@ -339,20 +314,14 @@ def is_searched(form: str, source: Path | None, env: Mapping[str, str]) -> bool:
 
 
 def command_for(form: str, result: WrittenContext, path: Path) -> str:
-    """The command with which a tool resumes the session that was written at `path`.
-
-    It is "" if no tool resumes `form`.
-    """
+    """The command with which a tool resumes the session at `path`; "" if no tool resumes `form`."""
     return (
         TARGETS[form].command.format(id=shlex.quote(result.id), file=shlex.quote(str(path))) if form in TARGETS else ""
     )
 
 
 def session_path(result: WrittenContext, output: Path | None) -> Path:
-    """The path of a session to resume.
-
-    It is `output` if that is a file, else the session's required name, else ``FILE``.
-    """
+    """The path of a session to resume: `output` unless it is None or ``-``, else its required name, else ``FILE``."""
     return output if output is not None and output != Path("-") else Path(result.name or "FILE")
 
 
@@ -370,12 +339,13 @@ def copy_own_transcript(loaded: Loaded, chosen: ChosenCall, form: str) -> Writte
 
 
 def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded, ChosenCall] | None:
-    """The tool's own transcript that is joined with the recording, and the `chosen` call in it.
+    """The transcript that is joined with the recording, and the `chosen` call in it.
 
-    None if there is none of the tool of `form`, or it does not have the call.
+    None if there is none, it is not of the tool of `form`, or it does not have the call.
     """
     if loaded.transcript is None or loaded.path is None:
         return None
+    # `own` "": each is read alone.
     transcript = load(loaded.transcript, own="")
     if TARGETS[form].source != transcript.source:
         return None
@@ -387,10 +357,7 @@ def find_own_call(loaded: Loaded, chosen: ChosenCall, form: str) -> tuple[Loaded
 
 
 def copy_session(session: Session, chosen: ChosenCall, form: str, source: Path | None) -> WrittenContext:
-    """Write `session` up to the answer of the `chosen` call in `form`.
-
-    Raises the errors of `write_context`.
-    """
+    """Write `session` up to the answer of the `chosen` call in `form`. Raises the errors of `write_context`."""
     context = Context.of_call(session.tree, chosen.call, session_end(session, chosen).head)
     applied = Applied(context, length=len(context))
     edited = EditedContext(
@@ -409,14 +376,14 @@ def write_form(edited: EditedContext, form: str, source: Path | None, edits: Seq
 
     Raises the errors of `write_context`, and `CtxtuiError` if the provider would refuse the request.
     """
-    if form == EDITS:
+    if form == EDITS_FORM:
         return WrittenContext(dumps(edits))
-    body = edited.form if form == CURL else form
-    result = write_context(edited, body, source)
+    body_form = edited.form if form == CURL else form
+    result = write_context(edited, body_form, source)
     if result.violations:
         first = result.violations[0]
         raise CtxtuiError(f"the provider would refuse it: {first.message}", place=first.path, way_out="ctxtui repair")
     if form != CURL:
         return result
     call = edited.chosen.call
-    return replace(result, data=curl_command(body, result.data, call.extra.get("betas"), call.model))
+    return replace(result, data=curl_command(body_form, result.data, call.extra.get("betas"), call.model))

@@ -12,11 +12,8 @@ from ctxtui.curation.context import Context
 from ctxtui.services.editing.curate import Curation
 
 NAME_LENGTH: Final = 10
-"""Hex digits of a digest in a block's name."""
 MIN_NAME_LENGTH: Final = 4
-"""Hex digits that a name needs at least."""
 MAX_DIGITS: Final = 9
-"""Maximum digits of a number in a name."""
 
 
 class NamedBlock(NamedTuple):
@@ -64,10 +61,7 @@ def find_block(context: Context, name: str) -> int:
 
 
 def list_blocks(curation: Curation, labels: Iterable[str]) -> list[NamedBlock]:
-    """A context's blocks before its edits, heaviest first: removed ones too, inserted ones not.
-
-    Headers are left out. `labels` has one for each position.
-    """
+    """A context's blocks before its edits, without headers, heaviest first; `labels` has one for each position."""
     context, applied = curation.context, curation.applied
     return sorted(
         (

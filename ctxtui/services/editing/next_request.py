@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +30,7 @@ from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.counting.pricing import Pricer, local_pricer, prices_for
 from ctxtui.services.editing.edited_request import EditedRequest
 
-RATE_STEP_TOKENS = 1_000
+RATE_STEP_TOKENS: Final = 1_000
 """Rates are looked up once for so many input tokens: long prompts have other rates, from round numbers on."""
 
 Rates = tuple[float, ...] | None
@@ -43,13 +44,12 @@ class Charges:
         self._pricer = pricer
         self.call = call
         self.length = length
-        self._known_rates: dict[int, Rates] = {}
+        self._by_length: dict[int, Rates] = {}
 
     def __call__(self, usage: Usage, at: float) -> float | None:
         """The price of `usage` in USD, whatever the time `at`; None without known rates.
 
-        Its rates are those of a call of its own input; if that is less than half of `length`, it is taken for a part of
-        the whole call, whose rates apply.
+        Usage of less than half of `length` is taken for a part of the whole call, whose rates apply.
         """
         length = max(usage.input, self.length if usage.input < self.length // 2 else 0, 1)
         rates = self._rates((length - 1) // RATE_STEP_TOKENS, length)
@@ -59,32 +59,24 @@ class Charges:
         return sum(n * rate for n, rate in zip((*units, usage.output), rates, strict=True))
 
     def _rates(self, key: int, length: int) -> Rates:
-        if key not in self._known_rates:
-            alone = (
+        if key not in self._by_length:
+            usages = (
                 Usage(fresh=length),
                 Usage(cache_read=length),
                 Usage(write_5m=length),
                 Usage(write_1h=length),
                 Usage(write_30m=length),
                 Usage(write_12h=length),
+                Usage(fresh=length, output=length),
             )
-            probes = [replace(self.call, usage=usage, stop_reason="") for usage in alone]
-            probes.append(replace(self.call, usage=Usage(fresh=length, output=length), stop_reason=""))
-            costs = [cost for cost, _ in self._pricer(probes)]
-            fresh = costs[0]
-            if fresh is None or any(cost is None for cost in costs):
-                self._known_rates[key] = None
-            else:
-                sums = [cost.usd / length for cost in costs if cost is not None]
-                self._known_rates[key] = (*sums[:-1], sums[-1] - sums[0])
-        return self._known_rates[key]
+            costs = self._pricer([replace(self.call, usage=usage, stop_reason="") for usage in usages])
+            sums = [cost.usd / length for cost, _ in costs if cost is not None]
+            self._by_length[key] = (*sums[:-1], sums[-1] - sums[0]) if len(sums) == len(usages) else None
+        return self._by_length[key]
 
 
 class LaterCharges:
-    """Prices usage at the terms of recorded calls.
-
-    For a model and provider, those are the terms of the first call asked for.
-    """
+    """Prices usage at the terms of recorded calls: of a model and provider, at those of the first one asked for."""
 
     def __init__(self, pricer: Pricer) -> None:
         self._pricer = pricer
@@ -111,14 +103,6 @@ class PricedRequest(Struct, frozen=True, dict=True):
     forecast: NextCallForecast
     weigh: Weigh
     charge: CallCharge
-
-    @property
-    def parts_at(self) -> int | None:
-        """The raw position from which the request differs from the last one.
-
-        None if it only continues that.
-        """
-        return self.question.parts_at
 
 
 def following_request(
@@ -169,10 +153,7 @@ def price_question_under(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> tuple[PriceQuestion, NextRequest, Weigh]:
-    """The price question and the request of `following_request`, and its token conversion.
-
-    The conversion is from features to tokens. Everything in `book` must be counted.
-    """
+    """The price question and the request of `following_request`, and its conversion of features to tokens."""
     tree, model = book.session.tree, call.model or book.session.model
     request = replay.request_after(call, head, at)
     weigh = weigh_as_reported(book, model, head, request)
@@ -226,23 +207,9 @@ def _tokens_read_on_resend(replay: Replay, call: Call, at: float) -> int:
 
 
 def _parting_position(tree: Tree, call: Call, head: int) -> int | None:
-    """The raw position from which the unedited request differs from what `call` sent.
-
-    None if it continues that.
-    """
+    """The raw position from which the unedited request differs from what `call` sent; None if it continues that."""
     shared = tree.common(head, call.sent_head)
     return None if shared == call.sent_head else tree[shared].depth
-
-
-def forecast_of(
-    session: Session, counter: Counter, settings: Settings, thread: str = MAIN, edits: Sequence[Edit] = ()
-) -> NextCallForecast | None:
-    """The forecast of a thread's next call under the applied `edits`.
-
-    None if the thread has no calls, or its last one has no report.
-    """
-    next_request = next_call_of(session, counter, settings, thread, edits)
-    return next_request.forecast if next_request is not None else None
 
 
 def next_call_of(
@@ -253,10 +220,9 @@ def next_call_of(
     edits: Sequence[Edit] = (),
     at: float | None = None,
 ) -> PricedRequest | None:
-    """The next request of a thread under the applied `edits`.
+    """The next request of a thread under the applied `edits`, sent `at` (None: when the thread's last call ended).
 
-    None if the thread has no calls, or its last one has no report. `at` is when it is sent (None: when the thread's
-    last call ended).
+    None if the thread has no calls, or its last one has no report.
     """
     book = book_for(session, counter, settings)
     return next_call_in(Replay(book, cache_rules_by_call(book)), book, counter, settings, thread, edits, at)
@@ -299,10 +265,7 @@ def next_call_in(
 
 
 def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Settings, call: Call) -> NextCallForecast:
-    """The forecast of `call`, the first of its thread.
-
-    It is based on the call's own markers and other threads' cache contents.
-    """
+    """The forecast of `call`, the first of its thread, by its own markers and other threads' cache contents."""
     count_for_model(book, counter, call.model)
     request = replay.request_of(call)
     charge = Charges(local_pricer(prices_for(settings)), call, request.prompt.total)
@@ -310,7 +273,6 @@ def forecast_first(replay: Replay, book: Book, counter: Counter, settings: Setti
 
 
 def count_for_model(book: Book, counter: Counter, model: str) -> None:
-    """Count everything in the session now, also for `model`."""
     count_all(book, counter)
     if model in book.models:
         return

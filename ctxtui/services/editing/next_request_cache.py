@@ -28,7 +28,7 @@ Later = Callable[[Callable[[], None]], None]
 """Runs a function in a worker, before other work."""
 
 LONG_CONTEXT_BLOCKS: Final = 20_000
-"""From so many blocks on, the next request of a context takes a second or more, and a hundred megabytes."""
+"""Blocks of a context whose next request takes a second and a hundred megabytes."""
 
 
 def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
@@ -42,12 +42,11 @@ def should_forecast_ahead(book: Book, scene: Scene, now: float) -> bool:
     return now < latest_expiry(cache_rules_by_call(book)(call), call.ended or call.started)
 
 
-class _PendingForecast(Struct, eq=False, dict=True):
-    """A requested forecast; `result` is set when it is computed."""
+class _PendingForecast(Struct, eq=False):
+    """A requested forecast; `result` is set when it is computed, `last` if it follows the last call of its thread."""
 
     under: Applied | None
-    last: bool = False
-    """True if it follows the last call of its thread."""
+    last: bool
     result: PricedRequest | None = None
 
 
@@ -68,7 +67,6 @@ class NextRequestCache:
 
     @property
     def is_forecasting(self) -> bool:
-        """Whether a forecast is being computed."""
         return any(entry.result is None for entry in self._pending)
 
     def request_after(
@@ -110,7 +108,7 @@ class NextRequestCache:
         return call.id, id(context), self._study.book.version, live
 
     def _has_expired(self, next_request: PricedRequest) -> bool:
-        """Whether its cached prefix has expired since it was computed."""
+        """Whether the request's cached prefix has expired since it was computed."""
         expiry = next_request.question.expiry
         return expiry is not None and next_request.question.now < expiry <= self._clock()
 

@@ -43,10 +43,7 @@ _ByBlock = dict[str, list[tuple[int, Edit]]]
 
 
 class ThreadEdits:
-    """The edits of a thread, as known to this process.
-
-    `now` and `new_id` give the time in Unix seconds and ids of new entries.
-    """
+    """The edits of a thread, as known to this process; `now` gives Unix seconds."""
 
     def __init__(
         self,
@@ -117,7 +114,7 @@ class ThreadEdits:
 
     @property
     def waiting(self) -> Mapping[str, str]:
-        """The staged edits that wait, by id, and for what (`core.edit_log`)."""
+        """What the staged edits that wait are waiting for, by their id (`core.edit_log`)."""
         return self._derived[2]
 
     @property
@@ -132,12 +129,11 @@ class ThreadEdits:
 
     @property
     def applied(self) -> tuple[Edit, ...]:
-        """Edits that apply to the next request."""
         return self.edits_in_force.applied
 
     @property
     def in_force(self) -> tuple[Edit, ...]:
-        """Staged and applied edits in order of the log: shown and priced."""
+        """Staged and applied edits in order of the log."""
         return self._derived[3]
 
     @property
@@ -146,15 +142,11 @@ class ThreadEdits:
         return self._saved < len(self._log) or bool(self._artifacts)
 
     def is_redundant(self, edit: Edit) -> bool:
-        """Whether the last edit in force of this kind and these targets is the same.
-
-        False for insertions.
-        """
+        """Whether the last edit in force of this kind and these targets is the same; False for insertions."""
         if edit.spec.adds:
             return False
         candidates = self.edits_of(edit.targets) if edit.targets else self.in_force
-        similar = (edit_ for edit_ in reversed(candidates) if (edit_.kind, edit_.targets) == (edit.kind, edit.targets))
-        last = next(similar, None)
+        last = next((e for e in reversed(candidates) if (e.kind, e.targets) == (edit.kind, edit.targets)), None)
         return last is not None and last.payload == edit.payload
 
     def stage_all(self, edits: Iterable[Edit]) -> list[Edit]:
@@ -174,10 +166,7 @@ class ThreadEdits:
         return self._append_staged([edit for edit in entries if edit.id not in own_ids])
 
     def apply(self, only: Iterable[str] | None = None) -> list[Edit]:
-        """Apply the staged edits, also waiting ones; return the new entries.
-
-        `only`: the ids of the edits to apply (None: all).
-        """
+        """Apply the staged edits, also waiting ones, or those with the ids `only`; return the new entries."""
         return self._append(apply_staged(self._log, self._make_stamp(), only))
 
     def postpone(self, until: str, only: Iterable[str] | None = None) -> list[Edit]:
@@ -253,11 +242,10 @@ class ThreadEdits:
         return last_undone_action(self._log)
 
     def is_earlier(self, entries: Sequence[Edit]) -> bool:
-        """Whether all of `entries` were made by another process; False without any."""
+        """Whether all of `entries` were read from the database; False without any."""
         return bool(entries) and all(entry.id in self._earlier for entry in entries)
 
     def redo(self) -> list[Edit]:
-        """Restore the action that was undone last."""
         return self._append(redo_last(self._log, self._make_stamp()))
 
     def keep_artifact(self, name: str, data: bytes) -> None:
@@ -303,7 +291,7 @@ class SessionEdits:
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
         self._loaded = loaded
         self._settings = settings
-        self._known: dict[str, ThreadEdits] = {}
+        self._threads: dict[str, ThreadEdits] = {}
         self._lock = threading.Lock()
         self._id = ""
         self._stamps: tuple[tuple[int, int], ...] = ()
@@ -311,25 +299,20 @@ class SessionEdits:
     def of_thread(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
         with self._lock:
-            thread_edits = self._known.get(thread)
-            if thread_edits is None:
-                thread_edits = self._known[thread] = ThreadEdits(self._read_log(thread), thread=thread)
-            return thread_edits
+            if thread not in self._threads:
+                self._threads[thread] = ThreadEdits(self._read_log(thread), thread=thread)
+            return self._threads[thread]
 
     @property
     def unsaved(self) -> bool:
-        """Whether `save` has anything to write."""
-        return any(overlay.unsaved for overlay in self._known.values())
+        return any(overlay.unsaved for overlay in self._threads.values())
 
     def save(self) -> None:
-        """Write new entries, in a worker thread.
-
-        Raises `CtxtuiError`; unwritten entries stay unsaved.
-        """
+        """Write new entries, in a worker thread. Raises `CtxtuiError`; unwritten entries stay unsaved."""
         if not self.unsaved:
             return
         with Store.open(database(self._settings.data_dir)) as store:
-            for overlay in list(self._known.values()):
+            for overlay in list(self._threads.values()):
                 overlay.save(store, self._find_stored_id)
 
     def has_database_changed(self) -> bool:
@@ -341,7 +324,7 @@ class SessionEdits:
 
     def stored(self) -> dict[str, list[Edit]]:
         """Read the stored logs of the threads in use; for a worker thread. Raises `CtxtuiError`."""
-        return {thread: self._read_log(thread) for thread in list(self._known)}
+        return {thread: self._read_log(thread) for thread in list(self._threads)}
 
     def add_stored(self, stored: Mapping[str, Iterable[Edit]]) -> list[Edit]:
         """Add entries that `stored` returned; return the new ones."""
@@ -360,12 +343,10 @@ class SessionEdits:
 
     def _find_stored_id(self, store: Store) -> str:
         """The session's id in the database; imports it if need be."""
-        if self._id:
-            return self._id
         loaded = self._loaded
-        if loaded.is_stored:
+        if not self._id and loaded.is_stored:
             self._id = store.resolve(loaded.name)
-        else:
+        elif not self._id:
             price = make_call_pricer(prices_for(self._settings))
             store.import_session(loaded.session, source_info(loaded), price=price)
             self._id = stored_id(loaded, store)
@@ -374,7 +355,7 @@ class SessionEdits:
 
 def _file_stamp(path: Path) -> tuple[int, int]:
     try:
-        there = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return there.st_size, there.st_mtime_ns
+    return status.st_size, status.st_mtime_ns

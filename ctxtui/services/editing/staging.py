@@ -44,7 +44,7 @@ from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, Waiting
 from ctxtui.wire.grammar import GRAMMARS
 
 _CACHED_COUNTS: Final = 4
-"""Number of cached counts. Three are in use: without edits, under the applied ones, under the staged ones."""
+"""Three are in use: without edits, under the applied ones, under the staged ones."""
 
 
 class RequestCounts:
@@ -86,10 +86,7 @@ class RequestCounts:
 
 
 def _is_same(a: Applied, b: Applied) -> bool:
-    """Whether two results are the same request.
-
-    Unedited results of a context are separate objects, so identity does not suffice.
-    """
+    # Unedited results of a context are separate objects.
     both_unedited = not a.is_changed and not b.is_changed and a.context is b.context and a.length == b.length
     return a is b or (both_unedited and a.withheld == b.withheld)
 
@@ -110,14 +107,13 @@ CONDITION_OF_MOMENT: Final = {NOW: "", **{moment: until for until, moment in MOM
 class StagingArea:
     """The edits of the session of `study`, and their effect on contexts.
 
-    Screens ask it in every frame: contexts and results are cached.
+    Screens ask it in every frame: contexts and results are cached. `clock` gives Unix seconds.
     """
 
     def __init__(self, study: Study, overlays: SessionEdits, clock: Callable[[], float] = time.time) -> None:
         self.study = study
         self.clock = clock
-        """Gives the time in Unix seconds."""
-        self._overlays = overlays
+        self.session_edits = overlays
         self._context: Context | None = None
         self._reading: tuple[object, int] | None = None
         self._applied: tuple[object, Applied] | None = None
@@ -127,7 +123,6 @@ class StagingArea:
         self._next = NextRequestCache(study, clock)
         self._tag: tuple[object, PriceTag] | None = None
         self._pricing: object = None
-        """Key of the edits that a worker is pricing."""
         self._sizes: tuple[PricedRequest | None, dict[str, int]] = None, {}
         """Tokens of blocks by digest, at the scale of the next request."""
         self._rest: tuple[object, EditedCalls | None] | None = None
@@ -141,11 +136,7 @@ class StagingArea:
         computes it in a worker. A `live` session's request is sent now, a recorded one's when the call shown
         had ended.
         """
-        return (
-            self._next_request(scene, self.applied(scene), later, live=live)
-            if self._can_forecast(scene, later)
-            else None
-        )
+        return self._next_request(scene, self.applied, later, live=live)
 
     def earlier_call(self, scene: Scene, *, live: bool = False) -> PricedRequest | None:
         """The request that `next_call` returned before the context grew; None if unknown."""
@@ -174,24 +165,23 @@ class StagingArea:
         usage, (done, total) = scene.call.usage, self.study.progress
         return usage is not None and usage.has_cache and done >= total and self.is_ready(scene, later)
 
-    def _next_request(self, scene: Scene, applied: Applied, later: Later, *, live: bool) -> PricedRequest | None:
-        return self._next.request_after(scene, self.context(scene), applied, later, live=live)
+    def _next_request(
+        self, scene: Scene, under: Callable[[Scene], Applied], later: Later, *, live: bool
+    ) -> PricedRequest | None:
+        if not self._can_forecast(scene, later):
+            return None
+        return self._next.request_after(scene, self.context(scene), under(scene), later, live=live)
 
     def overlay(self, thread: str) -> ThreadEdits:
         """The edits of `thread`. Raises `CtxtuiError` if the database cannot be read."""
-        return self._overlays.of_thread(thread)
+        return self.session_edits.of_thread(thread)
 
     def _edits_of(self, scene: Scene) -> ThreadEdits:
-        return self._overlays.of_thread(scene.thread or MAIN)
-
-    @property
-    def session_edits(self) -> SessionEdits:
-        """The edits of all threads."""
-        return self._overlays
+        return self.session_edits.of_thread(scene.thread or MAIN)
 
     def has_edits(self, thread: str) -> bool:
         """Whether `thread` has edits in force, staged or applied."""
-        return bool(self._overlays.of_thread(thread).in_force)
+        return bool(self.session_edits.of_thread(thread).in_force)
 
     def is_ready(self, scene: Scene, later: Later) -> bool:
         """Whether `context` is quick enough for a frame; if not, `later` reads it in a worker."""
@@ -257,7 +247,7 @@ class StagingArea:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         in_force = self._edits_of(scene).in_force
-        return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
+        return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
         """Describe why the provider would refuse the next request with `edits` but not without them.
@@ -288,7 +278,6 @@ class StagingArea:
                 yield self._apply(applied.context, before, scene.call.model)
 
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
-        """Count the request under `applied`; None while part of it is being counted."""
         return self._counts.count(scene, applied)
 
     def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
@@ -298,10 +287,7 @@ class StagingArea:
         - `later`, `live`: as in `next_call`.
         """
         applied, usable = staging.applied, staging.scene.limits.usable
-        can_forecast = self._can_forecast(staging.scene, later)
-        next_request = (
-            self._next_request(staging.scene, self.before(staging.scene), later, live=live) if can_forecast else None
-        )
+        next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
         staged = bool(staging.edits) or staging.was_sent_plain
         if not overlay.staged and (not applied.is_changed or (not staging.was_sent_plain and staging.as_sent)):
@@ -399,9 +385,7 @@ class StagingArea:
 
         None while they are computed, or if the next call cannot be forecast.
         """
-        if not self._can_forecast(staging.scene, later):
-            return None
-        next_request = self._next_request(staging.scene, self.before(staging.scene), later, live=live)
+        next_request = self._next_request(staging.scene, self.before, later, live=live)
         if next_request is None:
             return None
         tag = self._price(staging, next_request, later)
@@ -438,7 +422,6 @@ class StagingArea:
         counts: tuple[RequestCount, RequestCount],
         model: str,
     ) -> None:
-        """Store the tag of the edits in `after`, unless outdated or a block is still being counted."""
         if self._pricing != key:
             return
         waiting = False
@@ -489,7 +472,6 @@ class StagingArea:
         return self._next.literals
 
     def applied(self, scene: Scene) -> Applied:
-        """The context under the applied edits."""
         context, model = self.context(scene), scene.call.model
         applied = self._edits_of(scene).applied
         key = (id(context), context.head, len(context), tuple(edit.id for edit in applied), model)
@@ -530,19 +512,18 @@ class StagingArea:
         return SummaryTerms(lambda block: round(weigh(measure(block), weights)), length, keep)
 
     def keep(self, thread: str) -> Callable[[str, bytes], None]:
-        return self._overlays.of_thread(thread).keep_artifact
+        return self.session_edits.of_thread(thread).keep_artifact
 
     @property
     def unsaved(self) -> bool:
-        return self._overlays.unsaved
+        return self.session_edits.unsaved
 
     def save(self) -> None:
         """Write new entries to the database; for a worker thread. Raises `CtxtuiError`."""
-        self._overlays.save()
+        self.session_edits.save()
 
 
 def _describe_moment(moment: ApplyMoment, now: float) -> str:
-    """The time left until the cache expires, for that moment; "" for any other."""
     return "" if moment.name != EXPIRY or moment.at is None else countdown(max(0, int(moment.at - now)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from textual.timer import Timer
 
@@ -12,6 +12,7 @@ from ctxtui.agent import events as ev
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
+from ctxtui.providers.rate_limits import Headroom
 from ctxtui.tui.chat.approval import Approval
 from ctxtui.tui.chat.approval_layout import ApprovalLayout
 from ctxtui.tui.chat.message_files import MessageFiles, as_mention
@@ -21,7 +22,6 @@ from ctxtui.tui.inspector.context_edits import ContextEdits
 from ctxtui.tui.inspector.controller import ScreenAccess
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.widgets.prompt_line import Question
-from ctxtui.views.inspector.header import headroom
 from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans
 
@@ -112,7 +112,7 @@ class TalkController(ChatController):
         return [
             *self._files.description,
             *branch,
-            *headroom(self.host.headroom, time.time()),
+            *_describe_headroom(self.host.headroom, time.time()),
             *hold_hint,
             *self._permission_words,
         ]
@@ -432,3 +432,13 @@ class TalkController(ChatController):
             await self.host.runner.close()
             await asyncio.sleep(0)
         leave()
+
+
+def _describe_headroom(limits: Sequence[Headroom], now: float) -> Spans:
+    """The tightest of `limits`, which comes first, if less than half of it is left; `now` in Unix seconds."""
+    if not limits or limits[0].share >= 0.5:
+        return []
+    tightest = limits[0]
+    left = f"{tightest.what.replace('-', ' ')} {100 * tightest.share:.0f} % left"
+    until = f", resets in {max(0, tightest.reset - now):.0f} s" if tightest.reset is not None else ""
+    return [Span(f"{left}{until}  ", "warn" if tightest.share < 0.2 else "dim")]

@@ -17,7 +17,7 @@ _LINE = 1_000
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
     """Return the arithmetic of the figures in line `line` of a pane; `count` is the thread's number of calls."""
     scene = panels.scene
-    sentences = dict(arithmetic.explain_call_numbers(scene.number, count)) if scene is not None else {}
+    sentences = {"call": f"Call {scene.number:,} of {count:,} is shown."} if scene is not None else {}
     if panels.context.content is not None:
         sentences |= arithmetic.explain_context(panels.context.content)
     if panels.call.content is not None:

@@ -46,8 +46,11 @@ def test_what_a_rewind_restores_goes_with_the_session(ctxtui: Run, recording: Pa
     source = recording.rename(folder / "old.jsonl")
     assert ctxtui("curate", source, "--to", "claude-code", "-o", folder, "--dry-run").code == 0
     assert [one.name for one in kept.iterdir()] == ["old"]
+    (folder / "mine.jsonl").write_text("mine")
+    assert ctxtui(command, source, "--to", "claude-code", "-o", folder / "mine.jsonl").code != 0
+    assert [one.name for one in kept.iterdir()] == ["old"]
     assert ctxtui(command, source, "--to", "claude-code", "-o", folder).code == 0
-    (made,) = set(folder.iterdir()) - {source}
+    (made,) = set(folder.iterdir()) - {source, folder / "mine.jsonl"}
     assert (kept / made.stem / "a1b2@v1").read_text() == "before"
 
 

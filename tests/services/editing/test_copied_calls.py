@@ -129,9 +129,9 @@ def test_calls_of_a_resumable_file_are_copies_and_those_that_are_added_are_not(f
     assert not any(copies(session))
     copied = copy_session(session, choose_call(session), form, source)
     written = copied.data
-    made = prepare_path(made.parent, copied, source) if copied.beside else made
+    made = prepare_path(made.parent, copied) if copied.beside else made
     made.write_bytes(written)
-    write_beside(made, copied)
+    write_beside(made, copied, source)
     first = load(made).session
     assert first.calls and all(copies(first)) and len(first.calls) == len(session.thread_calls())
     # A copy of the copy says the same.

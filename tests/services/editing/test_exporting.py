@@ -9,11 +9,14 @@ import pytest
 from ctxtui.analysis.call_choice import ChosenCall, choose_call
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError, NotFound
+from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
-from ctxtui.services.editing.edited_context import BODIES
+from ctxtui.curation.legality.request_check import RequestRefused
+from ctxtui.services.editing.edited_context import BODIES, FORMS, EditedContext, write_context
 from ctxtui.services.editing.exporting import CURL, copy_session, export_session, own_form
 from ctxtui.services.editing.named_blocks import find_block
 from ctxtui.services.recordings.open_by_name import split_call
+from ctxtui.tokens.models import RequestLimits
 from ctxtui.wire.registry import DIALECTS
 from tests.cases import cline
 from tests.cases.sessions import session_in
@@ -57,6 +60,19 @@ def test_a_session_whose_id_is_no_file_name_has_no_files_beside_it(tmp_path: Pat
 )  # fmt: skip
 def test_a_call_without_a_recorded_body_has_the_form_of_its_provider(provider: str, model: str, form: str) -> None:
     assert own_form(ChosenCall("main", 1, Call("a", "main", provider=provider, model=model))) == form
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_edits_that_leave_nothing_are_written_in_no_form(tmp_path: Path, form: str) -> None:
+    session, _ = session_in("anthropic")
+    chosen = choose_call(session)
+    context = Context.of_call(session.tree, chosen.call, chosen.call.sent_head)
+    applied = Applied(context, length=len(context), refused="nothing would be left")
+    edited = EditedContext(
+        session=session, chosen=chosen, context=context, applied=applied, limits=RequestLimits(), after=False
+    )
+    with pytest.raises(RequestRefused, match="nothing would be left"):
+        write_context(edited, form, tmp_path / "session.jsonl")
 
 
 def test_an_unknown_form_is_answered_with_the_known_ones_alone() -> None:

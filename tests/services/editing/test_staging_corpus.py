@@ -53,7 +53,7 @@ def difference(table: Table) -> tuple[float, float] | None:
         table.work()
     assert then is not None and then is not raw
     nodes, floor = applied.context.nodes, raw.question.floors[0 if raw.question.read else 1]
-    at = then.parts_at
+    at = then.question.parts_at
     shared = floor if at is None else raw.question.prompt.tokens(nodes[at - 1] if at else ROOT)
     costs = []
     for one, kept in ((raw.question, floor), (then.question, min(floor, shared))):

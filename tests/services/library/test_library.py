@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.counting import Counter
-from ctxtui.services.editing.next_request import forecast_of
+from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.library.library import SessionLibrary
 from ctxtui.services.recordings.open import load
 from ctxtui.services.workers.summary_worker import make, summarize
@@ -184,6 +184,6 @@ def test_home_and_the_inspector_foretell_one_expiry_of_a_running_session(made: s
     found = path.stat()
     seen = SessionSummary(key=str(path), path=str(path), mtime=found.st_mtime, size=found.st_size, live=True)
     told = summarize(seen, settings, counter)
-    coming = forecast_of(load(path).session, counter, settings)
-    assert coming is not None and told.expires == (coming.expires or 0.0)
+    coming = next_call_of(load(path).session, counter, settings)
+    assert coming is not None and told.expires == (coming.forecast.expires or 0.0)
     assert summarize(replace(seen, live=False), settings, counter).expires == 0.0

@@ -196,7 +196,7 @@ def test_a_compacted_session_is_written_as_its_compacted_context(tmp_path: Path)
     first = choose_call(loaded, "", 1)
     before = json.loads(copy_session(loaded, first, "cline", path).data)["messages"]
     assert [message["id"] for message in before] == ["u", "m1", "rt1"], "a call before it has the messages themselves"
-    where = prepare_path(tmp_path / "sessions", file, path)
+    where = prepare_path(tmp_path / "sessions", file)
     assert where == tmp_path / "sessions" / file.id / f"{file.id}.messages.json" and where.parent.is_dir()
 
 

@@ -15,6 +15,7 @@ from ctxtui.tui.chat.screen import TalkEdit
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.widgets.line_edit import TextBuffer
 from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span
 from tests.tui.test_chat import chatting, shown, until
 
 KEYS = ["x", "漢", "left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u"]
@@ -114,3 +115,12 @@ async def test_five_megabytes_pasted_into_a_chat_leave_the_keys_as_they_were(tmp
         assert edit.text.startswith("top line 0") and "top line 0 of what" in shown(screen)
         await pilot.press("escape", "i")
         assert edit.text == "top " + text + "the end", "a draft is kept whole"
+
+
+async def test_a_message_that_does_not_fit_ends_in_an_ellipsis(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await pilot.press("escape")
+        screen.line.show_message([Span("a message " * 30)])
+        await until(pilot, lambda: "a message" in shown(screen))
+        (row,) = (line for line in shown(screen).splitlines() if "a message" in line)
+        assert row.rstrip().endswith("…")
