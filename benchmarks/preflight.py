@@ -25,7 +25,8 @@ from ctxtui.analysis.growth.units_ahead import COST, GROWTH_OF_ROUNDS, GROWTH_OF
 from ctxtui.core.call import Call
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import PriceTable, price
+from ctxtui.pricing.price import price
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
 from ctxtui.services.recordings.open import load

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
-from typing import Any, Protocol
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
+from typing import Protocol
 
 from msgspec import Struct
 
@@ -122,12 +123,12 @@ class Runner:
             case events.AddUser(text):
                 self._said.append(text)
             case events.Prepare():
-                self._start(self._prepare())
+                self._start(self._prepare)
             case events.Send(attempt):
-                self._start(self._send(attempt))
+                self._start(partial(self._send, attempt))
             case events.Wait(seconds, attempt, most, reason):
                 self._around.tell(progress.RetryWaits(seconds, attempt, most, reason))
-                self._start(self._wait(seconds))
+                self._start(partial(self._wait, seconds))
             case events.StopListening() | events.StopWaiting():
                 self._stop()
             case events.RunTool(call):
@@ -159,8 +160,15 @@ class Runner:
                 return progress.Notice(kind, text)
         return progress.TurnEnded()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._task = asyncio.create_task(work)
+    def _start(self, work: Callable[[], Awaitable[None]]) -> None:
+        self._task = asyncio.create_task(self._run_step(work))
+
+    async def _run_step(self, work: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await work()
+        except Exception as error:  # noqa: BLE001 - the boundary of a turn, which would wait forever
+            self._add_without_attachments()
+            self.feed(events.Broke(_error_text(error)))
 
     def _stop(self) -> None:
         self._add_without_attachments()
@@ -184,16 +192,11 @@ class Runner:
             self._add_message()
 
     async def _prepare(self) -> None:
-        try:
-            await self._add_messages()
-            await self._around.before()
-            draft = self.draft = self.conversation.draft()
-            self._around.tell(progress.RequestDrafted(draft))
-            reason = await self._around.judge(draft)
-        except CtxtuiError as error:
-            self._add_without_attachments()
-            self.feed(events.Broke(str(error)))
-            return
+        await self._add_messages()
+        await self._around.before()
+        draft = self.draft = self.conversation.draft()
+        self._around.tell(progress.RequestDrafted(draft))
+        reason = await self._around.judge(draft)
         if self.state.phase == TurnPhase.PREPARING:
             self.feed(events.Prepared(reason))
 
@@ -207,7 +210,10 @@ class Runner:
 
     async def _plan(self, call: events.ToolCall) -> None:
         await self._wait_for_record(call)
-        outcome = await self.tools.plan(call)
+        try:
+            outcome = await self.tools.plan(call)
+        except Exception as error:  # noqa: BLE001 - the boundary of a call: the model is told
+            outcome = _failed_call(call, error)
         self._calls.pop(call.id, None)
         if isinstance(outcome, events.ToolResult):
             self._around.tell(progress.ToolEnded(outcome))
@@ -219,7 +225,10 @@ class Runner:
     async def _run(self, call: events.ToolCall, planned: Planned | None) -> None:
         await self._wait_for_record(call)
         self._around.tell(progress.ToolBegan(call))
-        result = await self.tools.run(call, planned)
+        try:
+            result = await self.tools.run(call, planned)
+        except Exception as error:  # noqa: BLE001 - the boundary of a call: the model is told
+            result = _failed_call(call, error)
         self._calls.pop(call.id, None)
         self._around.tell(progress.ToolEnded(result))
         self.feed(events.Finished(result))
@@ -245,6 +254,8 @@ class Runner:
             self._handle_end(exchange, cut=True)
         except ProviderError as error:
             self._handle_break(exchange, str(error), error.retry, error.after)
+        except Exception as error:  # noqa: BLE001 - the boundary of a request: what arrived is kept
+            self._handle_break(exchange, _error_text(error), False, None)
         else:
             self._finish_answer(exchange)
 
@@ -295,6 +306,14 @@ _REPORT_WAIT_S = 1.0
 LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 """Stop reasons of an answer that reached a limit of tokens."""
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
+
+
+def _error_text(error: Exception) -> str:
+    return str(error) if isinstance(error, CtxtuiError) else f"{type(error).__name__}: {error}"
+
+
+def _failed_call(call: events.ToolCall, error: Exception) -> events.ToolResult:
+    return events.ToolResult(call.id, f"the tool failed: {_error_text(error)}", is_error=True)
 
 
 def _is_transient(error: str) -> bool:

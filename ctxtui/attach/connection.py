@@ -14,7 +14,7 @@ from contextlib import suppress
 from typing import Any, Final, cast
 
 from ctxtui.attach.exchange import fault_record
-from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, Gate, WaitingAnswer, WaitingRequest
+from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, Gate, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.outgoing import CONNECT_TIMEOUT_S, connect
 from ctxtui.attach.passage import Passage
 from ctxtui.attach.peer import is_allowed, user_of
@@ -39,7 +39,6 @@ class ProviderConnection(asyncio.Protocol):
         self.user.provider_data(data)
 
     def eof_received(self) -> bool:
-        """The provider ended its half: the connection is closed."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -56,7 +55,6 @@ class ProviderConnection(asyncio.Protocol):
             self.transport.write(data)
 
     def close(self) -> None:
-        """Close, after sending what is buffered."""
         if self.transport is not None:
             self.transport.close()
 
@@ -81,7 +79,7 @@ _CHECK_INTERVAL_S: Final = 1.0
 class Connection(asyncio.Protocol):
     """A client's connection, which executes the commands of its passage.
 
-    With `guarded` the system can identify the client's user, and only programs of our own user and of root are served.
+    `guarded`: the system can identify the client's user, and only programs of our own user and of root are served.
     """
 
     def __init__(
@@ -114,16 +112,12 @@ class Connection(asyncio.Protocol):
         self._pause_if_full()
 
     def eof_received(self) -> bool:
-        """The client ended its half. It still gets its answer, if the system can tell that it waits."""
         self._passage.client_ended(self._clock(), gone=not self._is_open())
         self._schedule_check()
         return True
 
     def _is_open(self) -> bool:
-        """Whether the client still has its end of the connection open.
-
-        False if the system cannot say.
-        """
+        """Whether the client still has its end open; False if the system cannot say."""
         return self._client is not None and self._guarded and user_of(self._client.get_extra_info("socket")) is not None
 
     def _schedule_check(self) -> None:
@@ -166,7 +160,7 @@ class Connection(asyncio.Protocol):
             provider.abort()
 
     def open(self, upstream: Upstream) -> None:
-        """Connect to a provider, or keep the connection to it."""
+        """Connect to a provider, or keep the connection to it, and report that to the passage."""
         provider = self._provider
         if provider is not None and provider.upstream is upstream:
             self._passage.connected(self._clock())
@@ -182,10 +176,7 @@ class Connection(asyncio.Protocol):
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections, after sending what is buffered.
-
-        With `abort` the provider's is closed at once.
-        """
+        """Close both connections after sending what is buffered. With `abort` the provider's at once."""
         if self._provider is not None:
             if abort:
                 self._provider.abort()
@@ -195,10 +186,9 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Reset the client's connection because the provider's broke.
+        """Reset the client's connection as the provider's broke: an answer may not show that it is cut.
 
-        Not every answer shows that it is truncated. If bytes are still to be sent, the connection is closed after them
-        instead, as a reset would discard them.
+        If bytes are still to be sent, it is closed after them instead, as a reset would discard them.
         """
         client = self._client
         if client is None:
@@ -211,7 +201,6 @@ class Connection(asyncio.Protocol):
         client.abort()
 
     def abort(self) -> None:
-        """Close both at once, because ctxtui ends."""
         self._passage.close(self._clock())
         self._stop_waiting()
         self.abort_provider()
@@ -222,7 +211,7 @@ class Connection(asyncio.Protocol):
         self._passage.provider_data(data, self._clock())
 
     def provider_lost(self, provider: ProviderConnection, broken: bool) -> None:
-        """Handle the end of the provider's connection; `broken`: it was not closed properly."""
+        """`broken`: the connection was not closed properly."""
         if provider is self._provider:
             self._provider = None
             self._passage.provider_ended(self._clock(), broken)
@@ -270,9 +259,8 @@ class Connection(asyncio.Protocol):
         try:
             verdict = await gate.decide(waiting)
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
-            self._passage.undecided(error, self._clock())
-        else:
-            self._passage.decided(verdict, self._clock())
+            verdict = RequestVerdict(report=fault_record(error))
+        self._passage.decided(verdict, self._clock())
         self.hold_back(False)
 
     async def _ask_about_answer(self, decide: DecideAnswer, waiting: WaitingAnswer) -> None:

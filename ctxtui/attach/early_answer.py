@@ -1,7 +1,4 @@
-"""An answer that begins before the provider's, so that a waiting client does not give up.
-
-A stream of pings, continued by the provider's own stream, or by an error as an event. No IO.
-"""
+"""An answer that begins with pings, so that a waiting client does not give up. No IO."""
 
 from __future__ import annotations
 
@@ -24,10 +21,7 @@ _END: Final = b"0\r\n\r\n"
 
 
 class EarlyAnswer:
-    """The early answer to a waiting client that asked for a stream.
-
-    All methods but `begin_provider_answer` return the bytes to send.
-    """
+    """Methods return the bytes to send to the client."""
 
     def __init__(self, as_event: AsEvent) -> None:
         self._as_event = as_event
@@ -38,7 +32,6 @@ class EarlyAnswer:
         self._body = bytearray()
 
     def begin(self) -> bytes:
-        """The head: the status is 200 from here on."""
         return _HEAD
 
     def encode_piece(self, data: bytes) -> bytes:
@@ -46,10 +39,7 @@ class EarlyAnswer:
         return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
 
     def begin_provider_answer(self, status: int, head: Head) -> None:
-        """Start the provider's answer, whose head cannot be sent any more.
-
-        Raises `Malformed` for an unknown packing.
-        """
+        """Start the provider's answer, without its head. Raises `Malformed` for an unknown packing."""
         self._status = status
         self._is_stream = status == 200 and head.get("content-type").lower().startswith("text/event-stream")
         self._unpacker = make_unpacker(head.get("content-encoding"))
@@ -65,18 +55,14 @@ class EarlyAnswer:
         return b""
 
     def end(self) -> bytes:
-        """End the provider's answer."""
         return _END if self._is_stream else self.end_with_error(self._status, bytes(self._body))
 
     def end_with_stream(self, body: bytes) -> bytes:
-        """End with a complete, unpacked stream."""
         return self.encode_piece(body) + _END
 
     def end_with_error(self, status: int, body: bytes) -> bytes:
-        """End with an answer that is not a stream, as an error event."""
         return self.encode_piece(self._as_event(status, body)) + _END
 
 
 def accepts_chunks(head: Head) -> bool:
-    """Whether the client that sent this head accepts a stream of unknown length."""
     return head.raw.partition(b"\r\n")[0].endswith(b"HTTP/1.1") and http1.request_line(head).method == "POST"

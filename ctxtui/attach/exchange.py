@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Final
 
 from msgspec import Struct, field
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import EarlyAnswer
-from ctxtui.attach.exchange_events import (
-    AnswerDecided,
-    ExchangeEnded,
-    ExchangeEvent,
-    RequestBegun,
-    RequestBytes,
-    RequestDecided,
-)
+from ctxtui.attach.exchange_events import ExchangeEnded, ExchangeEvent, RequestBegun, RequestBytes, RequestDecided
 from ctxtui.attach.gate import AnswerVerdict, DecideAnswer, KeepAlive, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.http1 import BodyReader, Head
 from ctxtui.attach.upstream import Upstream
@@ -30,25 +23,21 @@ CUT: Final = "the provider's connection broke off"
 
 
 class HeldAnswer(Struct):
-    """An answer that is kept for a decision.
-
-    `raw` are its bytes with the head as received (`size` of them), `content` its body without chunk framing.
-    """
+    """An answer that is kept for a decision: `raw` with its head, `content` without chunk framing."""
 
     decide: DecideAnswer
     raw: list[bytes] = field(default_factory=list)
     content: list[bytes] = field(default_factory=list)
     size: int = 0
     completed: float | None = None
-    """Unix seconds at which its last byte arrived; None until then."""
+    """Time of its last byte (Unix seconds); None until then."""
     connection_ended: bool = False
-    """Whether the provider has closed its connection since."""
 
 
 class Exchange(Struct, kw_only=True):
     """A request that passes a relay.
 
-    `x` is its name, `target` is sent to the provider, `tell` gets its events.
+    `x` is its name, `target` is sent to the provider, `client_target` was sent by the client.
     """
 
     x: str
@@ -58,24 +47,23 @@ class Exchange(Struct, kw_only=True):
     method: str
     target: str
     client_target: str
-    """The target as the client wrote it."""
     body: BodyReader
     gated: bool = False
     """Whether it is held until it is complete."""
     deciding: bool = False
-    """Whether the gate has been asked about it, and has not answered."""
+    """Whether the gate is deciding about it."""
     connected: bool = False
     """Whether `Connection.open` has connected, or kept an earlier connection, for it."""
     waiting: list[bytes] = field(default_factory=list)
-    """Data for the provider until it is connected; of a gated request the whole body."""
+    """Data for the provider until it is connected."""
     gated_content: list[bytes] = field(default_factory=list)
-    """A gated body, without its chunk framing."""
+    """The body of a gated request, without chunk framing."""
     size: int = 0
     """Bytes of `gated_content`."""
     skipped_gate: bool = False
     """Whether it skipped the gate because it is too large."""
     head_count: int = 0
-    """Number of heads that the provider has sent."""
+    """Heads of the answer so far, interim ones too."""
     ended: bool = False
     answer: BodyReader | None = None
     """The body of the answer, once its head has arrived."""
@@ -83,15 +71,16 @@ class Exchange(Struct, kw_only=True):
     early: EarlyAnswer | None = None
     """The early answer, if the client would have given up."""
     held_answer: HeldAnswer | None = None
-    """The answer that is kept until it is complete and decided about; None if it is passed on as it arrives."""
+    """None if the answer is passed on as it arrives."""
 
     @property
     def url(self) -> str:
         return f"{self.upstream.origin}{self.target}"
 
     @property
-    def is_whole(self) -> bool:
-        return self.body.done
+    def is_answer_complete(self) -> bool:
+        """Whether a complete answer waits for its decision."""
+        return self.held_answer is not None and self.held_answer.completed is not None
 
     @property
     def is_too_large(self) -> bool:
@@ -99,7 +88,7 @@ class Exchange(Struct, kw_only=True):
         return max(self.body.length or 0, self.size) > MAX_BODY
 
     def let_pass(self) -> None:
-        """Send it on without the gate, because it is too large to hold."""
+        """Queue it for the provider without the gate, because it is too large to hold."""
         self.gated, self.skipped_gate = False, True
         self.waiting.insert(0, self.head_bytes())
         self.gated_content.clear()
@@ -128,33 +117,14 @@ class Exchange(Struct, kw_only=True):
         return (data, b"", content) if length == len(data) else (data[:length], data[length:], content)
 
     def to_waiting_request(self, alive: KeepAlive | None) -> WaitingRequest:
-        """Make the gate's view of the complete request; `alive` sends a ping to its client.
-
-        Its body is empty if it cannot be unpacked.
-        """
-        try:
-            body = make_unpacker(self.head.get("content-encoding")).feed(b"".join(self.gated_content))
-        except Malformed:
-            # Unreadable, so nothing in it may be changed.
-            body = b""
+        body = _unpack(self.head, self.gated_content)
         return WaitingRequest(x=self.x, url=self.url, head=self.head, body=body, keep_alive=alive, can_hold_answer=True)
 
     def to_waiting_answer(self, alive: KeepAlive | None) -> WaitingAnswer:
-        """Make the gate's view of the complete answer; `alive` sends a ping to its client.
-
-        Its body is empty if it cannot be unpacked.
-        """
         assert self.held_answer is not None and self.answer_head is not None
-        try:
-            unpacker = make_unpacker(self.answer_head.get("content-encoding"))
-            body = unpacker.feed(b"".join(self.held_answer.content))
-        except Malformed:
-            # Unreadable, so nothing in it may be changed.
-            body = b""
-        return WaitingAnswer(body=body, keep_alive=alive)
+        return WaitingAnswer(body=_unpack(self.answer_head, self.held_answer.content), keep_alive=alive)
 
     def hold_answer_data(self, data: bytes, content: bytes) -> None:
-        """Keep more of the held answer."""
         assert self.held_answer is not None
         self.held_answer.raw.append(data)
         self.held_answer.content.append(content)
@@ -185,15 +155,8 @@ class Exchange(Struct, kw_only=True):
         early.begin_provider_answer(http1.status_of(self.answer_head), self.answer_head)
         return early.add_provider_data(b"".join(self.held_answer.content)) + early.end()
 
-    def report_answer(self, report: Mapping[str, Json], at: float) -> None:
-        if report:
-            self.tell(AnswerDecided(self.x, at, report))
-
     def apply_verdict(self, verdict: RequestVerdict, at: float) -> None:
-        """Report a verdict, and queue the request's own or the verdict's bytes for the provider.
-
-        The caller sends the verdict's own answer, if it has one.
-        """
+        """Report a verdict, and queue the request or the verdict's body for the provider."""
         if verdict.report or verdict.body is not None:
             self.tell(RequestDecided(self.x, at, verdict.body, verdict.report))
         if verdict.body is not None:
@@ -203,13 +166,8 @@ class Exchange(Struct, kw_only=True):
         if verdict.answer is None and verdict.decide_answer is not None:
             self.held_answer = HeldAnswer(verdict.decide_answer)
 
-    def pass_unchanged(self, error: Exception, at: float) -> None:
-        """Handle a fault of the gate: queue the request's own bytes for the provider."""
-        self.tell(RequestDecided(self.x, at, None, fault_record(error)))
-        self.waiting.insert(0, self.head_bytes())
-
     def head_bytes(self) -> bytes:
-        """Its head as sent to the provider."""
+        """Its head for the provider."""
         head = http1.with_field(self.head, "host", self.upstream.host_header)
         return http1.with_target(head, self.client_target, self.target) if self.client_target != self.target else head
 
@@ -222,6 +180,14 @@ class Exchange(Struct, kw_only=True):
         if self.answer.length is None or not self.body.done or not http1.has_sure_length(self.answer_head):
             return False
         return http1.keeps_open(self.answer_head) and http1.keeps_open(self.head)
+
+
+def _unpack(head: Head, body: list[bytes]) -> bytes:
+    """A body that has this head. Empty if it cannot be unpacked, so that nothing in it is changed."""
+    try:
+        return make_unpacker(head.get("content-encoding")).feed(b"".join(body))
+    except Malformed:
+        return b""
 
 
 def fault_record(error: Exception) -> dict[str, Json]:

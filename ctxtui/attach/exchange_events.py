@@ -17,8 +17,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
     """A request's head.
 
     - `exchange_id`: names the exchange within the run.
-    - `session`, `thread`: as a hooked program names them, or ctxtui for a request of its own; "": the recorder finds
-      the session by headers, body, run and URL, and readers find the thread.
+    - `session`, `thread`: "" if the recorder is to find the session, and readers the thread.
     - `keep_warm`: ctxtui sends it by itself, to keep a cached prefix from expiring.
     """
 
@@ -33,10 +32,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body as the client sent it, still compressed, before edits.
-
-    With `last`, the body is complete.
-    """
+    """More of a request's body before edits, as compressed by the client. With `last` it is complete."""
 
     exchange_id: str
     data: bytes
@@ -44,8 +40,6 @@ class RequestBytes(Struct, frozen=True):
 
 
 class AnswerBegun(Struct, frozen=True):
-    """The head of an answer: the provider's, or ctxtui's own."""
-
     exchange_id: str
     at: float
     status: int
@@ -53,7 +47,7 @@ class AnswerBegun(Struct, frozen=True):
 
 
 class AnswerBytes(Struct, frozen=True):
-    """More of an answer's body, still compressed, before edits."""
+    """More of an answer's body before edits, still compressed."""
 
     exchange_id: str
     at: float
@@ -61,8 +55,6 @@ class AnswerBytes(Struct, frozen=True):
 
 
 class SocketMessage(Struct, frozen=True):
-    """A WebSocket message, sent by the client (`by_client`) or the server."""
-
     exchange_id: str
     at: float
     by_client: bool
@@ -70,7 +62,7 @@ class SocketMessage(Struct, frozen=True):
 
 
 class ExchangeEnded(Struct, frozen=True):
-    """The end of an exchange; `error` is the reason if premature."""
+    """`error`: the reason of a premature end."""
 
     exchange_id: str
     at: float
@@ -78,11 +70,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request, if it changes it or has a report.
-
-    - `replacement_body`: the body sent instead of the client's; None: the client's is sent, or ctxtui answers itself.
-    - `report`: the record of the decision (see `gate.RequestVerdict`).
-    """
+    """The decision on a request. `replacement_body`: None if the client's is sent, or none."""
 
     exchange_id: str
     at: float
@@ -91,10 +79,7 @@ class RequestDecided(Struct, frozen=True):
 
 
 class AnswerDecided(Struct, frozen=True):
-    """The decision on a held answer: `report` is its record.
-
-    The answer is recorded as the provider sent it.
-    """
+    """The record of the decision on a held answer, which is recorded as the provider sent it."""
 
     exchange_id: str
     at: float
@@ -102,7 +87,7 @@ class AnswerDecided(Struct, frozen=True):
 
 
 class RequestHeld(Struct, frozen=True):
-    """A request is held until `until` (Unix seconds) at the latest; `why` is the reason."""
+    """A request is held until `until` (Unix seconds) at the latest."""
 
     exchange_id: str
     at: float

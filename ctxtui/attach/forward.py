@@ -1,7 +1,6 @@
 """A proxy for one program that uses ``HTTPS_PROXY``.
 
-For its providers' hosts it terminates TLS, with a certificate of this run, and relays and records; every other host is
-tunnelled untouched.
+It terminates TLS for the hosts of its providers, and records them; any other host is tunnelled untouched.
 """
 
 from __future__ import annotations
@@ -39,10 +38,7 @@ _PORT: Final = re.compile("[0-9]{1,5}")
 
 
 class ForwardProxy(Struct):
-    """Serves clients on loopback that know its password.
-
-    `tell`, `name`, `gate` and `clock` are as in a relay. `env`: environment that names the proxy for tunnels.
-    """
+    """Serves clients on loopback that know its password. `env`: environment that names the proxy for tunnels."""
 
     upstreams: Sequence[Upstream]
     tell: Callable[[ExchangeEvent], None]
@@ -62,7 +58,6 @@ class ForwardProxy(Struct):
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Stop at once, closing all connections."""
         if self._server is not None:
             self._server.close()
         for connection in list(self.connections):
@@ -77,13 +72,11 @@ class ForwardProxy(Struct):
         return f"http://{_USER}:{self.password}@{HOST}:{self.port}"
 
     def is_authorized(self, head: Head) -> bool:
-        """Whether the head has the password."""
         kind, _, given_credentials = head.get("proxy-authorization").partition(" ")
         credentials = base64.b64encode(f"{_USER}:{self.password}".encode())
         return kind.lower() == "basic" and hmac.compare_digest(given_credentials.strip().encode(), credentials)
 
     def connect(self, transport: asyncio.Transport, host: str, port: int) -> None:
-        """Terminate TLS for a host, or tunnel to it."""
         matches = (candidate.at(host, port) for candidate in self.upstreams)
         upstream = next((match for match in matches if match is not None), None)
         work = self._intercept(transport, upstream) if upstream is not None else self._tunnel(transport, host, port)
@@ -109,16 +102,16 @@ class ForwardProxy(Struct):
         connection.connection_made(secured)
 
     async def _tunnel(self, transport: asyncio.Transport, host: str, port: int) -> None:
-        near = _Pipe()
+        near, far = _Pipe(), _Pipe()
+        near.other, far.other = far, near
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT_S):
-                far = await connect_raw(host, port, _Pipe, self.env)
+                await connect_raw(host, port, lambda: far, self.env)
         except (OSError, ValueError, BadConfig) as error:
             why = getattr(error, "strerror", None) or str(error) or "it took too long"
             transport.write(build_error_answer(502, f"{host}:{port} cannot be reached: {why}"))
             transport.close()
             return
-        near.other, far.other = far, near
         transport.write(_OPEN)
         transport.set_protocol(near)
         near.connection_made(transport)
@@ -126,7 +119,7 @@ class ForwardProxy(Struct):
 
 
 class _Visitor(asyncio.Protocol):
-    """The program's connection until its CONNECT request is read."""
+    """The program's connection until its CONNECT request."""
 
     def __init__(self, proxy: ForwardProxy) -> None:
         self._proxy = proxy
@@ -174,8 +167,9 @@ class _SecuredConnection(Connection):
 class _Pipe(asyncio.Protocol):
     """One end of a tunnel: its data goes to the `other` end."""
 
+    other: _Pipe
+
     def __init__(self) -> None:
-        self.other: _Pipe | None = None
         self._transport: asyncio.Transport | None = None
         self._early: list[bytes] = []
         self._ended = False
@@ -188,8 +182,7 @@ class _Pipe(asyncio.Protocol):
         self._early.clear()
 
     def data_received(self, data: bytes) -> None:
-        if self.other is not None:
-            self.other.write(data)
+        self.other.write(data)
 
     def write(self, data: bytes) -> None:
         if self._transport is None:
@@ -198,26 +191,23 @@ class _Pipe(asyncio.Protocol):
             self._transport.write(data)
 
     def eof_received(self) -> bool:
-        """This half ended; the other may continue."""
         self._ended = True
-        if self.other is None or self.other._transport is None or self.other._ended:
+        if self.other._transport is None or self.other._ended:
             return False
         with suppress(OSError, RuntimeError):
             self.other._transport.write_eof()
         return True
 
     def connection_lost(self, exc: Exception | None) -> None:
-        if self.other is not None and self.other._transport is not None:
+        if self.other._transport is not None:
             self.other._transport.close()
 
     def pause_writing(self) -> None:
-        """The buffer of this end is full: read no more from the other end."""
-        if self.other is not None and self.other._transport is not None:
+        if self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.pause_reading()
 
     def resume_writing(self) -> None:
-        """The buffer of this end is no longer full: read from the other end again."""
-        if self.other is not None and self.other._transport is not None:
+        if self.other._transport is not None:
             with suppress(RuntimeError):
                 self.other._transport.resume_reading()

@@ -15,9 +15,9 @@ from ctxtui.wire.bounds import MAX_BODY
 _TEXT: Final = 1
 _CLOSE: Final = 8
 _COMPRESSED: Final = 0x40
-"""The bit of a frame's first byte for a compressed message (RSV1)."""
+"""RSV1: a compressed message."""
 _FINAL: Final = 0x80
-"""The bit for the last frame of a message (FIN)."""
+"""FIN: the last frame of a message."""
 _TAIL: Final = b"\x00\x00\xff\xff"
 """The end of a compressed block, which is not sent."""
 _MIN_COMPRESSED_BYTES: Final = 1024
@@ -26,10 +26,7 @@ _CLIENT_WINDOW_BITS: Final = re.compile(r"client_max_window_bits\s*=\s*\"?(\d+)"
 
 
 class WireFrame(Struct, frozen=True):
-    """A frame of a WebSocket.
-
-    `raw` are its bytes, `first` is the first of them, `mask` is its masking key (b"" for none), `payload` is unmasked.
-    """
+    """A frame with an unmasked payload. `first`: its first byte; `mask`: its masking key, or b""."""
 
     raw: bytes
     first: int
@@ -37,21 +34,21 @@ class WireFrame(Struct, frozen=True):
     payload: bytes
 
     @property
-    def kind(self) -> int:
-        """Its opcode: 0 continues a message."""
+    def opcode(self) -> int:
+        """0 continues a message."""
         return self.first & 15
 
     @property
     def is_control(self) -> bool:
         """Whether it is a ping, a pong or a close, which may come between the frames of a message."""
-        return self.kind >= _CLOSE
+        return self.opcode >= _CLOSE
 
 
 class Deflate(Struct, frozen=True):
     """The negotiated ``Sec-WebSocket-Extensions``.
 
-    `on`: messages may be compressed. `client_takeover`, `server_takeover`: that side compresses with the context of its
-    earlier messages. `bits`: the client's window, as a power of two.
+    `on`: messages may be compressed (permessage-deflate), with `..._takeover` in the context of that side's earlier
+    ones. `bits`: the client's window, as a power of two.
     """
 
     on: bool = False
@@ -61,7 +58,6 @@ class Deflate(Struct, frozen=True):
 
 
 def parse_extensions(extensions: str) -> Deflate:
-    """Parse an answer's ``Sec-WebSocket-Extensions``."""
     lowered = extensions.lower()
     bits = _CLIENT_WINDOW_BITS.search(lowered)
     return Deflate(
@@ -73,60 +69,54 @@ def parse_extensions(extensions: str) -> Deflate:
 
 
 class FrameReader(Struct, kw_only=True):
-    """Reads one direction.
-
-    `deflate`: messages may be compressed (permessage-deflate), with `takeover` in the context of earlier ones.
-    """
+    """Reads one direction. `deflate`, `takeover`: as in `Deflate`."""
 
     deflate: bool = False
     takeover: bool = True
     is_compressed: bool = False
     """Whether the current message is compressed."""
     _inflater: zlib._Decompress = field(default_factory=lambda: zlib.decompressobj(-15))
-    _rest: bytearray = field(default_factory=bytearray)
+    rest: bytearray = field(default_factory=bytearray)
+    """Received bytes from the first incomplete frame on."""
     _message: bytearray = field(default_factory=bytearray)
-    _kind: int = 0
+    _is_open: bool = False
+    """Whether further frames of the current message follow."""
+    _opcode: int = 0
 
     @property
-    def rest(self) -> bytearray:
-        """The beginning of an incomplete frame."""
-        return self._rest
-
-    def add(self, data: bytes) -> None:
-        """Add received bytes."""
-        self._rest += data
+    def is_within_message(self) -> bool:
+        """Whether the bytes so far end within a message or a frame."""
+        return self._is_open or bool(self.rest)
 
     def feed(self, data: bytes) -> Iterator[str]:
         """Yield the text messages that `data` completes. Raises `Malformed`."""
-        self.add(data)
+        self.rest += data
         while (frame := self.next_frame()) is not None:
             text = self.add_frame(frame)
             if text is not None:
                 yield text
 
     def add_frame(self, frame: WireFrame) -> str | None:
-        """Add `frame`; return the text message that it completes. Raises `Malformed`.
-
-        None if it completes no message, or a binary one.
-        """
+        """Return the text message that `frame` completes; None if none. Raises `Malformed`."""
         if frame.is_control:
             return None
-        if frame.kind:
-            self._kind, self.is_compressed = frame.kind, bool(frame.first & _COMPRESSED)
+        if frame.opcode:
+            self._opcode, self.is_compressed = frame.opcode, bool(frame.first & _COMPRESSED)
         self._message += frame.payload
         if len(self._message) > MAX_BODY:
             raise Malformed("a WebSocket message that is too large to be recorded")
-        if not frame.first & _FINAL:
+        self._is_open = not frame.first & _FINAL
+        if self._is_open:
             return None
         whole = bytes(self._message)
         self._message.clear()
         if self.is_compressed:
             whole = self._inflate(whole)
-        return whole.decode("utf-8", "replace") if self._kind == _TEXT else None
+        return whole.decode("utf-8", "replace") if self._opcode == _TEXT else None
 
     def next_frame(self) -> WireFrame | None:
         """The next frame; None until it is complete. Raises `Malformed`."""
-        rest = self._rest
+        rest = self.rest
         if len(rest) < 2:
             return None
         size, at = rest[1] & 127, 2
@@ -173,8 +163,8 @@ def make_readers(deflate: Deflate) -> tuple[FrameReader, FrameReader]:
 def encode_text_frame(text: bytes, mask: bytes = b"", *, compressed: bool = False, bits: int = 15) -> bytes:
     """Encode `text` as one frame, masked with the key `mask` if given.
 
-    `compressed`: a text of more than 1 KB is compressed, without earlier context, which every receiver accepts. `bits`
-    is the window, as a power of two; with 8 the text is not compressed, as zlib cannot write such a stream.
+    `compressed`: a long text is compressed, without earlier context, in a window of 2^`bits` bytes; not with 8 bits, as
+    zlib cannot write such a stream.
     """
     first = _FINAL | _TEXT
     if compressed and len(text) > _MIN_COMPRESSED_BYTES and bits > 8:

@@ -12,17 +12,16 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
 KeepAlive = Callable[[bytes, AsEvent], bool]
-"""Sends a ping to a client that waits for a stream; returns whether it could be sent.
+"""Sends a ping, which begins the answer, to a client that waits for a stream. Returns whether it was sent.
 
-Its arguments: the ping, the encoder of errors as events (the answer has begun by then).
+Its arguments: the ping, and the encoder of a later error as an event.
 """
 
 
 class WaitingRequest(Struct, frozen=True, kw_only=True):
-    """A complete request that is held: `x` names the exchange, `body` is its unpacked body.
+    """A complete request that is held: `x` names the exchange, `body` is unpacked.
 
-    `body` is empty if it cannot be unpacked. `keep_alive` sends a ping to its client (None: the client accepts none).
-    `can_hold_answer`: whether its answer can be held too, which is impossible for a WebSocket.
+    `body` is empty if it cannot be unpacked. `keep_alive` is None if the client accepts no pings.
     """
 
     x: str
@@ -34,20 +33,14 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
 
 
 class WaitingAnswer(Struct, frozen=True, kw_only=True):
-    """A provider's complete answer with status 200 that is held: `body` is its unpacked body.
-
-    It is empty if it cannot be unpacked.
-    """
+    """A complete answer with status 200 that is held. `body` is unpacked, or empty."""
 
     body: bytes
     keep_alive: KeepAlive | None = None
 
 
 class AnswerVerdict(Struct, frozen=True, kw_only=True):
-    """The decision on a held answer.
-
-    It is passed on unchanged, with another `body`, or refused with the bytes `refusal`. `report` is for the recording.
-    """
+    """A held answer is passed on, with another `body` if given, or refused with `refusal`."""
 
     body: bytes | None = None
     refusal: bytes | None = None
@@ -58,11 +51,9 @@ DecideAnswer = Callable[[WaitingAnswer], Awaitable[AnswerVerdict]]
 
 
 class RequestVerdict(Struct, frozen=True, kw_only=True):
-    """The decision on a request.
+    """A request is sent unchanged, with another `body`, or answered with the bytes `answer`.
 
-    It is sent unchanged, with another `body`, or answered with the bytes `answer`. `report` is for the recording:
-    applied, inactive and refused edits with reasons, and who released the request. `decide_answer` decides about the
-    answer (None: it is passed on as it arrives).
+    `report` is for the recording. `decide_answer`: None if the provider's answer is passed on as it arrives.
     """
 
     body: bytes | None = None
@@ -75,10 +66,6 @@ class Gate(Protocol):
     """Decides about requests. On a fault of the gate they pass unchanged."""
 
     def wants(self, head: Head) -> bool:
-        """Whether to hold the request with this head until it is complete.
+        """Whether to hold the request with this head until it is complete. It delays every request."""
 
-        Must be fast: it delays every request.
-        """
-
-    async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """Decide about the request."""
+    async def decide(self, waiting: WaitingRequest) -> RequestVerdict: ...

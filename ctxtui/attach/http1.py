@@ -1,7 +1,4 @@
-"""HTTP/1.1 for passing messages on: the ends of heads and bodies. No IO.
-
-The raw bytes are passed on; parsing only finds the boundaries.
-"""
+"""HTTP/1.1 for passing messages on: the ends of heads and bodies. No IO."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ _FRAMING: Final = frozenset((_LENGTH, _CODING, "host", "connection"))
 _LOOKALIKES: Final = frozenset(("content_length", "transfer_encoding"))
 """Names that CGI and WSGI gateways take for those of framing headers."""
 _MAX_LENGTH_DIGITS: Final = 15
-"""Maximum digits of a length."""
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
 _CHUNK: Final = re.compile(rb"([0-9a-fA-F]{1,15})\r\n")
 _MAX_SIZE_LINE_BYTES: Final = 4096
@@ -39,8 +35,8 @@ _MAX_SIZE_LINE_BYTES: Final = 4096
 class Head(Struct, frozen=True):
     """The head of a request or an answer.
 
-    `raw` are its bytes with the blank line, `start` its first line, `fields` the names (as written) and values of its
-    headers, in order, `values` the values by lower-case name.
+    `raw` are its bytes with the blank line, `start` its first line, `fields` its headers as written, `values` their
+    values by lower-case name.
     """
 
     raw: bytes
@@ -53,23 +49,21 @@ class Head(Struct, frozen=True):
         return self.values.get(name, ())
 
     def get(self, name: str) -> str:
-        """The value of the first header `name` (lower case); "" for none."""
+        """The first value of the header `name` (lower case); "" for none."""
         values = self.values.get(name)
         return values[0] if values else ""
 
     @property
     def last(self) -> dict[str, str]:
-        """The last value for each name, as a client's own headers are read."""
+        """The last value for each name."""
         return {name: values[-1] for name, values in self.values.items()}
 
     def holds(self, name: str, word: str) -> bool:
-        """Whether the lower-case `word` is in the list in the headers `name`."""
+        """Whether the lower-case `word` is in the lists in the headers `name`."""
         return any(word == part.strip().lower() for value in self.all(name) for part in value.split(","))
 
 
 class RequestLine(Struct, frozen=True):
-    """The start of a request: its `method`, and its `target` as written."""
-
     method: str
     target: str
 
@@ -77,8 +71,7 @@ class RequestLine(Struct, frozen=True):
 def read_head(raw: bytes) -> Head:
     """Parse the head in `raw`, which ends with its blank line.
 
-    Raises `Malformed`, also if readers could disagree on its headers: a bare CR or LF, a NUL, a name that is no token,
-    a value on two lines (RFC 9112 §2.2, §5).
+    Raises `Malformed`, also if readers could disagree on its headers (RFC 9112 §2.2, §5).
     """
     lines = raw[: -len(END)].decode("latin-1").split("\r\n")
     if _CONTROL.search(lines[0]):
@@ -91,7 +84,6 @@ def read_head(raw: bytes) -> Head:
 
 
 def _field(line: str) -> tuple[str, str]:
-    """Parse a header's line. Raises `Malformed`."""
     name, colon, value = line.partition(":")
     if not colon or _TOKEN.fullmatch(name) is None or name.lower() in _LOOKALIKES:
         raise Malformed(f"an invalid header: {line[:80]!r}")
@@ -101,10 +93,7 @@ def _field(line: str) -> tuple[str, str]:
 
 
 def next_head(data: bytes) -> tuple[Head, bytes] | None:
-    """Parse the head at the start of `data`; also returns the rest.
-
-    None until it is complete. Raises `Malformed`.
-    """
+    """The head at the start of `data`, and the rest; None until it is complete. Raises `Malformed`."""
     raw, end, rest = data.partition(END)
     if len(raw) > MAX_HEAD:
         raise Malformed(f"a head of more than {MAX_HEAD >> 10} KiB")
@@ -147,7 +136,7 @@ def with_field(head: Head, name: str, value: str) -> bytes:
 
 
 def with_target(head: bytes, old: str, new: str) -> bytes:
-    """The bytes of a head with another target in the first line."""
+    """The bytes of a head with the target `new` instead of `old`."""
     line, rest = head.split(b"\r\n", 1)
     return line.replace(old.encode("latin-1"), new.encode("latin-1"), 1) + b"\r\n" + rest
 
@@ -168,10 +157,7 @@ def keeps_open(head: Head) -> bool:
 
 
 class BodyReader(Struct):
-    """Reads a body of known length, in chunks, or up to the connection's end.
-
-    `length` is in bytes (None: up to the connection's end); with `chunked` it does not count.
-    """
+    """Reads a body in chunks, or of `length` bytes (None: up to the connection's end)."""
 
     length: int | None = 0
     chunked: bool = False
@@ -179,18 +165,14 @@ class BodyReader(Struct):
     _left: int = 0
     _partial_line: bytes = b""
     _state: str = "size"
-    _trailer: int = 0
-    """Bytes of the trailer fields."""
+    _trailer_bytes: int = 0
 
     def __post_init__(self) -> None:
         self._left = 0 if self.chunked else self.length or 0
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """Read `data`; return how many of its bytes belong to the body, and their content.
-
-        The content is without chunk framing. Raises `Malformed`.
-        """
+        """The bytes of `data` in the body: their number, and they without chunk framing. Raises `Malformed`."""
         if self.chunked:
             return self._read_chunks(data)
         if self.length is None:
@@ -201,7 +183,7 @@ class BodyReader(Struct):
         return length, data[:length]
 
     def end(self) -> bool:
-        """Handle the end of the connection; returns whether the body is complete."""
+        """Handle the end of the connection; return whether the body is complete."""
         if self.length is None and not self.chunked:
             self.done = True
         return self.done
@@ -234,7 +216,7 @@ class BodyReader(Struct):
         return at, b"".join(contents)
 
     def _read_complete_chunks(self, data: bytes, at: int, contents: list[bytes]) -> int:
-        """Read complete chunks, the usual case, from `at` on; returns where they end."""
+        """Read complete chunks, the usual case, from `at` on; return where they end."""
         head, size = b"", 0
         while True:
             # Many are as long as the previous one.
@@ -267,8 +249,8 @@ class BodyReader(Struct):
         elif not line:
             self.done = True
         else:
-            self._trailer += len(line)
-            if _field(text)[0].lower() in _FRAMING or self._trailer > MAX_HEAD:
+            self._trailer_bytes += len(line)
+            if _field(text)[0].lower() in _FRAMING or self._trailer_bytes > MAX_HEAD:
                 raise Malformed(f"a trailer field that is not allowed: {line[:40]!r}")
 
 
@@ -282,10 +264,7 @@ def _declared_length(head: Head) -> int | None:
 
 
 def request_body(head: Head) -> BodyReader:
-    """The body after a request's head.
-
-    Raises `Malformed`, also if its length or its host is ambiguous (RFC 9112 §3.2, §6.1, §6.3).
-    """
+    """Raises `Malformed`, also for an ambiguous length or host (RFC 9112 §3.2, §6.1, §6.3)."""
     coding, length, old = head.all(_CODING), _declared_length(head), head.start.endswith("1.0")
     hosts = len(head.all("host"))
     if hosts > 1 or not (hosts or old):
@@ -300,10 +279,7 @@ def request_body(head: Head) -> BodyReader:
 
 
 def answer_body(head: Head, status: int, method: str) -> BodyReader:
-    """The body after the head of an answer. Raises `Malformed`.
-
-    `status` is the answer's, `method` that of its request.
-    """
+    """The body after an answer's `head`, to a request of `method`. Raises `Malformed`."""
     if method == "HEAD" or status < 200 or status in (204, 304):
         return BodyReader(0)
     coding = ",".join(head.all(_CODING))
@@ -328,7 +304,7 @@ _REASONS: Final = {
 
 
 def build_error_answer(status: int, why: str) -> bytes:
-    """An HTTP/1.1 error answer in the form that the SDKs show; it closes the connection."""
+    """An error answer in the form that the SDKs show; it closes the connection."""
     error = {"type": "error", "error": {"type": "ctxtui_relay", "message": f"ctxtui: {why}"}}
     body = json.dumps(error).encode()
     head = (
@@ -339,11 +315,7 @@ def build_error_answer(status: int, why: str) -> bytes:
 
 
 def to_socket_messages(answer: bytes) -> list[str]:
-    """The WebSocket messages for an HTTP/1.1 answer.
-
-    They are the data of each event of a stream with status 200, without ``[DONE]``; of any other answer, one error with
-    its status.
-    """
+    """The WebSocket messages for an HTTP/1.1 answer: a stream's events, or one error."""
     head, _, body = answer.partition(END)
     start = head.split(b"\r\n", 1)[0].split(b" ")
     status = int(start[1]) if len(start) > 1 and start[1].isdigit() else 502

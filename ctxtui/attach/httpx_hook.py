@@ -1,8 +1,4 @@
-"""Records a program's requests by httpx, which the providers' SDKs use, without a relay.
-
-`Client.send` of httpx and httpx2 is replaced while recording. The request is sent normally; each piece of the answer is
-passed on as it arrives, and reported.
-"""
+"""Records a program's requests by httpx, which the providers' SDKs use, without a relay."""
 
 from __future__ import annotations
 
@@ -28,23 +24,16 @@ LEFT: Final = "the program read no further"
 
 
 class WatchedExchange:
-    """One exchange, reported to `tell` under the name `x`.
-
-    Errors of reporting are not raised, but passed to `fault`.
-    """
+    """One exchange, reported to `tell` under the name `x`. Errors of reporting are passed to `fault`."""
 
     def __init__(self, tell: Callable[[ExchangeEvent], None], x: str, fault: Callable[[Exception], None]) -> None:
         self._tell = tell
         self._x = x
         self._fault = fault
         self.is_over = False
-        """Whether its end was reported."""
 
     def begin(self, request: Any, session: str, thread: str) -> None:
-        """Report the request before it is sent.
-
-        A body that the program streams is reported as empty.
-        """
+        """Report the request; a body that the program streams is reported as empty."""
         try:
             fields = [(name.decode("latin-1"), text.decode("latin-1")) for name, text in request.headers.raw]
             self._tell(
@@ -105,14 +94,11 @@ def is_model_call(request: Any) -> bool:
 
 
 class Hook:
-    """Replaces `send` in every installed httpx, from `install` to `remove`.
-
-    `start_watching` is called with each request.
-    """
+    """Replaces `send` in httpx and httpx2, from `install` to `remove`."""
 
     def __init__(self, start_watching: StartWatching) -> None:
         self._start_watching = start_watching
-        self._before: list[tuple[type, Any]] = []
+        self._originals: list[tuple[type, Any]] = []
 
     def install(self) -> None:
         for name in _LIBRARIES:
@@ -120,25 +106,24 @@ class Hook:
                 continue
             library = import_module(name)
             for kind, wrap in ((library.Client, self._wrap_sync), (library.AsyncClient, self._wrap_async)):
-                before = kind.__dict__["send"]
-                self._before.append((kind, before))
-                kind.send = wrap(library, before)
+                original = kind.__dict__["send"]
+                self._originals.append((kind, original))
+                kind.send = wrap(library, original)
 
     def remove(self) -> None:
-        """Restore the original methods."""
-        for kind, before in reversed(self._before):
-            kind.send = before
-        self._before.clear()
+        for kind, original in reversed(self._originals):
+            kind.send = original
+        self._originals.clear()
 
-    def _wrap_sync(self, library: Any, before: Any) -> Any:
+    def _wrap_sync(self, library: Any, original: Any) -> Any:
         start_watching, stream_class = self._start_watching, _make_stream_class(library)
 
         def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
             exchange = start_watching(request)
             if exchange is None:
-                return before(client, request, stream=stream, **more)
+                return original(client, request, stream=stream, **more)
             with exchange.reporting_failure():
-                response = before(client, request, stream=True, **more)
+                response = original(client, request, stream=True, **more)
             _follow(response, exchange, stream_class)
             try:
                 if not stream:
@@ -150,15 +135,15 @@ class Hook:
 
         return send
 
-    def _wrap_async(self, library: Any, before: Any) -> Any:
+    def _wrap_async(self, library: Any, original: Any) -> Any:
         start_watching, stream_class = self._start_watching, _make_async_stream_class(library)
 
         async def send(client: Any, request: Any, *, stream: bool = False, **more: Any) -> Any:
             exchange = start_watching(request)
             if exchange is None:
-                return await before(client, request, stream=stream, **more)
+                return await original(client, request, stream=stream, **more)
             with exchange.reporting_failure():
-                response = await before(client, request, stream=True, **more)
+                response = await original(client, request, stream=True, **more)
             _follow(response, exchange, stream_class)
             try:
                 if not stream:
@@ -172,7 +157,6 @@ class Hook:
 
 
 def _follow(response: Any, exchange: WatchedExchange, stream_class: Any) -> None:
-    """Watch the answer from its head on."""
     exchange.report_head(response)
     if response.is_stream_consumed:
         # A hook of the program has read it.
@@ -183,8 +167,6 @@ def _follow(response: Any, exchange: WatchedExchange, stream_class: Any) -> None
 
 
 def _make_stream_class(library: Any) -> Any:
-    """Make a stream class that reports its data."""
-
     class WatchedStream(library.SyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, exchange: WatchedExchange) -> None:
             self._inner = inner
@@ -207,8 +189,6 @@ def _make_stream_class(library: Any) -> Any:
 
 
 def _make_async_stream_class(library: Any) -> Any:
-    """Make a stream class that reports its data, for async streams."""
-
     class WatchedAsyncStream(library.AsyncByteStream):  # type: ignore[misc]
         def __init__(self, inner: Any, exchange: WatchedExchange) -> None:
             self._inner = inner

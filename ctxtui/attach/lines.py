@@ -1,7 +1,6 @@
 """Lines of an attached recording (read by `transcripts/formats/attached`).
 
-A body is written as the difference from a similar earlier one, if there is one: agents resend their whole history with
-every request. The recorder masks keys before it encodes lines (`mask_for`).
+A body is written as the difference from a similar earlier one, as agents resend their whole history with every request.
 """
 
 from __future__ import annotations
@@ -30,36 +29,33 @@ Fields = Iterable[tuple[str, str]]
 
 
 def is_secret(name: str) -> bool:
-    """Whether the values of a header `name` are kept out of every record."""
     return bool(_SECRET.search(name)) and not _NOT_SECRET.search(name)
 
 
 def mask_fields(fields: Fields) -> list[tuple[str, str]]:
-    """Headers with masked secrets, for the record."""
     return [(name, MASKED if is_secret(name) else value) for name, value in fields]
 
 
 def mask_for(fields: Fields, url: str) -> KeyMask:
-    """Make the mask for the keys in these headers and in `url`, which bodies may repeat."""
+    """The mask for the keys in these headers and in `url`, which bodies may repeat."""
     keys = [_SCHEME.sub("", value) for name, value in fields if is_secret(name)]
     first, *further = keys or [""]
     return KeyMask(first, *further, *keys_in_query(url))
 
 
 _MAX_KEPT_BYTES: Final = 32 << 20
-"""Maximum bytes of earlier bodies kept for comparison, except that the newest is always kept."""
+"""Maximum bytes of bodies kept for comparison; the newest is always kept."""
 _STEP: Final = 1 << 16
 """Bytes that are compared at once."""
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def encode_line(**members: Json) -> bytes:
-    """Encode one line, without empty members."""
+    """A line without empty members."""
     return bytes(_encode({name: value for name, value in members.items() if value not in ("", None, [], {})})) + b"\n"
 
 
 def encode_bytes(data: bytes) -> dict[str, Json]:
-    """Encode bytes for JSON: their text, or base64 if they are no text."""
     try:
         return {"text": data.decode("utf-8")}
     except UnicodeDecodeError:
@@ -67,7 +63,6 @@ def encode_bytes(data: bytes) -> dict[str, Json]:
 
 
 def encode_answer_line(x: str, at: float, data: bytes) -> bytes:
-    """Encode the line of a non-empty piece of an answer."""
     try:
         return bytes(_encode({"x": x, "at": at, "data": data.decode("utf-8")})) + b"\n"
     except UnicodeDecodeError:
@@ -75,15 +70,11 @@ def encode_answer_line(x: str, at: float, data: bytes) -> bytes:
 
 
 def digest(data: bytes) -> str:
-    """Digest that proves that bytes are equal."""
     return hashlib.sha256(data).hexdigest()
 
 
 class Likeness(NamedTuple):
-    """The parts that a body shares with an earlier one: `head` first and `tail` last bytes.
-
-    `number` is the position of the earlier one.
-    """
+    """A body shares `head` first and `tail` last bytes with the earlier body `number`."""
 
     number: int
     head: int
@@ -124,9 +115,9 @@ def common_tail(a: bytes, b: bytes, limit: int) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """Find the body in `earlier_bodies` that has most in common with `body`.
+    """Find the body in `earlier_bodies` that has most in common with `body`. None if at most a third.
 
-    None if at most a third of `body` is common. Cuts are between UTF-8 characters.
+    Cuts are between UTF-8 characters.
     """
     best: Likeness | None = None
     for number, earlier_body in enumerate(earlier_bodies):
@@ -148,10 +139,7 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body `content` of exchange `name`.
-
-        `wire` are its bytes as sent, packed as `encoding` ("": not packed).
-        """
+        """Encode the body of exchange `name`, which was sent as `wire`, packed as `encoding` or not ("")."""
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding

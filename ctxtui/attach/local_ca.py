@@ -1,7 +1,4 @@
-"""Certificates for one run: of an authority, and of each intercepted host.
-
-Keys are only in this process's memory and end with it.
-"""
+"""Certificates for one run: of an authority, and of each intercepted host. Keys are only in memory."""
 
 from __future__ import annotations
 
@@ -20,17 +17,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 _VALIDITY: Final = timedelta(days=7)
-"""Validity of certificates: longer than a run is expected to take."""
 _CLOCK_TOLERANCE: Final = timedelta(hours=1)
 """Start of validity before now, for clocks that are behind."""
 NAME: Final = "ctxtui, this run only"
 
 
 class LocalAuthority:
-    """A certificate authority of this run.
-
-    `certificate` is public, in PEM; a program has to trust it.
-    """
+    """A certificate authority of this run. A program has to trust its `certificate` (PEM)."""
 
     def __init__(self, name: str = NAME) -> None:
         self._name = name
@@ -52,7 +45,6 @@ class LocalAuthority:
         self._contexts: dict[str, ssl.SSLContext] = {}
 
     def context(self, host: str) -> ssl.SSLContext:
-        """A server's TLS context for `host`."""
         context = self._contexts.get(host)
         if context is None:
             context = self._contexts[host] = self._make_context(host)
@@ -103,7 +95,7 @@ def _name(host: str) -> x509.GeneralName:
 
 @contextmanager
 def _as_path(data: bytes) -> Iterator[str]:
-    """A path from which `data` can be read once: a pipe, so that it never reaches a disk."""
+    """A pipe's path from which `data` can be read once, so that it never reaches a disk."""
     reads, writes = os.pipe()
     try:
         # A certificate or a key fits into a pipe.

@@ -11,19 +11,19 @@ from typing import Final, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
 from ctxtui.attach import http1
+from ctxtui.attach.route import is_loopback_address
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.errors import Malformed
 
 CONNECT_TIMEOUT_S: Final = 30.0
-"""Seconds to wait for a connection to a provider."""
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 def proxy_for(upstream: Upstream, env: Mapping[str, str]) -> str:
-    """The proxy URL for `upstream`, "" for none.
+    """The proxy URL for `upstream`; "" for none, as for a loopback address.
 
     By ``HTTPS_PROXY``, ``ALL_PROXY`` and ``NO_PROXY`` (``HTTP_PROXY`` for an address without TLS), lower-case names
-    first. A loopback address never has one.
+    first. ``NO_PROXY`` lists names and addresses, not networks.
     """
     if _bypasses_proxy(upstream, _env_value(env, "no_proxy")):
         return ""
@@ -36,21 +36,21 @@ def _env_value(env: Mapping[str, str], name: str) -> str:
 
 def _bypasses_proxy(upstream: Upstream, no_proxy: str) -> bool:
     host = upstream.host.lower()
-    if host == "localhost" or host.startswith("127.") or host == "::1":
+    if is_loopback_address(upstream.origin):
         return True
     for entry in (part.strip().lower() for part in no_proxy.split(",")):
+        # An IPv6 address is written with or without brackets.
+        if entry in ("*", host, f"[{host}]"):
+            return True
         name, _, port = entry.partition(":")
-        name = name.lstrip("*").lstrip(".")
-        if entry == "*" or (name and (host == name or host.endswith(f".{name}")) and port in ("", str(upstream.port))):
+        name = name.lstrip("*.")
+        if name and f".{host}".endswith(f".{name}") and port in ("", str(upstream.port)):
             return True
     return False
 
 
 async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect the protocol made by `make_protocol` to `upstream`.
-
-    Raises `OSError`, and `ValueError` for an invalid host or proxy address.
-    """
+    """Connect to `upstream`. Raises `OSError`, and `ValueError` for an invalid host or port."""
     loop = asyncio.get_running_loop()
     name = upstream.host if upstream.tls else None
     proxy_url = proxy_for(upstream, env)
@@ -66,16 +66,13 @@ async def connect(upstream: Upstream, make_protocol: Callable[[], P], env: Mappi
     context = cast(ssl.SSLContext, upstream.context)
     secured = await loop.start_tls(tunnel, protocol, context, server_hostname=name)
     if secured is None:
-        raise OSError("the proxy's connection broke off")
+        raise OSError("the proxy closed the connection")
     protocol.connection_made(secured)
     return protocol
 
 
 async def connect_raw(host: str, port: int, make_protocol: Callable[[], P], env: Mapping[str, str] = os.environ) -> P:
-    """Connect to `host` for a program's own TLS, which passes through unread.
-
-    Raises as `connect` does, and `BadConfig` for an invalid address.
-    """
+    """Connect to `host` without TLS of our own. Raises as `connect` does, and `BadConfig` for an invalid address."""
     name = f"[{host}]" if ":" in host else host
     proxy_url = proxy_for(Upstream("", f"https://{name}:{port}"), env)
     if not proxy_url:
@@ -92,10 +89,10 @@ def _attach_protocol(tunnel: asyncio.Transport, protocol: P) -> P:
 
 
 async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
-    """Connect to `host` through the proxy at `url`, not reading yet. Raises `OSError`, `ValueError`."""
+    """Connect to `host` through the proxy at `url`; the returned transport is paused."""
     parts = urlsplit(url if "://" in url else f"http://{url}")
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise OSError(f"a proxy that cannot be used: {parts.scheme}://{parts.hostname or ''}")
+        raise OSError(f"the proxy {parts.scheme}://{parts.hostname or ''} cannot be used: only http and https")
     tls = parts.scheme == "https"
     loop = asyncio.get_running_loop()
     transport, waiting = await loop.create_connection(
@@ -112,7 +109,7 @@ async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
     transport.write(f"{head}\r\n".encode())
     try:
         status = await waiting.status
-        if status != 200:
+        if not 200 <= status < 300:
             raise OSError(f"the proxy {parts.hostname} answers {status}")
     except BaseException:
         transport.abort()
@@ -121,7 +118,7 @@ async def _tunnel(url: str, host: str, port: int) -> asyncio.Transport:
 
 
 class _ProxyHandshake(asyncio.Protocol):
-    """Waits for a proxy's answer to a CONNECT, without reading beyond it."""
+    """Waits for a proxy's answer to a CONNECT, and pauses reading then."""
 
     def __init__(self) -> None:
         self.status: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -146,4 +143,4 @@ class _ProxyHandshake(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         if not self.status.done():
-            self.status.set_exception(OSError("the proxy's connection broke off"))
+            self.status.set_exception(OSError("the proxy closed the connection"))

@@ -1,7 +1,4 @@
-"""Sends a request of ctxtui's own like a client's, so that it is recorded in the same way.
-
-Its answer is discarded after recording.
-"""
+"""Sends a request of ctxtui's own like a client's, so that it is recorded in the same way."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _OWN_FIELDS: Final = frozenset(
 
 
 class _NoClient(asyncio.Transport):
-    """A client's end of a connection that discards everything sent to it."""
+    """A client's end of a connection, which discards the answer."""
 
     def __init__(self, protocol: asyncio.Protocol) -> None:
         super().__init__()
@@ -31,10 +28,10 @@ class _NoClient(asyncio.Transport):
         self._is_closed = False
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Discard an answer."""
+        pass
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Nothing is buffered."""
+        pass
 
     def get_write_buffer_size(self) -> int:
         """Not 0, so that a broken connection is closed rather than reset: there is no socket."""
@@ -44,10 +41,10 @@ class _NoClient(asyncio.Transport):
         return default
 
     def pause_reading(self) -> None:
-        """Nothing more is read."""
+        pass
 
     def resume_reading(self) -> None:
-        """Nothing more is read."""
+        pass
 
     def is_closing(self) -> bool:
         return self._is_closed
@@ -68,10 +65,9 @@ async def send_like(
     name: Callable[[], str],
     clock: Callable[[], float],
 ) -> int:
-    """Send `body` like the request `begun`; return the answer's status.
+    """Send `body` like the request `begun`. Return the answer's status, 0 if there is no complete answer.
 
-    Method, URL and the headers that are not of one body, connection or request are those of `begun`. It is recorded in
-    `session`, as a request that keeps a cache warm. 0 if there is no complete answer.
+    It is recorded in `session`, as a request that keeps a cache warm.
     """
     status = 0
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()

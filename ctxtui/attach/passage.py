@@ -1,7 +1,7 @@
 """The protocol of one client connection through a relay, without IO and clock.
 
 `Connection`, the owner of both connections, reports to it (`client_data`, `provider_data` ...) and executes its calls.
-One request is handled at a time; data that a client sends before its answer is kept.
+One request is handled at a time; what a client sends before its answer waits.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from ctxtui.attach import http1
 from ctxtui.attach.early_answer import AsEvent, EarlyAnswer, accepts_chunks
-from ctxtui.attach.exchange import CUT, GONE, Exchange
-from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, ExchangeEvent
+from ctxtui.attach.exchange import CUT, GONE, Exchange, fault_record
+from ctxtui.attach.exchange_events import AnswerBegun, AnswerBytes, AnswerDecided, ExchangeEvent, RequestDecided
 from ctxtui.attach.gate import AnswerVerdict, RequestVerdict
 from ctxtui.attach.http1 import Head, build_error_answer
 from ctxtui.attach.route import ONLY_HERE, Route, foreign_header
@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 
 class Passage:
-    """One connection of a client.
-
-    Its methods take the time `at` (Unix seconds) and do not wait. What is malformed is handled, not raised.
-    """
+    """One connection of a client. Its methods take the time `at` (Unix seconds)."""
 
     def __init__(self, route: Route, connection: Connection) -> None:
         self._route = route
@@ -69,7 +66,7 @@ class Passage:
             self._end(abort=True)
 
     def client_ended(self, at: float, gone: bool) -> None:
-        """Handle the end of the client's half; a client that is not `gone` still gets its answer."""
+        """Handle the end of the client's data; unless it is `gone`, it still gets its answer."""
         if self._has_ended or self._client_has_ended:
             return
         self._client_has_ended = True
@@ -81,10 +78,6 @@ class Passage:
             self._end_client_data(at)
 
     def _end_client_data(self, at: float) -> None:
-        """Handle the end of the client's data.
-
-        An incomplete head is refused; a request with an incomplete body is not answered.
-        """
         if self._exchange is not None:
             if not self._exchange.body.done:
                 self.client_lost(at)
@@ -99,7 +92,6 @@ class Passage:
             self._end(abort=True)
 
     def connected(self, at: float) -> None:
-        """Handle the open provider connection."""
         exchange = self._exchange
         if exchange is None or self._has_ended:
             return
@@ -110,7 +102,6 @@ class Passage:
         self._process(at)
 
     def not_connected(self, why: str, at: float) -> None:
-        """Handle a failed provider connection."""
         if self._exchange is not None and not self._has_ended:
             self._refuse(502, f"{self._exchange.upstream.origin} cannot be reached: {why}", at)
 
@@ -125,11 +116,11 @@ class Passage:
         exchange.apply_verdict(verdict, at)
         if verdict.answer is None:
             self._connection.open(exchange.upstream)
-            return
-        self._answer_locally(exchange, verdict.answer, at)
+        else:
+            self._answer_locally(exchange, verdict.answer, at)
 
     def _answer_locally(self, exchange: Exchange, answer: bytes, at: float) -> None:
-        """Answer for the provider: the request is never sent. It is recorded like any other."""
+        """Answer for the provider, which never gets the request."""
         raw, end, content = answer.partition(http1.END)
         head = http1.read_head(raw + end)
         if exchange.early is None:
@@ -147,8 +138,7 @@ class Passage:
         exchange = self._exchange
         if self._has_ended or exchange is None or self._socket is not None:
             return False
-        is_answer_held = exchange.held_answer is not None and exchange.held_answer.completed is not None
-        if not exchange.deciding and not is_answer_held:
+        if not exchange.deciding and not exchange.is_answer_complete:
             return False
         begun = b""
         if exchange.early is None:
@@ -156,18 +146,6 @@ class Passage:
             begun = exchange.early.begin()
         self._connection.to_client(begun + exchange.early.encode_piece(ping))
         return True
-
-    def undecided(self, error: Exception, at: float) -> None:
-        """Handle a fault of the gate."""
-        exchange = self._exchange
-        if self._has_ended or exchange is None:
-            return
-        if self._socket is not None:
-            self._socket.undecided(error, at)
-            return
-        exchange.deciding = False
-        exchange.pass_unchanged(error, at)
-        self._connection.open(exchange.upstream)
 
     def provider_data(self, data: bytes, at: float) -> None:
         if self._has_ended:
@@ -183,7 +161,7 @@ class Passage:
         elif not exchange.connected:
             # Unrequested as well, like the 408 of a provider that closes an idle connection.
             self._connection.abort_provider()
-        elif exchange.held_answer is not None and exchange.held_answer.completed is not None:
+        elif exchange.is_answer_complete:
             # Unrequested as well; the client's connection ends after its answer.
             self._provider_buffer += data
         else:
@@ -216,13 +194,11 @@ class Passage:
             if not exchange.connected:
                 # An idle connection was closed before the request was sent; `open` connects anew.
                 return
-            if exchange.held_answer is not None and exchange.held_answer.completed is not None:
-                exchange.held_answer.connection_ended = True
-                return
             is_complete = exchange.answer is not None and not broken and exchange.answer.end()
-            if exchange.held_answer is not None and is_complete:
+            if exchange.held_answer is not None and (is_complete or exchange.is_answer_complete):
                 exchange.held_answer.connection_ended = True
-                self._ask_about_answer(exchange, at)
+                if not exchange.is_answer_complete:
+                    self._ask_about_answer(exchange, at)
                 return
             with suppress(Malformed):
                 self._pass_on_held(exchange)
@@ -232,12 +208,10 @@ class Passage:
             if is_complete and exchange.early is not None and not exchange.ended:
                 self._connection.to_client(exchange.early.end())
             exchange.end(at, "" if is_complete else CUT)
-        # End the client's connection as the provider ended its own.
         self._has_ended = True
         (self._connection.break_off if broken else self._connection.end)()
 
     def close(self, at: float) -> None:
-        """Close because ctxtui ends."""
         if not self._has_ended:
             self._end_exchange(at, "ctxtui ended")
             self._has_ended = True
@@ -256,7 +230,7 @@ class Passage:
             self._refuse(400, str(error), at)
 
     def _process_step(self, at: float) -> bool:
-        """Process one step; returns whether there may be another one. Raises `Malformed`."""
+        """Process one step; returns whether to try another one. Raises `Malformed`."""
         exchange = self._exchange
         if exchange is None:
             head = self._next_head()
@@ -268,7 +242,6 @@ class Passage:
         return False
 
     def _process_body(self, exchange: Exchange, at: float) -> None:
-        """Process more of a request's body. Raises `Malformed`."""
         data, self._client_buffer, content = exchange.split_body(self._client_buffer)
         if exchange.connected:
             self._connection.to_provider(data)
@@ -278,7 +251,7 @@ class Passage:
             exchange.let_pass()
             self._connection.open(exchange.upstream)
         exchange.report_body(content, at)
-        if exchange.gated and exchange.is_whole:
+        if exchange.gated and exchange.body.done:
             exchange.deciding = True
             self._connection.ask(
                 exchange.to_waiting_request(self._send_ping if accepts_chunks(exchange.head) else None)
@@ -293,7 +266,6 @@ class Passage:
         return head
 
     def _begin_request(self, head: Head, at: float) -> None:
-        """Begin a request with its head. Raises `Malformed`."""
         request = http1.request_line(head)
         why = "" if self._route.allows_foreign else foreign_header(head)
         if why or self.refused:
@@ -320,8 +292,7 @@ class Passage:
         self._wants = self._route.wants if is_recorded else None
         exchange.gated = self._should_hold(exchange, at)
         if not exchange.gated:
-            # Queued in one piece with its received body, and reported after that: on an open connection it is sent by
-            # then, on a new one not yet.
+            # Sent in one piece with its received body.
             data, self._client_buffer, content = exchange.split_body(self._client_buffer)
             exchange.waiting += [exchange.head_bytes(), data]
             self._connection.open(upstream)
@@ -329,11 +300,7 @@ class Passage:
                 exchange.report_body(content, at)
 
     def _should_hold(self, exchange: Exchange, at: float) -> bool:
-        """Whether to hold the request for the gate.
-
-        Not without a body, nor if the client waits for ``100 Continue``. A fault of the gate is reported, and the
-        request passes.
-        """
+        """Whether to hold the request for the gate. Not if it has no body, or waits for ``100 Continue``."""
         wants = self._wants
         if wants is None or exchange.body.done or exchange.head.get("expect"):
             return False
@@ -342,16 +309,11 @@ class Passage:
             exchange.skipped_gate = gated and exchange.is_too_large
             return gated and not exchange.skipped_gate
         except Exception as error:  # noqa: BLE001 - the boundary: a fault of ours must not stop a request
-            exchange.pass_unchanged(error, at)
-            # The caller queues the head again.
-            exchange.waiting.clear()
+            exchange.tell(RequestDecided(exchange.x, at, None, fault_record(error)))
             return False
 
     def _process_answer_head(self, exchange: Exchange, at: float) -> None:
-        """Process more of an answer's head, or of interim ones (``100 Continue``).
-
-        Received data that was not passed on is kept. Raises `Malformed`.
-        """
+        """Process the heads of an answer: its own, and interim ones (``100 Continue``). Raises `Malformed`."""
         while self._provider_buffer:
             parsed = http1.next_head(self._provider_buffer)
             if parsed is None:
@@ -383,9 +345,9 @@ class Passage:
     def _pass_on(
         self, exchange: Exchange, data: bytes, fed: tuple[int, bytes], at: float, head: Head | None = None
     ) -> None:
-        """Pass on or hold more of an answer, and then report it.
+        """Pass on or hold more of an answer, and report it.
 
-        `head` is its head if that has just arrived; `fed` is the result of `BodyReader.feed` for `data`.
+        `head`: its head, if that has just arrived; `fed`: the result of `BodyReader.feed` for `data`.
         """
         body = exchange.answer
         assert body is not None
@@ -412,14 +374,11 @@ class Passage:
             self._end_answer(exchange, at)
 
     def _pass_on_held(self, exchange: Exchange) -> None:
-        """Pass on what is held of an answer that breaks off or is too large, and hold it no longer.
-
-        Raises `Malformed`.
-        """
+        """Hold the answer no longer, and pass on what is held. Raises `Malformed`."""
         if exchange.held_answer is not None:
-            kept = exchange.encode_held_data()
+            held_data = exchange.encode_held_data()
             exchange.held_answer = None
-            self._connection.to_client(kept)
+            self._connection.to_client(held_data)
 
     def _ask_about_answer(self, exchange: Exchange, at: float) -> None:
         assert exchange.held_answer is not None
@@ -428,7 +387,6 @@ class Passage:
         self._connection.ask_about_answer(exchange.held_answer.decide, exchange.to_waiting_answer(ping))
 
     def answer_decided(self, verdict: AnswerVerdict, at: float) -> None:
-        """Apply the gate's verdict on the held answer."""
         exchange = self._exchange
         if self._has_ended or exchange is None or exchange.held_answer is None:
             return
@@ -438,7 +396,8 @@ class Passage:
             self._end_exchange(at, "the held answer could not continue the stream that was begun")
             self._end(abort=True)
             return
-        exchange.report_answer(verdict.report, at)
+        if verdict.report:
+            exchange.tell(AnswerDecided(exchange.x, at, verdict.report))
         exchange.end(exchange.held_answer.completed or at)
         must_end = exchange.held_answer.connection_ended or verdict.refusal is not None or exchange.early is not None
         exchange.held_answer = None
@@ -466,11 +425,10 @@ class Passage:
             self._socket.client_data(buffered, at)
 
     def _refuse(self, status: int, why: str, at: float) -> None:
-        """Send an error answer, unless another answer has begun, and close the connection."""
+        """Send an error answer, unless another one has begun, and close the connection."""
         if self._exchange is not None:
             self._exchange.end(at, why)
             if self._exchange.answer is not None:
-                # It has an answer already, which an error would corrupt.
                 self._end()
                 return
         answer = build_error_answer(status, why)

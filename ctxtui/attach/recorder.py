@@ -1,9 +1,8 @@
 """Records exchanges between a client and its provider, in a thread of its own.
 
-The relay calls `put` with each event, which queues it. The thread collects events, unpacks, masks keys, finds the
-session and writes lines. `put` itself makes the line of a small single piece of an answer, after it was passed on: in
-the thread, pieces would be processed together, and delay the next one. Faults are reported in `Recorder.troubles` and
-never reach a request.
+`Recorder.put` queues events; the thread unpacks, masks keys, finds the session and writes lines. `put` itself makes
+the line of a small single piece of an answer: in the thread, pieces would be processed together, and delay the next
+one. Faults are reported in `Recorder.troubles`.
 """
 
 from __future__ import annotations
@@ -46,14 +45,13 @@ from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker
 if TYPE_CHECKING:
     from hashlib import _Hash
 
-_OPEN_FILES: Final = 64
-"""Maximum files that are open at once."""
+_MAX_OPEN_FILES: Final = 64
 _MAX_KEPT_BYTES: Final = 128 << 20
 """Maximum bytes of bodies kept over all sessions, for comparison with later ones."""
 _MAX_WAITING_BYTES: Final = 4 << 20
-"""Bytes of lines waiting for a file at which they are written at once."""
+"""Bytes of lines waiting for a file above which they are written at once."""
 _MAX_INLINE_WAITING_BYTES: Final = 1 << 20
-"""Bytes of lines waiting for a file below which callers may add lines themselves."""
+"""Bytes of lines waiting for a file below which `put` may add lines itself."""
 
 
 class _RecordedExchange(Struct, kw_only=True):
@@ -61,10 +59,9 @@ class _RecordedExchange(Struct, kw_only=True):
     mask: KeyMask
     headers: Mapping[str, str]
     request_body: bytearray = field(default_factory=bytearray)
-    """The received part of the request's body, if kept."""
     request_size: int = 0
     request_hash: _Hash = field(default_factory=hashlib.sha256)
-    """Digest of a body that is not kept."""
+    """Digest of a body that is too large to be recorded."""
     session: str = ""
     tape: Tape | None = None
     unpacker: BodyUnpacker | None = None
@@ -74,7 +71,6 @@ class _RecordedExchange(Struct, kw_only=True):
     """The end of its answer so far, which may begin a key or an incomplete character."""
     answer_size: int = 0
     answer_hash: _Hash = field(default_factory=hashlib.sha256)
-    """Digest of the answer's bytes."""
 
 
 class Tapes:
@@ -87,7 +83,6 @@ class Tapes:
 
     def __init__(self, run: RecordedRun) -> None:
         self.lock = threading.Lock()
-        """Held while lines are made and taken out. `flush` writes without it; `record` writes with it, but rarely."""
         self._run = run
         self._open: dict[str, _RecordedExchange] = {}
         self._tapes: dict[str, Tape] = {}
@@ -102,7 +97,6 @@ class Tapes:
 
     @property
     def troubles(self) -> list[str]:
-        """Descriptions of what could not be written."""
         tapes = list(self._tapes.values())
         return [f"{tape.path}: {tape.lost} lines not written: {tape.why}" for tape in tapes if tape.lost]
 
@@ -123,10 +117,7 @@ class Tapes:
         return x in self._open
 
     def can_append(self, x: str) -> bool:
-        """Whether a line can be added without opening, closing or writing a file.
-
-        False if the exchange `x` is not open.
-        """
+        """Whether a line of exchange `x` can be added without opening, closing or writing a file."""
         exchange = self._open.get(x)
         return (
             exchange is not None
@@ -139,13 +130,13 @@ class Tapes:
         self._open.pop(x, None)
 
     def drop(self) -> None:
-        """Discard waiting lines whose state is unknown."""
+        """Discard waiting lines."""
         self._waiting.clear()
         for tape in self._in_use.values():
             tape.drop()
 
     def reset_after_fork(self) -> None:
-        """Reset in a child process after a fork: waiting lines and the bodies belong to the parent."""
+        """Waiting lines and bodies belong to the parent process."""
         self.lock = threading.Lock()
         self._open.clear()
         self.drop()
@@ -180,12 +171,12 @@ class Tapes:
         elif isinstance(event, RequestDecided):
             self._write_sent(exchange, event)
         elif isinstance(event, RequestHeld | AnswerDecided):
-            hold: dict[str, Json] = (
+            members: dict[str, Json] = (
                 {"held": event.why, "until": event.until}
                 if isinstance(event, RequestHeld)
                 else {"passed_on": dict(event.report)}
             )
-            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, **hold))
+            self._write(exchange, encode_line(x=event.exchange_id, at=event.at, **members))
         elif isinstance(event, SocketMessage):
             masked = exchange.mask.mask_text(event.text)
             self._write(
@@ -324,7 +315,7 @@ class Tapes:
                 break
             kept_bytes -= used.kept_bytes
             used.forget_bodies()
-        if len(self._in_use) > _OPEN_FILES:
+        if len(self._in_use) > _MAX_OPEN_FILES:
             # It opens again when needed.
             name, unused = self._in_use.popitem(last=False)
             self._waiting.pop(name, None)
@@ -343,16 +334,12 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
 
 
 _MAX_REPORTED_FAULTS: Final = 10
-"""Maximum faults that are reported individually."""
 _GATHER_S: Final = 0.03
-"""Seconds for which events are gathered before they are written; a killed process loses about that much."""
+"""Seconds for which events are gathered before they are written. A killed process loses about that much."""
 _MAX_INLINE_BYTES: Final = 1 << 12
 """Maximum bytes of a piece of an answer whose line `put` makes."""
 _MIN_GAP_S: Final = 0.0005
-"""Seconds since the previous piece from which a piece counts as single.
-
-Bursts are left to the thread, which takes a fifth of the time for each of many pieces.
-"""
+"""Seconds since the previous piece from which a piece counts as single. The thread is faster at bursts."""
 _MAX_EMPTY_POLLS: Final = 150
 """Consecutive empty polls after which the thread sleeps until it is woken."""
 
@@ -365,13 +352,10 @@ class Recorder:
         self._queue: deque[ExchangeEvent] = deque()
         self._wake = threading.Event()
         self._asleep = False
-        """Whether the thread sleeps until it is woken.
-
-        Waking it takes longer than recording a piece of an answer, so it polls while answers arrive.
-        """
+        """Whether the thread must be woken, which takes longer than recording a piece of an answer."""
         self._stop = False
         self._pending: set[str] = set()
-        """Exchanges with recorded but unwritten lines."""
+        """Exchanges with unwritten lines."""
         self._writing: set[str] = set()
         """Exchanges whose lines are being written."""
         self._last_piece_at = 0.0
@@ -397,10 +381,7 @@ class Recorder:
         return f"{self._prefix}.{next(self._numbers)}"
 
     def reset_after_fork(self) -> None:
-        """Reset in a child process after a fork.
-
-        Waiting events belong to the parent, whose thread is not here.
-        """
+        """Waiting events belong to the parent process, whose thread is not here."""
         self._queue.clear()
         self._pending, self._writing = set(), set()
         self._wake, self._asleep, self._bytes_put, self._bytes_taken = threading.Event(), False, 0, 0
@@ -409,10 +390,9 @@ class Recorder:
         self._begin()
 
     def put(self, event: ExchangeEvent) -> None:
-        """Queue an event, or record a single piece of an answer at once.
+        """Queue an event, or record a piece of an answer at once, without waiting for the disk.
 
-        Faults of recording are not raised, and it does not wait for the disk. While more than `MAX_UNWRITTEN` bytes
-        wait, bodies and WebSocket messages are dropped, and their exchanges reported in `troubles`.
+        While more than `MAX_UNWRITTEN` bytes wait, bodies and WebSocket messages are dropped.
         """
         if not self._thread.is_alive():
             self._restart_thread()
@@ -428,7 +408,7 @@ class Recorder:
             self._wake.set()
 
     def _record_inline(self, event: AnswerBytes) -> bool:
-        """Make its line here if that is as fast as waking the thread; returns whether it was made."""
+        """Make its line here if that is as fast as waking the thread; return whether it was made."""
         lock = self._tapes.lock
         gap, self._last_piece_at = event.at - self._last_piece_at, event.at
         if gap < _MIN_GAP_S or self._queue or len(event.data) > _MAX_INLINE_BYTES or not lock.acquire(blocking=False):
@@ -443,7 +423,7 @@ class Recorder:
             lock.release()
 
     def _record(self, event: ExchangeEvent) -> None:
-        """Make lines of an event; the caller holds the lock."""
+        """The caller holds the lock of the tapes."""
         if isinstance(event, RequestBegun) or self._tapes.is_open(event.exchange_id):
             self._pending.add(event.exchange_id)
         try:
@@ -452,7 +432,7 @@ class Recorder:
             self._report_fault(event.exchange_id, error)
 
     def _restart_thread(self) -> None:
-        """Start another thread if the first one ended. Its current work is lost, and reported."""
+        """Start another thread if the first one died; what it worked on is lost."""
         with self._restart_lock:
             if self._thread.is_alive() or self._stop:
                 return
@@ -460,7 +440,7 @@ class Recorder:
             self._begin()
 
     def _discard_work(self, error: Exception) -> None:
-        """Discard work in an unknown state."""
+        """Discard unwritten lines, and report their exchanges."""
         with self._tapes.lock:
             lost = self._pending | self._writing
             self._pending, self._writing = set(), set()
@@ -477,7 +457,7 @@ class Recorder:
             self._faults.append(f"{len(self._queue)} entries still waited for the disk when ctxtui ended")
 
     def flush(self, seconds: float = 5.0) -> bool:
-        """Wait until everything is written; returns whether it was within `seconds`."""
+        """Wait until everything is written; False if it took more than `seconds`."""
         limit = time.monotonic() + seconds
         # Checked in the order of processing: an event is in none of them only when it is written.
         while self._queue or self._pending or self._writing:
@@ -491,12 +471,10 @@ class Recorder:
 
     @property
     def files(self) -> list[Path]:
-        """The written recordings."""
         return self._tapes.files
 
     @property
     def troubles(self) -> list[str]:
-        """Descriptions of what could not be recorded."""
         dropped = (
             [f"{len(self._dropped)} exchanges not recorded whole: too much waited for the disk"]
             if self._dropped
@@ -532,7 +510,6 @@ class Recorder:
         return bool(self._queue or self._pending)
 
     def _wait_for_work(self) -> None:
-        """Wait until there is something to write, and more has been gathered."""
         empty_polls = 0
         while not self._stop:
             self._asleep = empty_polls > _MAX_EMPTY_POLLS
@@ -563,7 +540,7 @@ class Recorder:
 
 
 def _size(event: ExchangeEvent) -> int:
-    """Size of an event's data in bytes, if it may be large."""
+    """Bytes of an event's data, if it may be large."""
     if isinstance(event, RequestBytes | AnswerBytes):
         return len(event.data)
     if isinstance(event, SocketMessage):

@@ -1,6 +1,5 @@
 """Passes a client's bytes to its provider and the answer back, and reports them.
 
-They are passed on as they arrive; a recorder gets the reports. Each client connection has its own provider connection.
 In a request's head only the host and the path change (`route`); all else is passed on as received, unless a gate
 decides otherwise. `passage` parses, `connection` holds the connections.
 """
@@ -31,9 +30,9 @@ HOST: Final = "127.0.0.1"
 class Relay(Struct):
     """Serves the user's programs on loopback.
 
-    `tell` gets all events (it must not wait or raise), each exchange under a unique `name`. With `named` the first step
-    of a path names the provider, else there is only one. If the system cannot identify a connection's user, a relay of
-    one provider serves clients that know the `word` in its base URL, and one of several serves everyone on the machine.
+    `tell` must not wait or raise; `named` and `name` are as in `Route`. If the system cannot identify a connection's
+    user, a relay of one provider serves clients that know the `word` in its base URL, a named one everyone on the
+    machine.
     """
 
     upstreams: Sequence[Upstream]
@@ -53,7 +52,7 @@ class Relay(Struct):
             self.word = secrets.token_urlsafe(16)
 
     async def start(self, port: int = 0) -> None:
-        """Start serving. Raises `BadConfig` if the port cannot be opened."""
+        """Raises `BadConfig` if the port cannot be opened."""
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(self._make_connection, HOST, port)
@@ -62,7 +61,6 @@ class Relay(Struct):
         self.port = self._server.sockets[0].getsockname()[1]
 
     async def close(self) -> None:
-        """Stop at once, closing all connections."""
         if self._server is not None:
             self._server.close()
         for connection in list(self._connections):
@@ -71,7 +69,7 @@ class Relay(Struct):
         await asyncio.sleep(0)
 
     def base_url(self, upstream: Upstream) -> str:
-        """The base URL for a client, instead of the provider's own."""
+        """The base URL for a client, instead of that of `upstream`."""
         name = upstream.name if self.named else self.word
         return f"http://{HOST}:{self.port}{name and '/'}{name}{upstream.path}"
 

@@ -20,30 +20,28 @@ ONLY_HERE: Final = "only programs of this machine are served, under its own name
 _NO_NAME: Final = frozenset("@/\\?# \t,")
 """Characters that are invalid in a host name: they make it ambiguous."""
 _LOOPBACK_HOST: Final = re.compile(r"(?:127\.0\.0\.1|localhost)(?::\d{1,5})?")
-"""The usual host names, matched first for speed."""
+"""The usual hosts, matched first for speed."""
 _OWN_SITES: Final = ("", "none", "same-origin")
-"""``Sec-Fetch-Site`` of a typed address and of its page's requests; programs send none.
-
-A browser requests another site's image, or its link, without an Origin.
-"""
+"""``Sec-Fetch-Site`` of a typed address and of its page's requests; programs send none."""
 
 
 def foreign_header(head: Head) -> str:
     """The header that shows that a request comes from elsewhere, with its value; "" for none."""
     for value in head.all("host"):
         if not _LOOPBACK_HOST.fullmatch(value) and (
-            _NO_NAME.intersection(value) or not _is_loopback_address(f"//{value}")
+            _NO_NAME.intersection(value) or not is_loopback_address(f"//{value}")
         ):
             return f"Host: {value}"
     origins = head.all("origin")
     for value in origins:
-        if not _is_loopback_address(value):
+        if not is_loopback_address(value):
             return f"Origin: {value}"
     site = head.get("sec-fetch-site")
     return "" if origins or site in _OWN_SITES else f"Sec-Fetch-Site: {site}"
 
 
-def _is_loopback_address(address: str) -> bool:
+def is_loopback_address(address: str) -> bool:
+    """Whether the host in the URL `address` is this machine."""
     try:
         name = urlsplit(address).hostname or ""
         return name == "localhost" or ip_address(name).is_loopback
@@ -64,11 +62,10 @@ Wants = Callable[[Head], bool]
 class Route(Struct):
     """Routing of requests.
 
-    With `named` the first step of a path names the provider, else there is only one, and the first step is the `word`,
-    if set. `tell` gets all events, each exchange under a unique `name`; `wants` decides whether a gate is asked.
-    `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
-    `records_everything`: requests to other than model paths are reported and gated too (for a client that sends only
-    its provider's requests here).
+    - `named`: the first step of a path names the provider; else there is one, and the first step is the `word`, if set.
+    - `name` makes unique names of exchanges.
+    - `allows_foreign`: requests under other host names are accepted, as the connection was authorized already.
+    - `records_everything`: requests to other than model paths are reported and gated too.
     """
 
     upstreams: Sequence[Upstream]
@@ -81,10 +78,7 @@ class Route(Struct):
     records_everything: bool = True
 
     def should_record(self, head: Head, target: str) -> bool:
-        """Whether a request is recorded.
-
-        If not everything is, it must post to a model path (`is_model_path`), or open a WebSocket there.
-        """
+        """Whether a request is recorded: any, or only a POST or WebSocket of a model path."""
         if self.records_everything:
             return True
         is_call = is_model_path(target.partition("?")[0])
@@ -115,8 +109,5 @@ class Route(Struct):
 
 
 def is_model_path(path: str) -> bool:
-    """Whether `path` (without query) is an API's path for contexts.
-
-    Such are the paths of model calls, token counts, compaction and cached contents.
-    """
+    """Whether `path`, without query, is of model calls, counts, compaction or cached contents."""
     return bool(_MODEL_PATHS.search(path))

@@ -23,8 +23,7 @@ TALK, OTHER = "talk-", "other-"
 class RecordedRun(Struct):
     """Metadata at the beginning of every recording of a run.
 
-    `run` names it, `session` is that of requests whose client names none ("": by the beginning of their conversation),
-    `program` the command that runs.
+    `session`: that of requests whose client names none ("": by conversation or host); `program`: the command that runs.
     """
 
     folder: Path
@@ -38,17 +37,16 @@ class RecordedRun(Struct):
 
 
 def find_session(sender: Sender, run_session: str, url: str, body: bytes) -> str:
-    """The session of a request: the client's, else the run's, else by conversation or host."""
     return sender.session or read_session(sender, body) or run_session or session_of(url, body)
 
 
 def session_of(url: str, body: bytes) -> str:
-    """The session of a request whose client names none.
+    """The session of a request whose client names none, by its first user message and its host.
 
-    It is named by the first user message and the host; by the host alone if the body has none of ``messages``,
-    ``input`` and ``contents`` (Google's, also within the ``request`` of Code Assist).
+    By the host alone if the body has none of ``messages``, ``input`` and ``contents``.
     """
     request = as_dict(parse_body(body))
+    # Google's Code Assist nests it.
     request = {**as_dict(request.get("request")), **request}
     messages = next((request[key] for key in ("messages", "input", "contents") if request.get(key) is not None), None)
     host = mask_url(url).partition("://")[2].partition("/")[0]
@@ -64,10 +62,9 @@ def session_of(url: str, body: bytes) -> str:
 
 
 def _is_by_user(message: Mapping[str, Json]) -> bool:
-    """Whether a message is the user's, as one of Google's without a role is."""
+    """One of Google's without a role is the user's."""
     return as_str(message.get("role", "user" if "parts" in message else "")) == "user"
 
 
 def new_run_name() -> str:
-    """A unique name for a run."""
     return os.urandom(4).hex()

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.attach.exchange import Exchange, fault_record
+from ctxtui.attach.exchange import Exchange
 from ctxtui.attach.exchange_events import RequestDecided, SocketMessage
 from ctxtui.attach.frames import WireFrame, encode_text_frame, make_readers, parse_extensions
 from ctxtui.attach.gate import RequestVerdict, WaitingRequest
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     from ctxtui.attach.connection import Connection
 
 Members = dict[str, msgspec.Raw]
-_MAX_KEPT_RESPONSES: Final = 64
+_MAX_RESPONSES: Final = 64
 """Maximum responses that a later request may continue."""
-_MAX_KEPT_BYTES: Final = 4 * MAX_BODY
+_MAX_CONVERSATION_BYTES: Final = 4 * MAX_BODY
 """Maximum bytes of their conversations together."""
 _members: Final = msgspec.json.Decoder(Members)
 _items: Final = msgspec.json.Decoder(list[msgspec.Raw])
-_EARLIER: Final = "previous_response_id"
+_PREVIOUS_ID: Final = "previous_response_id"
 _ENDS: Final = ("response.completed", "response.incomplete", "response.done")
 
 
 class _Context(Struct, frozen=True):
     """Items of a conversation after those of `before`.
 
-    `altered`: the provider has other items instead; `size` are the bytes of the whole conversation.
+    `altered`: the provider has other items instead; `size`: bytes of the whole conversation.
     """
 
     items: tuple[bytes, ...]
@@ -64,9 +64,9 @@ class _Context(Struct, frozen=True):
 
 
 class CompleteRequest(Struct, frozen=True):
-    """A complete request with everything that it continues, as JSON.
+    """A request with everything that it continues, as JSON.
 
-    `altered`: the provider's conversation differs from the client's; `lane` is the conversation within the connection.
+    `altered`: the provider has another conversation than it continues; `lane`: the request's ``stream_id``.
     """
 
     body: bytes
@@ -86,33 +86,32 @@ class SocketContext:
     def read_request(self, text: str) -> CompleteRequest | None:
         """The complete request of a client's message; None if it is no request that can be read.
 
-        It is the message itself if that continues an unknown response (another connection's, or a discarded one).
+        A message that continues an unknown response (another connection's, or a discarded one) is not completed.
         """
         try:
             fields = _members.decode(text)
             if _string_member(fields, "type") != "response.create":
                 return None
-            earlier, lane = _string_member(fields, _EARLIER), _string_member(fields, "stream_id")
+            previous_id, lane = _string_member(fields, _PREVIOUS_ID), _string_member(fields, "stream_id")
             items = _input_items(fields)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        before = self._responses.get(earlier)
-        if earlier and before is None:
+        before = self._responses.get(previous_id)
+        if previous_id and before is None:
             self._requests.pop(lane, None)
             return CompleteRequest(text.encode(), False, lane)
         context = self._requests[lane] = _Context.continue_from(before, items)
-        if len(self._requests) > _MAX_KEPT_RESPONSES:
+        if len(self._requests) > _MAX_RESPONSES:
             del self._requests[next(iter(self._requests))]
-        members = {name: bytes(value) for name, value in fields.items() if name != _EARLIER}
+        members = {name: bytes(value) for name, value in fields.items() if name != _PREVIOUS_ID}
         members["input"] = b"[" + b",".join(context.all_items()) + b"]"
         body = b"{" + b",".join(msgspec.json.encode(name) + b":" + value for name, value in members.items()) + b"}"
-        return CompleteRequest(body if earlier else text.encode(), before is not None and before.altered, lane)
+        return CompleteRequest(body if previous_id else text.encode(), before is not None and before.altered, lane)
 
-    def record_sent(self, lane: str, altered: bool) -> None:
-        """Record whether the last request of `lane` was `altered` before it was sent."""
-        context = self._requests.get(lane)
-        if context is not None and context.altered != altered:
-            self._requests[lane] = replace(context, altered=altered)
+    def record_altered(self, lane: str) -> None:
+        """Record that the provider gets another request than the last one of `lane`, or none."""
+        if lane in self._requests:
+            self._requests[lane] = replace(self._requests[lane], altered=True)
 
     def record_response(self, text: str, lane: str | None = None) -> None:
         """Handle a provider's message about the last request of `lane` (None: the message names it)."""
@@ -130,8 +129,8 @@ class SocketContext:
             return
         self._responses[id_] = _Context.continue_from(before, items, before.altered)
         while (
-            len(self._responses) > _MAX_KEPT_RESPONSES
-            or sum(context.size for context in self._responses.values()) > _MAX_KEPT_BYTES
+            len(self._responses) > _MAX_RESPONSES
+            or sum(context.size for context in self._responses.values()) > _MAX_CONVERSATION_BYTES
         ):
             self._responses.popitem(last=False)
         self.altered = any(context.altered for context in self._responses.values())
@@ -154,10 +153,7 @@ _TEXT_OPCODE: Final = 1
 
 
 class SocketPassage:
-    """The data after ``101 Switching Protocols``.
-
-    Protocols other than WebSocket are passed on unread.
-    """
+    """The data after ``101 Switching Protocols``. Protocols other than WebSocket are passed on unread."""
 
     def __init__(self, exchange: Exchange, head: Head, connection: Connection, wants: Wants | None) -> None:
         self._exchange = exchange
@@ -173,13 +169,13 @@ class SocketPassage:
         """Frames held until their message is complete; None if frames are passed on as they arrive."""
         self._request: CompleteRequest | None = None
         """The request that waits for the gate's verdict."""
-        self._text = ""
+        self._held_text = ""
         self._has_diverged = False
         """Whether the provider received other compressed text than the client sent.
 
         The client's later compressed frames may refer to text that the provider never received.
         """
-        self._own_answers: list[bytes] = []
+        self._own_answers: list[str] = []
 
     @property
     def is_full(self) -> bool:
@@ -190,7 +186,7 @@ class SocketPassage:
         if not self._reads_client:
             self._connection.to_provider(data)
             return
-        self._client_frames.add(data)
+        self._client_frames.rest += data
         self._process(at)
 
     def provider_data(self, data: bytes, at: float) -> None:
@@ -214,39 +210,27 @@ class SocketPassage:
         if verdict.report or verdict.body is not None:
             self._exchange.tell(RequestDecided(self._exchange.x, at, verdict.body, verdict.report))
         if verdict.answer is not None:
-            self._own_answers += self._record_own_answer(request, to_socket_messages(verdict.answer))
-            self._held_frames = None
+            self._context.record_altered(request.lane)
+            for text in to_socket_messages(verdict.answer):
+                # The client may continue it.
+                self._context.record_response(text, request.lane)
+                self._own_answers.append(text)
+            self._take_held_frames()
             self._send_own_answers(at)
         elif verdict.body is not None:
-            self._context.record_sent(request.lane, altered=True)
+            self._context.record_altered(request.lane)
             self._send_instead(verdict.body)
+        elif request.altered:
+            self._send_instead(request.body)
         else:
-            self._send_unchanged(request)
+            self._send_client_message()
         self._process(at)
-
-    def _record_own_answer(self, request: CompleteRequest, events: list[str]) -> list[bytes]:
-        """Record ctxtui's own answer, which the provider does not know; return its messages.
-
-        The client may continue it.
-        """
-        self._context.record_sent(request.lane, altered=True)
-        for text in events:
-            self._context.record_response(text, request.lane)
-        return [text.encode() for text in events]
-
-    def undecided(self, error: Exception, at: float) -> None:
-        """Handle a fault of the gate: send the client's own request."""
-        if self._request is not None:
-            self._exchange.tell(RequestDecided(self._exchange.x, at, None, fault_record(error)))
-            request, self._request = self._request, None
-            self._send_unchanged(request)
-            self._process(at)
 
     def close(self, at: float) -> None:
         self._exchange.end(at)
 
     def end(self, at: float) -> None:
-        """End the exchange and both connections, as the client's or the provider's data ended."""
+        """End the exchange and both connections."""
         self._exchange.end(at)
         self._connection.end()
 
@@ -265,8 +249,8 @@ class SocketPassage:
         except Malformed:
             # Pass on everything unread from here on.
             self._reads_client = False
-            for held in self._held_frames or ():
-                self._connection.to_provider(held.raw)
+            for held_frame in self._held_frames or ():
+                self._connection.to_provider(held_frame.raw)
             self._held_frames = None
             self._pass_on(frames.rest)
         if self._request is None and self._reads_client and self._held_frames is None:
@@ -300,8 +284,8 @@ class SocketPassage:
         request = self._context.read_request(text)
         if self._held_frames is None:
             return
-        self._text = text
-        if request is None or self._wants is None:
+        self._held_text = text
+        if request is None:
             self._send_client_message()
             return
         self._request = request
@@ -309,39 +293,34 @@ class SocketPassage:
             WaitingRequest(x=self._exchange.x, url=self._exchange.url, head=self._exchange.head, body=request.body)
         )
 
-    def _send_unchanged(self, request: CompleteRequest) -> None:
-        """Send the client's own request.
-
-        It is sent with everything that it continues if the provider's conversation is another one.
-        """
-        self._context.record_sent(request.lane, altered=False)
-        if request.altered:
-            self._send_instead(request.body)
-        else:
-            self._send_client_message()
+    def _take_held_frames(self) -> list[WireFrame]:
+        """Remove and return the held frames, which are not sent as they are."""
+        frames, self._held_frames = self._held_frames or [], None
+        self._has_diverged |= self._client_frames.is_compressed and self._deflate.client_takeover
+        return frames
 
     def _send_client_message(self) -> None:
-        """Send the client's own message: its frames, or re-encoded if they depend on unsent ones."""
-        held = self._held_frames or []
+        """Send the held frames, or their text encoded anew if they depend on unsent ones."""
         if self._has_diverged and self._client_frames.is_compressed:
-            self._send_instead(self._text.encode())
+            self._send_instead(self._held_text.encode())
             return
-        self._held_frames = None
-        for frame in held:
+        frames, self._held_frames = self._held_frames or [], None
+        for frame in frames:
             self._connection.to_provider(frame.raw)
 
     def _send_instead(self, text: bytes) -> None:
         """Send another message instead of the client's."""
-        held, self._held_frames = self._held_frames or [], None
-        compressed = self._client_frames.is_compressed
-        self._has_diverged = self._has_diverged or (compressed and self._deflate.client_takeover)
-        mask = held[0].mask if held else b"\x00\x00\x00\x00"
-        self._connection.to_provider(encode_text_frame(text, mask, compressed=compressed, bits=self._deflate.bits))
+        frames = self._take_held_frames()
+        self._connection.to_provider(
+            encode_text_frame(
+                text, frames[0].mask, compressed=self._client_frames.is_compressed, bits=self._deflate.bits
+            )
+        )
 
     def _send_own_answers(self, at: float) -> None:
-        """Send ctxtui's own answers, between the provider's frames."""
-        if self._own_answers and not self._provider_frames.rest:
+        """Send ctxtui's own answers, between the provider's messages."""
+        if not self._provider_frames.is_within_message:
             for text in self._own_answers:
-                self._exchange.tell(SocketMessage(self._exchange.x, at, False, text.decode()))
-                self._connection.to_client(encode_text_frame(text))
+                self._exchange.tell(SocketMessage(self._exchange.x, at, False, text))
+                self._connection.to_client(encode_text_frame(text.encode()))
             self._own_answers.clear()

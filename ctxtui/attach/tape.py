@@ -1,7 +1,4 @@
-"""Files of attached recordings, which are created readable by their owner only.
-
-After an error of writing, an incomplete line is ended, and the number of lost lines is reported in the file.
-"""
+"""Files of attached recordings, which are created readable by their owner only."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ _NEWLINE: Final = 10
 
 
 def file_name(session: str) -> str:
-    """The file name of the recording of `session`: its name if valid, else by its digest."""
     plain = session if _NAME.fullmatch(session) else f"session-{sha256(session.encode()).hexdigest()[:32]}"
     return f"{plain}.jsonl"
 
@@ -29,8 +25,8 @@ def file_name(session: str) -> str:
 class Tape:
     """One recording. `head` is its first line of this run.
 
-    Lines wait until `flush` writes them together. Lines that cannot be written are counted (`lost`, with the last
-    reason in `why`), and reported in the file once it can be written again.
+    Lines wait until `flush`. Lines that cannot be written are counted (`lost`, with the last reason in `why`), and
+    reported in the file once it can be written again.
     """
 
     def __init__(self, path: Path, head: bytes) -> None:
@@ -54,7 +50,6 @@ class Tape:
         self._lines: list[bytes] = []
 
     def add(self, data: bytes) -> None:
-        """Add a complete line for the next `flush`."""
         self._lines.append(data)
         self.size += len(data)
 
@@ -62,7 +57,6 @@ class Tape:
         self.write(self.take_lines())
 
     def write(self, lines: list[bytes]) -> None:
-        """Write lines from `take_lines`; lines that cannot be written are counted."""
         if not lines:
             return
         left = len(lines)
@@ -78,12 +72,10 @@ class Tape:
             self.forget_bodies()
 
     def drop(self) -> None:
-        """Discard waiting lines, whose state is unknown."""
         self._lines, self.size = [], 0
         self.forget_bodies()
 
     def close(self) -> None:
-        """Write waiting lines and close the file for now."""
         self.flush()
         self.forget_bodies()
         if self._file >= 0:
@@ -100,18 +92,13 @@ class Tape:
 
     @property
     def kept_bytes(self) -> int:
-        """Bytes of bodies kept for comparison."""
         return self.bodies.size + self.sent.size
 
     def forget_bodies(self) -> None:
-        """Discard earlier bodies, so that later ones do not refer to them.
-
-        A lost body cannot be referred to, and a closed file needs no memory.
-        """
+        """Discard earlier bodies, so that later ones do not refer to them."""
         self.bodies, self.sent = RecordedBodies(), RecordedBodies()
 
     def _begin(self) -> None:
-        """Open the file and report lost lines in it. Raises `OSError`."""
         if self._file < 0:
             self._open()
         if not self._begun:
@@ -136,10 +123,7 @@ class Tape:
             pass
 
     def _write_data(self, data: bytes) -> Iterator[int]:
-        """Write complete lines.
-
-        Yields after each write the number of lines that it completed. Raises `OSError`.
-        """
+        """Write complete lines; yield after each write the number of lines that it completed. Raises `OSError`."""
         if self._cut:
             os.write(self._file, b"\n")
             self._cut = False
@@ -152,7 +136,6 @@ class Tape:
 
 
 def _pieces(lines: list[bytes]) -> Iterator[bytes]:
-    """Join lines into pieces large enough for a write."""
     piece: list[bytes] = []
     size = 0
     for line in lines:

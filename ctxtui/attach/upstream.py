@@ -18,7 +18,7 @@ class Upstream:
     """A provider of a relay.
 
     `url` is its base URL as a client would use it, `path` the path of that, without a trailing slash. `paths`: the
-    provider's own path for each path that some SDKs send instead. Not used if the `url` has a path.
+    provider's own path for each path that some SDKs send instead; unused if the `url` has a path.
     """
 
     name: str
@@ -55,33 +55,28 @@ class Upstream:
         set_(self, "path", parts.path.rstrip("/"))
 
     def at(self, host: str, port: int) -> Upstream | None:
-        """This upstream at `host` and `port`; None if they are not its own.
-
-        A ``*`` in its own host is any part of a host.
-        """
+        """This upstream at `host` and `port`. None if they are not its own (``*``: any part of a host)."""
         if self.port != port or not re.fullmatch(re.escape(self.host).replace(r"\*", "[a-z0-9.-]*"), host.lower()):
             return None
         return self if "*" not in self.host else Upstream(self.name, f"https://{host.lower()}:{port}", self.paths)
 
     def correct_target(self, target: str) -> str:
-        """The `target` of a request at the provider's own path."""
         path, question, query = target.partition("?")
         return f"{self.paths[path]}{question}{query}" if path in self.paths and not self.path else target
 
     @property
     def host_header(self) -> str:
-        """The ``Host`` header of direct requests."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == (443 if self.tls else 80) else f"{name}:{self.port}"
 
     @property
     def origin(self) -> str:
-        """Its address without a path."""
+        """Its URL without a path."""
         return f"{'https' if self.tls else 'http'}://{self.host_header}"
 
     @property
     def context(self) -> ssl.SSLContext | None:
-        """The TLS context; None without TLS."""
+        """None without TLS."""
         return _context() if self.tls else None
 
 

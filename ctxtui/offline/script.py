@@ -1,4 +1,4 @@
-"""Scripted answers, given one after the other, for tests of clients."""
+"""Scripted answers, for tests of clients."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import json
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
-from ctxtui.core.json_values import as_dict, as_list
+from ctxtui.core.json_values import as_dict
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, read_task
 from ctxtui.wire.request import Request
@@ -22,9 +23,9 @@ _WAY_OUT: Final = (
 
 
 class ScriptedAnswer(Struct, frozen=True):
-    """An answer, and the condition for it.
+    """An answer for a request whose last user message contains `when`.
 
-    `when` is text that the last user message must contain; "": none. It is used once, or repeatedly with `again`.
+    It is used once, or repeatedly with `again`.
     """
 
     answer: ModelAnswer
@@ -33,10 +34,7 @@ class ScriptedAnswer(Struct, frozen=True):
 
 
 class Script:
-    """Gives the answers in order.
-
-    A request gets the first remaining one that matches the last user message. The rest of the context is ignored.
-    """
+    """Gives each request the first remaining answer whose `when` is in the last user message."""
 
     def __init__(self, answers: list[ScriptedAnswer]) -> None:
         self._remaining = list(answers)
@@ -55,7 +53,7 @@ class Script:
 def parse_script(text: str, place: str = "") -> Script:
     """Parse a script with one JSON answer per line; empty lines are ignored. Raises `BadConfig`."""
     answers: list[ScriptedAnswer] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
                 answers.append(_parse_answer(json.loads(line)))
@@ -74,13 +72,17 @@ def _parse_answer(value: Json) -> ScriptedAnswer:
     if unknown:
         raise ValueError(f"unknown member {unknown}")
     text, thinking, when = (_read_text(value, name) for name in ("text", "thinking", "when"))
-    calls = as_list(value.get("calls"))
+    calls, again = value.get("calls", []), value.get("again", False)
+    if not isinstance(calls, list):
+        raise ValueError("calls is not a list")
+    if not isinstance(again, bool):
+        raise ValueError("again is not true or false")
     parts: list[Part] = [Thought(thinking)] if thinking else []
     parts += [PlainText(text)] if text else []
     parts += [_parse_call(call) for call in calls]
     if not text and not calls:
         raise ValueError("neither text nor calls")
-    return ScriptedAnswer(ModelAnswer(tuple(parts), CALLS if calls else END), when, value.get("again") is True)
+    return ScriptedAnswer(ModelAnswer(tuple(parts), CALLS if calls else END), when, again)
 
 
 def _read_text(value: dict[str, Json], name: str) -> str:
@@ -99,17 +101,17 @@ def _parse_call(value: Json) -> AnsweredCall:
 
 
 def _with_offered_names(answer: ModelAnswer, task: ScriptTask) -> ModelAnswer:
-    """Rename the called tools to those that `task` offers.
+    """Rename the called tools as `task` offers them.
 
-    A name that is not offered matches the one tool that ends with it (``read_graph`` for ``mcp__memory__read_graph``),
-    so that a script works with every client.
+    A name that is not offered stands for the one tool that ends with ``_`` and it: clients put the server's name before
+    ``read_graph``, as in ``mcp__memory__read_graph`` or ``memory_read_graph``.
     """
     offered = [tool.name for tool in task.tools]
 
     def rename(part: Part) -> Part:
         if not isinstance(part, AnsweredCall) or part.name in offered:
             return part
-        ends = [name for name in offered if name.endswith(f"__{part.name}")]
-        return AnsweredCall(ends[0], part.arguments) if len(ends) == 1 else part
+        matches = [name for name in offered if name.endswith(f"_{part.name}")]
+        return AnsweredCall(matches[0], part.arguments) if len(matches) == 1 else part
 
-    return ModelAnswer(tuple(map(rename, answer.parts)), answer.ended, answer.stop)
+    return replace(answer, parts=tuple(map(rename, answer.parts)))

@@ -1,7 +1,6 @@
-"""List price of a call at the call's own time.
+"""List price of a call in USD at the call's own time.
 
-It is looked up in the override table first, then in genai-prices (facts §7). Prices are list prices in USD; what a
-subscription pays is not known. An unknown price is None, never zero.
+What a subscription pays is not known. An unknown price is None, never zero.
 """
 
 from __future__ import annotations
@@ -17,27 +16,11 @@ from ctxtui.core.canonical import Json, Number
 from ctxtui.core.json_values import as_count
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import Rates, find_rates
-from ctxtui.pricing.table import EMPTY, Override, PriceTable, parse_prices
+from ctxtui.pricing.table import EMPTY, PriceTable
 from ctxtui.pricing.terms import STANDARD, Terms, count_searches, merge_report, read_terms
 from ctxtui.tokens.models import ModelCard, plain_id
 from ctxtui.wire.request import Request
 from ctxtui.wire.usage import other_passes
-
-__all__ = [
-    "Cost",
-    "Override",
-    "PriceTable",
-    "count_charged_tokens",
-    "further_usage",
-    "keep_priced_fields",
-    "lacks_price",
-    "max_usd",
-    "parse_prices",
-    "price",
-    "price_call",
-    "price_uncached",
-    "rates_for_call",
-]
 
 _NO_USAGE: Final = Usage.nothing()
 _PRICED_FIELDS: Final = (
@@ -48,10 +31,10 @@ _PRICED_FIELDS: Final = (
 
 
 class Cost(Struct, frozen=True, gc=False):
-    """Price of a call in USD, in total and by part; the parts add up to the total.
+    """Price of a call in USD, in total and by part.
 
     - `version`: names the price table.
-    - `other`: charged apart from the tokens of the context: web searches, further passes of the provider (compaction).
+    - `other`: web searches, and further passes of the provider (compaction).
     - `lacks`: fields of the report whose price is unknown; their cost is not included.
     """
 
@@ -73,7 +56,7 @@ def price(
     table: PriceTable = EMPTY,
     terms: Terms = STANDARD,
 ) -> Cost | None:
-    """Price `usage` of `model` in USD; None if no price is known. The other arguments are those of `find_rates`."""
+    """Price `usage` of `model`; None if no price is known. The other arguments are those of `find_rates`."""
     by = find_rates(model, provider, at, usage.input, table, terms)
     return None if by is None else _cost(usage, by)
 
@@ -88,8 +71,7 @@ def _cost(usage: Usage, by: Rates, other_usd: float = 0.0) -> Cost:
 def price_call(call: Call, table: PriceTable = EMPTY) -> Cost | None:
     """Price `call` at its own time and on its recorded terms.
 
-    None without a report or without a price for the model; 0 for a request that only counts tokens (`COUNTED`). For an
-    answer that is only partly reported the price is a lower bound.
+    None without a report or without a price for the model. A lower bound for an answer that is partly reported.
     """
     if call.stop_reason == COUNTED:
         return Cost(0.0, fresh=0.0, read=0.0, write=0.0, output=0.0, version="free of charge")
@@ -118,14 +100,11 @@ def lacks_price(call: Call, cost: Cost | None) -> bool:
 def max_usd(
     call: Call, cost: Cost | None, card: ModelCard, table: PriceTable = EMPTY, input_limit: int | None = None
 ) -> float | None:
-    """Upper bound of the cost of `call` in USD.
+    """Upper bound of the cost of `call` in USD; None if nothing bounds it, or a part of the price is unknown.
 
-    None if nothing bounds it, or a part of the price is unknown.
-    - `cost`: the price of what is reported (`price_call`); `card`: the model's card.
-    - A call that is reported completely costs `known_usd`.
-    - An answer whose end is not reported counts as the request's answer limit, else as the model's.
-    - An input that is not reported counts as `input_limit`, the most tokens that the request can have (None: not
-      recorded), within the model's window and at its dearest rate.
+    `cost` is the price of what is reported (`price_call`). An answer whose end is not reported counts as the request's
+    answer limit, else as the model's; an input that is not reported as `input_limit` (None: not recorded) within the
+    model's window, at its dearest rate.
     """
     if cost is not None and cost.lacks:
         return None
@@ -152,18 +131,12 @@ def count_charged_tokens(call: Call) -> int:
 
 
 def recorded_usd(call: Call) -> float | None:
-    """Cost that the recording itself states.
-
-    None for zero, which means that the client knew no price.
-    """
+    """Cost that the recording itself states; None for zero, which means that the client knew no price."""
     return (call.usage.cost or None) if call.usage else None
 
 
 def known_usd(call: Call, cost: Cost | None) -> float | None:
-    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused.
-
-    None if unknown.
-    """
+    """USD that `call` counts as: its list price, else the recorded cost, 0 if it was refused; None if unknown."""
     if not call.is_reported:
         return None if call.is_partial else 0.0
     return cost.usd if cost is not None else recorded_usd(call)
@@ -191,10 +164,7 @@ def keep_priced_fields(call: Call) -> Call:
 
 
 def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
-    """Price `call` as if nothing had been read from the cache or written to it.
-
-    None without a report, or without a price for the model.
-    """
+    """Price `call` as if nothing had been read from the cache or written to it; None as for `price_call`."""
     if call.usage is None:
         return None
     used = call.usage
@@ -203,7 +173,6 @@ def price_uncached(call: Call, table: PriceTable = EMPTY) -> Cost | None:
 
 
 def rates_for_call(call: Call, table: PriceTable = EMPTY) -> Rates | None:
-    """Rates that `call` is charged by; None if its model has no price."""
     length = call.usage.input if call.usage else 1
     return find_rates(call.model, call.provider, call.at, length, table, read_terms(call.extra))
 
@@ -221,10 +190,7 @@ def further_usage(call: Call) -> Usage:
 
 
 def _billed_units(usage: Usage, extra: Mapping[str, Json]) -> Usage:
-    """The units that Cohere bills, if `extra` has them, else `usage`.
-
-    They differ from the reported context: text added by Cohere is free.
-    """
+    """The units that Cohere bills, if `extra` has them, else `usage`; text added by Cohere is free."""
     report = extra.get("usage")
     units = report.get("billed_units") if isinstance(report, dict) else None
     if not isinstance(units, dict):

@@ -1,8 +1,4 @@
-"""Rates: price of a token of each kind, from overrides or the price library.
-
-See facts §2, §4, §7. The library is queried under every name that it may use for a model, because clients spell
-models in their own way.
-"""
+"""Price of a token of each kind, from overrides or the price library (facts §2, §4, §7)."""
 
 from __future__ import annotations
 
@@ -22,37 +18,24 @@ from ctxtui.pricing.terms import FLEX, STANDARD, Terms
 from ctxtui.tokens.models import plain_id
 
 _MILLION: Final = 1_000_000
-READ_FACTOR: Final = 0.1
-"""Price of cache reads as a share of the input rate, for override rows that give none (facts §2)."""
-WRITE_SHORT_FACTOR: Final = 1.25
-"""Price of writes that live 5 or 30 minutes, times the input rate (facts §2, §4)."""
-WRITE_LONG_FACTOR: Final = 2.0
-"""Price of one-hour writes, times the input rate (facts §2)."""
-WRITE_12H_FACTOR: Final = 2.0
-"""Price of writes that live 12 hours, times that of 30-minute ones.
-
-The price library lacks them (facts §4: 2.50 against 1.25).
-"""
-BATCH_FACTOR: Final = 0.5
-"""Price of batches and of OpenAI's flex tier, times the standard rate.
-
-It is used if the price library has no rate for them (facts §2).
-"""
-US_FACTOR: Final = 1.1
-"""Price of inference in the US alone, times all rates; the price library lacks it.
-
-Source: facts §2.
-"""
+# Multiples of the input rate, for override rows that give no cache rates (facts §2, §4).
+_READ_FACTOR: Final = 0.1
+_SHORT_WRITE_FACTOR: Final = 1.25
+_HOUR_WRITE_FACTOR: Final = 2.0
+_12H_WRITE_FACTOR: Final = 2.0
+"""Price of 12-hour writes, times that of 30-minute ones; the price library lacks it (facts §4)."""
+_BATCH_FACTOR: Final = 0.5
+"""Price of batches and of OpenAI's flex tier where the price library has none (facts §2)."""
+_US_FACTOR: Final = 1.1
+"""Price of inference in the US, times all token rates; the price library lacks it (facts §2)."""
 
 _TOKEN_KINDS: Final = ("fresh", "read", "write_5m", "write_1h", "write_30m", "write_12h", "output")
-"""Fields of `Rates` that are prices of a token."""
 
 
 class Rates(Struct, frozen=True, kw_only=True):
     """USD per token of each kind, and per web search.
 
-    `version` names the price table. `lacks` names terms of the call that raise the price by an unknown amount, which
-    these rates leave out.
+    `lacks` names terms of the call that raise the price by an unknown amount, which these rates leave out.
     """
 
     fresh: float
@@ -67,7 +50,6 @@ class Rates(Struct, frozen=True, kw_only=True):
     lacks: tuple[str, ...] = ()
 
     def write_cost(self, usage: Usage) -> float:
-        """Cost of the cache writes in `usage`, all lifetimes."""
         return (
             usage.write_5m * self.write_5m
             + usage.write_1h * self.write_1h
@@ -76,7 +58,7 @@ class Rates(Struct, frozen=True, kw_only=True):
         )
 
     def multiply(self, factor: float) -> Rates:
-        """Multiply all token rates by `factor`; a search costs the same on all terms."""
+        """Multiply the token rates by `factor`; a search costs the same on all terms."""
         return replace(self, **{kind: getattr(self, kind) * factor for kind in _TOKEN_KINDS})
 
 
@@ -90,63 +72,53 @@ def find_rates(
 ) -> Rates | None:
     """Find the rates of `model` for a prompt of `length` input tokens.
 
-    `at` is the time (Unix seconds; None: the table's time for undated calls). `provider` is the provider's id as in
-    genai-prices (``anthropic``, ``openai``); "" finds it by the model's name. None if no price is known: local models,
-    new ids.
+    `at`: Unix seconds; None: the table's time for undated calls. `provider`: the id in genai-prices; "" finds it by the
+    model's name. None if no price is known, as for local models.
     """
     row = table.find(model)
     # Only Anthropic charges more for inference in the US (facts §2).
     if "claude" not in model.lower():
         terms = terms._replace(us=False)
     if row and row.input is not None:
-        return _apply_terms(_rates_from_row(row, table.version), terms, is_library_rate=False, table=table, model=model)
+        return _apply_terms(_rates_from_row(row, row.input, table.version), terms, table.fast_factor(model))
     moment = _find_price_moment(at) or _find_price_moment(table.undated)
     return _rates_from_library(row.like if row else model, provider, moment, length, terms, table)
 
 
-def _rates_from_row(row: Override, version: str) -> Rates:
-    rate = (row.input or 0.0) / _MILLION
-    read = rate * READ_FACTOR if row.cache_read is None else row.cache_read / _MILLION
-    short = rate * WRITE_SHORT_FACTOR if row.cache_write_5m is None else row.cache_write_5m / _MILLION
-    long = rate * WRITE_LONG_FACTOR if row.cache_write_1h is None else row.cache_write_1h / _MILLION
-    output = (row.output or 0.0) / _MILLION
+def _rates_from_row(row: Override, input_rate: float, version: str) -> Rates:
+    rate = input_rate / _MILLION
+    short = rate * _SHORT_WRITE_FACTOR if row.cache_write_5m is None else row.cache_write_5m / _MILLION
+    hour = rate * _HOUR_WRITE_FACTOR if row.cache_write_1h is None else row.cache_write_1h / _MILLION
     return Rates(
         fresh=rate,
-        read=read,
+        read=rate * _READ_FACTOR if row.cache_read is None else row.cache_read / _MILLION,
         write_5m=short,
-        write_1h=long,
+        write_1h=hour,
         write_30m=short,
-        write_12h=short * WRITE_12H_FACTOR if row.cache_write_1h is None else long,
-        output=output,
+        write_12h=short * _12H_WRITE_FACTOR if row.cache_write_1h is None else hour,
+        output=(row.output or 0.0) / _MILLION,
         version=f"override {version}",
     )
 
 
-def _apply_terms(standard: Rates, terms: Terms, *, is_library_rate: bool, table: PriceTable, model: str) -> Rates:
-    """Apply the providers' published multiples to `standard`.
-
-    Terms without a multiple are named in `lacks`. With `is_library_rate` the rates already include batch, tier and
-    speed, so that only the region is applied. The factor of fast mode for `model` is in `table`.
-    """
-    if terms == STANDARD:
-        return standard
-    fast = table.fast_factor(model) if terms.fast else None
-    factor = US_FACTOR if terms.us else 1.0
+def _apply_terms(rates: Rates, terms: Terms, fast_factor: float | None) -> Rates:
+    """Apply the providers' published multiples; `lacks` names the terms without one."""
+    factor = _US_FACTOR if terms.us else 1.0
     lacks: tuple[str, ...] = ("inference_geo",) if terms.elsewhere else ()
-    if not is_library_rate:
-        factor *= BATCH_FACTOR if terms.batch or terms.tier == FLEX else 1.0
-        factor *= fast if terms.fast and fast is not None else 1.0
-        lacks += ("speed",) if terms.fast and fast is None else ()
-        lacks += ("service_tier",) if terms.tier not in ("", FLEX) else ()
-    priced = standard if factor == 1.0 else standard.multiply(factor)
-    return replace(priced, lacks=lacks) if lacks else priced
+    if terms.batch or terms.tier == FLEX:
+        factor *= _BATCH_FACTOR
+    if terms.tier not in ("", FLEX):
+        lacks += ("service_tier",)
+    if terms.fast:
+        factor *= fast_factor or 1.0
+        lacks += () if fast_factor else ("speed",)
+    return replace(rates if factor == 1.0 else rates.multiply(factor), lacks=lacks)
 
 
 def _find_price_moment(at: float | None) -> str:
-    """The half hour (ISO) in which `at` (Unix seconds) lies.
+    """The half hour (ISO) of `at` (Unix seconds); "" without a time, or outside the calendar.
 
-    "" without a time, or outside the calendar. Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC),
-    none changes its prices within a half hour.
+    Some providers charge less at night (DeepSeek: from 16:30 to 00:30 UTC), none changes its prices within a half hour.
     """
     try:
         moment = datetime.fromtimestamp(at, UTC) if at else None
@@ -158,11 +130,8 @@ def _find_price_moment(at: float | None) -> str:
 def _rates_from_library(
     model: str, provider: str, moment: str, length: int, terms: Terms, table: PriceTable
 ) -> Rates | None:
-    """The rates under the first of the model's names that has a price; None if none has.
-
-    If the library's rates do not depend on `terms`, the published multiples are applied instead.
-    """
-    for name, maker in candidates(model, provider):
+    """The rates under the first of the model's names that has a price; None if none has."""
+    for name, maker in _names_to_try(model, provider):
         # Rates are constant between two length steps of a model, so one query per step is enough.
         steps = _price_steps(name, maker, moment)
         if steps is None:
@@ -171,24 +140,17 @@ def _rates_from_library(
         standard = _rates_at(name, maker, moment, step, STANDARD)
         if standard is None:
             continue
-        term_rates = _rates_at(name, maker, moment, step, terms) if terms.context else standard
-        is_library_rate = term_rates is not None and term_rates != standard
-        return _apply_terms(
-            term_rates if is_library_rate and term_rates else standard,
-            terms,
-            is_library_rate=is_library_rate,
-            table=table,
-            model=name,
-        )
+        term_rates = _rates_at(name, maker, moment, step, terms) if terms.context else None
+        if term_rates and term_rates != standard:
+            # The library's rates include batch, tier and speed; only the region is left to apply.
+            return _apply_terms(term_rates, Terms(us=terms.us, elsewhere=terms.elsewhere), None)
+        return _apply_terms(standard, terms, table.fast_factor(name))
     return None
 
 
 @cache
 def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | None:
-    """Prompt lengths (tokens) above which some rate of the model changes.
-
-    None for a model without a price.
-    """
+    """Prompt lengths (tokens) above which some rate of the model changes; None if it has no price."""
     from genai_prices import Usage as Tokens
     from genai_prices import calc_price
 
@@ -203,13 +165,13 @@ def _price_steps(model: str, provider: str, moment: str) -> tuple[int, ...] | No
 
 
 def _parse_moment(moment: str) -> datetime | None:
-    """Parse what `_find_price_moment` returns; None, the present for the library, if it is ""."""
+    """Parse what `_find_price_moment` returns; "" is None, the present for the library."""
     return datetime.fromisoformat(moment) if moment else None
 
 
 @cache
 def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms) -> Rates | None:
-    """Query the library for prompts of `length` tokens; otherwise like `find_rates`.
+    """Query the library for prompts of `length` tokens; None if it has no price.
 
     Some models cost more per token above a length, and then the whole prompt does (facts §3, §4).
     """
@@ -248,7 +210,7 @@ def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms)
         write_5m=short,
         write_1h=long,
         write_30m=short,
-        write_12h=short * WRITE_12H_FACTOR,
+        write_12h=short * _12H_WRITE_FACTOR,
         output=output,
         search=search,
         version=library_version(),
@@ -257,47 +219,45 @@ def _rates_at(model: str, provider: str, moment: str, length: int, terms: Terms)
 
 @cache
 def library_version() -> str:
-    """Name of the price library's table."""
+    """Name and version of the price library."""
     from importlib.metadata import version
 
     return f"genai-prices {version('genai-prices')}"
 
 
-LOCAL_PROVIDERS: Final = frozenset(
+_LOCAL_PROVIDERS: Final = frozenset(
     "ollama lmstudio lm_studio lm-studio llamacpp llama.cpp llama-cpp llama_cpp vllm sglang mlx local".split()
 )
-"""Providers that run on the user's own machine; the cost is unknown."""
 _PROXIES: Final = frozenset({"litellm_proxy", "litellm"})
-"""Prefixes of proxies, which are not providers."""
 _BEDROCK_ID: Final = re.compile(
     r"(?:^|/)(?:[a-z-]{2,6}\.)?(?:anthropic|meta|mistral|deepseek|cohere|openai|amazon|qwen|minimax|moonshot|zai)\."
 )
 """Amazon's ids of a model, alone or at the end of a longer name."""
 _COPIED_APIS: Final = frozenset({"anthropic", "openai"})
-"""Providers whose API others implement: a model that they do not have is priced by its maker's own rows."""
+"""Providers whose API others implement: a model that they do not have is priced as its maker's."""
 
 
-def candidates(model: str, provider: str) -> Iterator[tuple[str, str]]:
-    """Yield (model, provider) pairs to look up in turn.
+def _names_to_try(model: str, provider: str) -> Iterator[tuple[str, str]]:
+    """Yield (model, provider) pairs to look up in turn, none for local models; "" is any provider.
 
-    Provider "" is found by the model's name. Empty for local models. ``openrouter/anthropic/claude-3.5-sonnet`` is
-    OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is Amazon's, whatever provider the recording names.
+    ``openrouter/anthropic/claude-3.5-sonnet`` is OpenRouter's; ``litellm_proxy/x`` is priced as x; an Amazon id is
+    Amazon's, whatever provider the recording names.
     """
     # Claude Code adds the context window to a model's name: `claude-opus-5-5[1m]`.
     bare = model.partition("[")[0].strip()
     prefix, slash, name_after_prefix = bare.partition("/")
-    if provider.lower() in LOCAL_PROVIDERS or (slash and prefix.lower() in LOCAL_PROVIDERS):
+    if provider.lower() in _LOCAL_PROVIDERS or (slash and prefix.lower() in _LOCAL_PROVIDERS):
         return
     if _BEDROCK_ID.search(bare):
         yield bare, "aws"
         provider = ""
     yield bare, provider
     if slash and prefix.lower() in _PROXIES:
-        yield from candidates(name_after_prefix, "")
+        yield from _names_to_try(name_after_prefix, "")
     elif slash and not provider:
         yield name_after_prefix, prefix.lower()
-    dated = plain_id(bare)
-    if not slash and dated != bare.lower():
-        yield dated, provider
+    undated = plain_id(bare)
+    if not slash and undated != bare.lower():
+        yield undated, provider
     if provider in _COPIED_APIS:
-        yield from candidates(model, "")
+        yield from _names_to_try(model, "")

@@ -1,7 +1,4 @@
-"""The override table: prices missing or wrong in the price library, and the user's own.
-
-Overrides take precedence. Also lists a provider's models in the library.
-"""
+"""The override table, which precedes the price library: prices that it lacks or has wrong, and the user's own."""
 
 from __future__ import annotations
 
@@ -20,10 +17,9 @@ class Override(Struct, frozen=True):
     """One row of the override table.
 
     Rates in USD per million tokens, or (without an `input` rate) another model to be priced `like`. `match` is a
-    regular expression for the whole name of a model. In a row with an `input` rate, missing cache rates are derived
-    from it: reads a tenth, 5-minute writes 1.25 times, 1-hour writes twice (facts §2, §4). `cache_write_5m` is also the
-    rate of 30-minute writes, `cache_write_1h` that of 12-hour writes; if the latter is missing, these cost twice the
-    30-minute ones. A missing `output` rate is zero. `source` and `date` say where and when the prices were found.
+    regular expression for the whole name of a model. Missing cache rates are derived from `input` (facts §2, §4).
+    `cache_write_5m` is also the rate of 30-minute writes, `cache_write_1h` that of 12-hour writes. A missing `output`
+    rate is zero. `source` and `date` say where and when the prices were found.
     """
 
     match: str
@@ -38,10 +34,7 @@ class Override(Struct, frozen=True):
 
 
 class FastMode(Struct, frozen=True):
-    """Price of fast mode: `times` the standard rates of all tokens.
-
-    `match` is a pattern as in `Override`.
-    """
+    """Price of fast mode: `times` the standard rates of all tokens; `match` as in `Override`."""
 
     match: str
     times: float
@@ -54,10 +47,7 @@ TREATMENTS: Final = ("priced", "term", "part", "free", "pass", "unpriced")
 
 
 class UsageField(NamedTuple):
-    """A field at `path` in the usage reports of the API `of`.
-
-    `treatment`: its effect on the price, one of `TREATMENTS`.
-    """
+    """A field at `path` in the usage reports of the API `of`; `treatment` is one of `TREATMENTS`."""
 
     of: str
     path: str
@@ -81,11 +71,9 @@ class PriceTable(Struct, frozen=True):
     undated: float | None = None
 
     def find(self, model: str) -> Override | None:
-        """First row whose pattern matches the whole of `model`."""
         return next((row for row in self.rows if re.fullmatch(row.match, model)), None)
 
     def fast_factor(self, model: str) -> float | None:
-        """Factor of fast mode for `model` on the standard rates; None if the table has none."""
         return next((row.times for row in self.fast if re.fullmatch(row.match, model)), None)
 
     def unpriced(self, report: Mapping[str, Json]) -> tuple[str, ...]:
@@ -100,11 +88,7 @@ class PriceTable(Struct, frozen=True):
 
 
 def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterator[Json]:
-    """Yield the values at `path`.
-
-    An element is ``name`` for a member, ``name[]`` for each entry of a list, or ``name[key=value]`` for those that have
-    this value.
-    """
+    """Yield the values at `path`: ``name``, ``name[]`` for each entry of a list, or ``name[key=value]`` for some."""
     if not path:
         yield value
         return
@@ -120,7 +104,6 @@ def _values_at(value: Json | Mapping[str, Json], path: Sequence[str]) -> Iterato
 
 
 EMPTY: Final = PriceTable()
-"""No rows: the price library alone."""
 
 
 def parse_prices(toml: str, usage: str = "") -> PriceTable:
@@ -145,7 +128,6 @@ def parse_prices(toml: str, usage: str = "") -> PriceTable:
 
 
 def parse_usage_fields(toml: str) -> list[UsageField]:
-    """Parse the fields of reports from TOML."""
     groups = tomllib.loads(toml).get("group", ())
     return [
         UsageField(group["of"], path, treatment, group["source"])
@@ -164,10 +146,7 @@ class LibraryModel(NamedTuple):
 
 @cache
 def list_models(provider: str) -> tuple[LibraryModel, ...]:
-    """Models of `provider` with a known window in the price library, by id.
-
-    Empty for an unknown provider. `provider` is the library's id (``anthropic``, ``openai``).
-    """
+    """List the models of `provider` (the library's id) that have a known window there, by id."""
     from genai_prices.data_snapshot import get_snapshot
 
     for entry in get_snapshot().providers:

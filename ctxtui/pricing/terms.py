@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_count
 
 
 class Terms(NamedTuple):
     """Terms on which a call was bought.
 
-    - `batch`: part of a batch.
-    - `tier`: a service tier other than the usual one (OpenAI's ``flex``, ``priority``, ``fast``, ``scale``, Anthropic's
-      ``priority`` ...).
+    - `tier`: a service tier with a price of its own (``flex``, ``priority`` ...).
     - `fast`: Anthropic's fast mode.
-    - `us`: inference in the US only.
-    - `elsewhere`: inference in another region, whose price is not published.
+    - `us`: inference in the US only; `elsewhere`: in a region without a published price.
     """
 
     batch: bool = False
@@ -28,21 +26,23 @@ class Terms(NamedTuple):
     @property
     def context(self) -> dict[str, str]:
         """The terms in the price library's form (facts §7)."""
-        named = {"processing": "batch" if self.batch else "", "service_tier": self.tier}
-        return {key: value for key, value in {**named, "speed": "fast" if self.fast else ""}.items() if value}
+        named = {
+            "processing": "batch" if self.batch else "",
+            "service_tier": self.tier,
+            "speed": "fast" if self.fast else "",
+        }
+        return {key: value for key, value in named.items() if value}
 
 
 STANDARD: Final = Terms()
 FLEX: Final = "flex"
 """OpenAI's slow tier, priced like a batch."""
 _USUAL_TIERS: Final = frozenset({"", "batch", "auto", "default", "standard", "standard_only", "on_demand"})
-"""Service tiers at the usual price; batches are detected separately."""
 _PRICED_REGIONS: Final = frozenset({"", "us", "global", "not_available"})
-"""Regions of inference whose price is known."""
 
 
 def read_terms(extra: Mapping[str, Json]) -> Terms:
-    """Read the terms from a call's `extra` (`Call.extra`); standard ones where it has none."""
+    """Read the terms from `Call.extra`."""
     report = merge_report(extra)
     tier, place = _lower_text(report.get("service_tier")), _lower_text(report.get("inference_geo"))
     return Terms(
@@ -58,26 +58,19 @@ def _lower_text(value: Json) -> str:
     return value.lower() if isinstance(value, str) else ""
 
 
-_MAX_COUNT: Final = 1 << 53
-"""Upper limit of a plausible count."""
-
-
 def count_searches(extra: Mapping[str, Json]) -> int:
     """Count the web searches that the provider made for the call and bills one by one."""
     report = merge_report(extra)
     for place, name in (("server_tool_use", "web_search_requests"), ("tool_usage", "web_search")):
         usage = report.get(place)
         count = usage.get(name) if isinstance(usage, dict) else None
-        count = count.get("num_requests") if isinstance(count, dict) else count
-        if isinstance(count, int) and 0 < count < _MAX_COUNT:
-            return count
+        searches = as_count(count.get("num_requests") if isinstance(count, dict) else count)
+        if searches:
+            return searches
     return 0
 
 
 def merge_report(extra: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Merge the members of the report in `extra` with those of the answer around it.
-
-    Of equal keys the answer's counts.
-    """
+    """Merge the report in `extra` with the answer around it, which takes precedence."""
     usage = extra.get("usage")
     return {**usage, **extra} if isinstance(usage, dict) else extra

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from hashlib import blake2b
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
@@ -33,21 +32,19 @@ from ctxtui.services.config.package_data import model_table
 from ctxtui.services.config.paths import DATABASE, HOME, database
 from ctxtui.services.config.plugins import GROUPS, plugins
 from ctxtui.services.config.settings import FIELDS
-from ctxtui.services.doctor import PACKAGES, clients_found
+from ctxtui.services.doctor import PACKAGES, clients_found, installed_version
 from ctxtui.services.opened_session import OpenedSession, SessionCall, open_session
 from ctxtui.store.schema.database_file import open_to_read, schema_version
 from ctxtui.store.store import Store
 from ctxtui.transcripts.registry import FORMATS
 
 OTHER: Final = "other"
-"""In place of a text that is not of a known list."""
 KINDS: Final = frozenset(
     "header text tool tool_use tool_result thinking redacted_thinking reasoning image image_url input_image input_text "
     "output_text document file input_file search_result refusal function_call function_call_output custom_tool_call "
     "custom_tool_call_output function_response server_tool_use web_search_call compaction not_recorded "
     "unreadable".split()
 )
-"""Kinds of blocks that are named."""
 ROLES: Final = frozenset(["", "system", "developer", "user", "assistant", "model", "tool", "function"])
 CAUSES: Final = frozenset(
     value
@@ -55,13 +52,11 @@ CAUSES: Final = frozenset(
     for name, value in vars(module).items()
     if name.isupper() and isinstance(value, str)
 )
-"""Causes of cache misses, which are ctxtui's words."""
 TERMINALS: Final = frozenset(
     "xterm xterm-256color xterm-kitty xterm-ghostty xterm-direct screen screen-256color tmux tmux-256color linux vt100 "
     "vt220 dumb rxvt-unicode-256color alacritty foot wezterm konsole ghostty kitty iTerm.app Apple_Terminal vscode "
     "WezTerm Hyper WarpTerminal truecolor 24bit".split()
 )
-"""Values of TERM, TERM_PROGRAM and COLORTERM that are named."""
 _ID_DIGITS: Final = 12
 
 
@@ -96,15 +91,8 @@ def _versions() -> dict[str, Any]:
         "ctxtui": __version__,
         "python": platform.python_version(),
         "sqlite": sqlite3.sqlite_version,
-        "packages": {name: _installed_version(name) for name in PACKAGES},
+        "packages": {name: installed_version(name) for name in PACKAGES},
     }
-
-
-def _installed_version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
 
 
 def _platform() -> dict[str, str]:
@@ -126,7 +114,7 @@ def _terminal(env: Mapping[str, str], size: tuple[int, int]) -> dict[str, Any]:
 
 
 def _changed_settings(config: Config) -> list[dict[str, Any]]:
-    """The settings that were set: numbers and choices as they are, of texts and tables the size."""
+    """The settings that are not defaults: numbers and choices as they are, of texts and tables the size."""
     rows = []
     for name, setting in FIELDS.items():
         kinds = {origin.kind for key, origin in config.origins.items() if key == name or key.startswith(f"{name}.")}
@@ -167,7 +155,6 @@ def _database(path: Path) -> dict[str, Any]:
 
 
 def _read_schema(path: Path) -> int | None:
-    """The schema version of a database that this version cannot open; None if it cannot be read."""
     try:
         with closing(open_to_read(path)) as conn:
             return schema_version(conn)
@@ -261,7 +248,7 @@ def _block(figure: BlockFigure, hide: Callable[[str], str]) -> dict[str, Any]:
 def terminal_size() -> tuple[int, int]:
     """Columns and rows of the terminal of standard error; (0, 0) if it is none."""
     try:
-        size = os.get_terminal_size(sys.__stderr__.fileno() if sys.__stderr__ is not None else 2)
-    except (OSError, ValueError):
+        size = os.get_terminal_size(2)
+    except OSError:
         return 0, 0
     return size.columns, size.lines

@@ -1,7 +1,6 @@
 """Runs work in a child process: the screen never waits for it, and a crash stays there.
 
-Parent and child exchange pickles over pipes, one answer to each request. The child's standard error (a tokenizer's
-panic, for example) is discarded.
+Parent and child exchange pickles over pipes, one answer to each request. The child's standard error is discarded.
 """
 
 from __future__ import annotations
@@ -108,7 +107,6 @@ def serve(answer: Callable[[Any], Any], requests: BinaryIO, answers: BinaryIO) -
 
 
 def main() -> NoReturn:
-    """Run as the child process: the maker is the first argument. Does not return."""
     # A session is many long-lived objects: collecting garbage among them would take a tenth of the time.
     gc.set_threshold(20_000, 20, 100)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # ctrl+c is for the parent; when it ends, the pipe closes
@@ -122,10 +120,7 @@ def main() -> NoReturn:
 
 
 def _exit_now() -> NoReturn:
-    """End this process, printing the current exception if there is one.
-
-    Standard output and error are flushed first; threads are not waited for.
-    """
+    """End this process without waiting for threads, printing the current exception if there is one."""
     kind, error, trace = sys.exc_info()
     if kind is not None and error is not None:
         sys.excepthook(kind, error, trace)

@@ -14,9 +14,8 @@ from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.extras import import_extra
 
 LOCAL: Final = "local"
-"""Used as an address: start worker processes on this machine, and end them after the work."""
+"""An address: start worker processes on this machine, and end them after the work."""
 WORKER_TIMEOUT: Final = "30s"
-"""Time allowed until the cluster's first worker is connected."""
 _REQUESTS_PER_WORKER: Final = 4
 """Requests submitted at once for each thread of the cluster, so that none waits for the next one."""
 DASK_LOGGERS: Final = (

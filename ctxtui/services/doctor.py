@@ -43,14 +43,10 @@ PACKAGES: Final = (
     "textual", "click", "msgspec", "tiktoken", "sqlite-utils", "platformdirs", "genai-prices",
     "anthropic", "openai", "aiohttp",
 )  # fmt: skip
-"""Packages whose versions are shown."""
 
 
 class DoctorFinding(Struct, frozen=True):
-    """The result of a check.
-
-    `state` is ``ok``, ``warning`` or ``failed``; `way_out` is advice ("": none).
-    """
+    """The result of a check; `state` is ``ok``, ``warning`` or ``failed``."""
 
     name: str
     state: str
@@ -80,10 +76,7 @@ class ClientFound(Struct, frozen=True, kw_only=True):
 
 
 def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
-    """Run every check that needs no terminal, each when its result is requested.
-
-    `clients` is the setting.
-    """
+    """Run every check that needs no terminal, each when its result is requested."""
     yield DoctorFinding("ctxtui", OK, __version__)
     yield _check_python()
     yield _check_packages()
@@ -100,15 +93,18 @@ def _check_python() -> DoctorFinding:
 
 
 def _check_packages() -> DoctorFinding:
-    installed, missing = [], []
-    for name in PACKAGES:
-        try:
-            installed.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
+    versions = {name: installed_version(name) for name in PACKAGES}
+    missing = [name for name, number in versions.items() if number is None]
     if missing:
         return DoctorFinding("packages", FAILED, f"missing: {', '.join(missing)}", "install ctxtui again")
-    return DoctorFinding("packages", OK, ", ".join(installed))
+    return DoctorFinding("packages", OK, ", ".join(f"{name} {number}" for name, number in versions.items()))
+
+
+def installed_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _check_extras() -> DoctorFinding:
@@ -126,26 +122,19 @@ def _check_vocabularies() -> Iterator[DoctorFinding]:
         except (OSError, lzma.LZMAError, EOFError) as error:
             yield DoctorFinding(f"vocabulary {name}", FAILED, f"cannot be read: {error}", "install ctxtui again")
             continue
-        is_intact = digest == expected
-        text = f"sha256 {digest[:16]}…"
-        yield DoctorFinding(
-            f"vocabulary {name}", OK if is_intact else FAILED, text, "" if is_intact else "install ctxtui again"
-        )
+        state, way_out = (OK, "") if digest == expected else (FAILED, "install ctxtui again")
+        yield DoctorFinding(f"vocabulary {name}", state, f"sha256 {digest[:16]}…", way_out)
 
 
 def _try_open(path: Path) -> CtxtuiError | None:
-    """The error of opening the database; None if it can be opened.
-
-    Also None if it does not exist yet, or only needs a migration.
-    """
+    """The error of opening the database; None if it opens, does not exist yet, or only needs a migration."""
     try:
         if path.exists():
             Store.open(path, readonly=True).close()
     except Unreadable as error:
         return error
     except CtxtuiError:
-        # Empty, or of an older schema: the next write migrates it.
-        pass
+        pass  # empty, or of an older schema: the next write migrates it
     return None
 
 
@@ -168,7 +157,6 @@ def _check_database(path: Path) -> DoctorFinding:
 
 
 def clients_found(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> list[ClientFound]:
-    """Find the sessions of each client, and the folders that were searched."""
     return _group_by_client(find_recordings(cwd, env, clients=clients), cwd, env, clients)
 
 
@@ -179,12 +167,12 @@ def _group_by_client(
     for recording in recordings:
         by_source.setdefault(recording.source, []).append(recording)
     projects = len({*cwd.parents, cwd, *known_projects(env, (recording.cwd for recording in recordings))})
-    clients_found_ = []
+    found = []
     for client in CLIENTS:
         on = clients.get(client.name, True)
-        recordings_ = by_source.get(client.source, []) if on else []
+        of_client = by_source.get(client.source, []) if on else []
         places = tuple(dict.fromkeys(place.folder for place in client.places(env)))
-        clients_found_.append(
+        found.append(
             ClientFound(
                 client=client,
                 on=on,
@@ -192,12 +180,12 @@ def _group_by_client(
                 missing=tuple(place for place in places if not place.is_dir()),
                 closed=tuple(place for place in places if place.is_dir() and not os.access(place, os.R_OK | os.X_OK)),
                 projects=projects if client.beside is not None else 0,
-                sessions=len(recordings_),
-                here=sum(recording.group == HERE for recording in recordings_),
-                newest=max((recording.mtime for recording in recordings_), default=None),
+                sessions=len(of_client),
+                here=sum(recording.group == HERE for recording in of_client),
+                newest=max((recording.mtime for recording in of_client), default=None),
             )
         )
-    return clients_found_
+    return found
 
 
 def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
@@ -217,10 +205,7 @@ def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, boo
 
 
 def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    """Advise to record requests if the client's newest session is of a version that does not.
-
-    Nothing if the variable that makes it do so is set.
-    """
+    """Advise to record requests if the client's newest session is of a version that does not."""
     version = newest.version or read_head(newest.path, newest.source).version
     variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):

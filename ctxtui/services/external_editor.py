@@ -19,10 +19,7 @@ class NoEditor(CtxtuiError):
 
 
 def editor_command(env: Mapping[str, str]) -> list[str]:
-    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi.
-
-    Raises `NoEditor` if malformed.
-    """
+    """The editor's command as arguments: ``VISUAL``, ``EDITOR``, else vi. Raises `NoEditor` if malformed."""
     command = env.get("VISUAL") or env.get("EDITOR") or EDITOR
     try:
         return shlex.split(command) or [EDITOR]
@@ -33,7 +30,7 @@ def editor_command(env: Mapping[str, str]) -> list[str]:
 def edit_text(text: str, env: Mapping[str, str] | None = None) -> str | None:
     """Open `text` in the editor and return the new text; None if it was not changed.
 
-    The file is removed afterwards. Raises `NoEditor`, or another `CtxtuiError` if the editor failed.
+    Raises `NoEditor`, or another `CtxtuiError` if the editor failed.
     """
     env = os.environ if env is None else env
     command = editor_command(env)
@@ -62,25 +59,19 @@ class NoPager(CtxtuiError):
 
 
 def pager_command(setting: str, env: Mapping[str, str]) -> list[str]:
-    """The pager's command as arguments: the setting, ``PAGER``, else less.
-
-    Raises `NoPager` if malformed.
-    """
+    """The pager's command as arguments: the setting, ``PAGER``, else less. Raises `NoPager` if malformed."""
     command = setting or env.get("PAGER") or PAGER
     try:
-        arguments = shlex.split(command)
+        return shlex.split(command) or [PAGER]
     except ValueError as error:
-        raise NoPager(
-            f"cannot read the pager's command {command!r}: {error}", way_out="set `pager` or $PAGER"
-        ) from None
-    return arguments or [PAGER]
+        way_out = "set `pager` or $PAGER"
+        raise NoPager(f"cannot read the pager's command {command!r}: {error}", way_out=way_out) from None
 
 
 def show_in_pager(lines: Iterable[str], setting: str = "", env: Mapping[str, str] | None = None) -> None:
-    """Show `lines` in the pager and wait for it to end.
+    """Show `lines`, which are safe to draw, in the pager and wait for it to end. Raises `NoPager`.
 
-    They must be safe to draw (see `views.text.safe_text`). The file is removed afterwards. Raises `NoPager`. less gets
-    no ``-R`` from the environment: control sequences in the text are shown, not obeyed.
+    less gets no ``-R`` from the environment: control sequences in the text are shown, not obeyed.
     """
     env = os.environ if env is None else env
     command = pager_command(setting, env)

@@ -35,11 +35,9 @@ from ctxtui.services.recordings.recording import Loaded
 class SessionCall(Struct, frozen=True, kw_only=True):
     """One call of an opened session.
 
-    - `number`: its number in `thread`, from 1.
-    - `call`: what is recorded of it: id, model, times, the provider's report of its usage.
-    - `figures`: the size of its context, in tokens.
-    - `cost_usd`: its price; None without a known one.
-    - `miss`: its cache miss, with cause and cost; None if it missed nothing.
+    - `number`: from 1 in `thread`.
+    - `cost_usd`: None if the price is unknown.
+    - `miss`: None if it missed nothing.
     """
 
     thread: str
@@ -55,7 +53,6 @@ class EditedRequest(Struct, frozen=True, kw_only=True):
 
     - `body`: the JSON that would be sent.
     - `edits`: those given, then those of policies.
-    - `price`: tokens before and after, broken cache, and the cost by the moment of sending.
     - `violations`: what the provider would refuse; `lost`: what the body's format cannot hold.
     """
 
@@ -103,7 +100,7 @@ class OpenedSession:
         return session_totals(self.recording, self._account.costs)
 
     def calls(self, thread: str = "") -> list[SessionCall]:
-        """The calls of `thread` ("": the main one), in order. Raises `NotFound`."""
+        """The calls of `thread` ("": the main one, or the first with calls), in order. Raises `NotFound`."""
         name = choose_call(self.recording, thread).thread
         return [
             self._with_figures(ChosenCall(name, number, call))
@@ -150,7 +147,7 @@ class OpenedSession:
         - `number`, `thread`: the call, as for `call`; `after`: the context after its answer, where the next request
           begins.
 
-        Raises `NotFound`, `BadConfig`, and `CtxtuiError` if the edits cannot be applied.
+        Raises `CtxtuiError`.
         """
         curation = curate_context(
             self._account.book,
@@ -176,9 +173,9 @@ class OpenedSession:
 def open_session(name: str | os.PathLike[str], *, cwd: str | os.PathLike[str] = ".") -> Iterator[OpenedSession]:
     """Open a recording or stored session: ``with open_session("last") as session:``.
 
-    `name` is whatever commands take: a file, a folder (its newest session), ``DATABASE#ID``, an id or the beginning of
-    one, or ``last`` for the newest session of `cwd`, whose settings apply. The recording is only read; new token counts
-    are cached in the database if there is one. Raises `CtxtuiError` if it cannot be found or read.
+    `name` is what commands take; ``last`` is the newest session of `cwd`, whose settings apply. A path is relative to
+    the current directory of the process. The recording is only read; new token counts are cached in the database if
+    there is one. Raises `CtxtuiError` if it cannot be found or read.
     """
     folder = Path(cwd).resolve()
     settings = load([], cwd=folder).settings

@@ -23,17 +23,13 @@ VARIABLES: Final = {
     "CTXTUI_BLOCK": "the block's digest, as `ctxtui show --json` gives it",
     "CTXTUI_CATEGORY": "the block's category: `tool_result`, `user`, ...",
 }
-"""Variables of a command's environment, and their meaning; a variable without a value on this screen is empty."""
+"""Variables of a command's environment, and their meaning; one without a value on this screen is empty."""
 MESSAGE_SECONDS: Final = 60
-"""Seconds after which a command whose output is a message is stopped: it runs beside the screen, which shows nothing
-of it."""
+"""Seconds after which a command whose output is a message is stopped, as the screen shows nothing until it ends."""
 
 
 class Target(Struct, frozen=True):
-    """The place that a command is run on.
-
-    `variables` are values of `VARIABLES`, `text` is the block's text ("" without a block).
-    """
+    """The place that a command is run on: values of `VARIABLES`, and the block's text ("" without a block)."""
 
     variables: Mapping[str, str] = {}
     text: str = ""
@@ -44,9 +40,9 @@ class CommandFailed(CtxtuiError):
 
 
 def run_command(command: OwnCommand, target: Target, env: Mapping[str, str] | None = None) -> tuple[int, str]:
-    """Run `command` and wait; return its exit code and what it printed.
+    """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
 
-    The printed text is "" with the output ``terminal``. Raises `CommandFailed`.
+    Raises `CommandFailed`.
     """
     env = {**(os.environ if env is None else env), **dict.fromkeys(VARIABLES, ""), **target.variables}
     shown = command.output == "terminal"

@@ -22,11 +22,9 @@ from ctxtui.services.child_process import ChildGone, ChildProcess
 from ctxtui.services.cluster import cluster_executor
 
 Gone = Callable[[Any, ChildGone], Any]
-"""Makes the answer to a request whose process ended."""
 _MAX_PROCESSES: Final = 8
 """Maximum number of processes: each holds a whole session in memory."""
 _STOP_POLL_SECONDS: Final = 0.2
-"""Seconds between checks of the stop event."""
 
 
 def processor_count() -> int:
@@ -45,12 +43,10 @@ def iter_answers(
     stop: Event | None = None,
     children: list[ChildProcess] | None = None,
 ) -> Iterator[Any]:
-    """Yield the answers to `requests` as they come.
+    """Yield the answers to `requests` as they come, from `workers` child processes or a dask `cluster` at that address.
 
     - `maker`: a function (``module:function``) that makes the function that answers.
     - `gone`: makes the answer if a process died.
-    - `workers`: number of processes of this machine.
-    - `cluster`: the address of a dask cluster whose workers answer instead.
     - `stop`: ends it early when set.
     - `children`: gets the processes of this machine; closing them ends the work at once.
 
@@ -84,17 +80,17 @@ def _submit_requests(
 
 @contextmanager
 def _child_executor(maker: str, workers: int, children: list[ChildProcess] | None) -> Iterator[Executor]:
-    every = [ChildProcess(maker) for _ in range(workers)]
+    processes = [ChildProcess(maker) for _ in range(workers)]
     if children is not None:
-        children += every
-    spare = list(every)
+        children += processes
+    spare = list(processes)
     with ThreadPoolExecutor(
         workers, "figures", initializer=lambda: _children.by_maker.update({maker: spare.pop()})
     ) as pool:
         try:
             yield pool
         finally:
-            for child in every:
+            for child in processes:
                 child.close()
 
 

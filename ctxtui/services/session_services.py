@@ -17,21 +17,15 @@ from ctxtui.services.workers.counting_worker import CountingWorker, PricingWorke
 
 
 class SessionServices:
-    """Counting and pricing for one session.
-
-    Child processes start when first used; `close` ends them.
-    """
+    """Counting and pricing for one session; child processes start when first used, and `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._memory = CountCache(database(settings.data_dir), create=False)
         self.counting = CountingWorker()
-        """Counts blocks in a child process."""
         labels = Labels(settings.labels, self.counting, self._memory.numbers)
         self.counter = Counter(self.counting, self._memory.counts, labels)
-        """Counts with a cache."""
         self.prices = PricingWorker(prices_for(settings))
-        """Prices calls in a child process."""
 
     def preload(self) -> None:
         """Read the model tables now, so that later callers need not wait."""

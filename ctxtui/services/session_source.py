@@ -1,4 +1,4 @@
-"""Open the session of a screen by name: read it slice by slice, study it, save its counts."""
+"""The session of a screen, by name: its reading, its study, its counts."""
 
 from __future__ import annotations
 
@@ -30,16 +30,14 @@ T = TypeVar("T")
 class SessionSource:
     """The session that `name` names, for a screen.
 
-    `read_end`, `open` and `save_counts` are for a worker thread; `close` is called when the screen closes. Imports for
-    reading and counting are made in the worker, because the first frame must not wait for them.
+    `read_end`, `open`, `report` and `save_counts` take long: call them in a worker thread. They import what they need,
+    because the first frame must not wait for it.
     """
 
     def __init__(self, name: str, settings: Settings) -> None:
         self.name = name
         self.settings = settings
         self._subscribed = False
-        self._cached_location: Named | None = None
-        self._loaded: Loaded | None = None
 
     @cached_property
     def _services(self) -> SessionServices:
@@ -48,7 +46,7 @@ class SessionSource:
         return SessionServices(self.settings)
 
     def read_end(self) -> RecordingEnd | None:
-        """Read the end of a recording that takes long to read; None for any other."""
+        """Read the end of a recording that takes long to read; None for any other, and if it cannot be read."""
         try:
             session = self._end_session()
         except CtxtuiError:
@@ -64,19 +62,17 @@ class SessionSource:
 
         if self.name == "-" or os.path.isdir(self.name):
             return None
-        path = Path(self.name) if os.path.isfile(self.name) else self._located().path
+        path = Path(self.name) if os.path.isfile(self.name) else self._location.path
         return read_end(path) if path is not None else None
 
-    def _located(self) -> Named:
-        """Locate the name, once. Raises what `open_by_name.locate` raises."""
-        if self._cached_location is None:
-            from ctxtui.services.recordings.open_by_name import locate
+    @cached_property
+    def _location(self) -> Named:
+        from ctxtui.services.recordings.open_by_name import locate
 
-            self._cached_location = locate(self.name, Path.cwd(), self.settings)
-        return self._cached_location
+        return locate(self.name, Path.cwd(), self.settings)
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """Open the recording, with its first reading still to be taken.
+        """Open the recording and return it with the steps of its first reading.
 
         Raises the errors of `open_by_name.locate` and of opening what it finds.
         """
@@ -84,10 +80,9 @@ class SessionSource:
         from ctxtui.services.recordings.open_by_name import open_named_unread
 
         self._services.preload()
-        location = self._located()
-        self._subscribed = is_subscription(location, self.settings)
-        self._loaded, news = open_named_unread(location, self.settings)
-        return self._loaded, iter(news)
+        self._subscribed = is_subscription(self._location, self.settings)
+        loaded, news = open_named_unread(self._location, self.settings)
+        return loaded, iter(news)
 
     def study(self, session: Session) -> Study:
         """A study of `session` in which nothing is computed yet."""
@@ -96,15 +91,15 @@ class SessionSource:
         return study
 
     def report(self, kind: Report[T], loaded: Loaded) -> T:
-        """Compute a report in a child process.
+        """Compute a report in a child process, which reads the session again.
 
         Standard input cannot be read twice, so its reports are computed in this process.
         """
         from ctxtui.services.workers.session_report import report
 
-        return report(kind, self.name, loaded if self._is_readable_once() else None, self.settings)
+        return report(kind, self.name, loaded if self._reports_in_process() else None, self.settings)
 
-    def _is_readable_once(self) -> bool:
+    def _reports_in_process(self) -> bool:
         return self.name == "-"
 
     def staging(self, study: Study, loaded: Loaded) -> StagingArea:
@@ -122,13 +117,17 @@ class SessionSource:
         return Notebook(loaded, self.settings)
 
     def is_live(self, loaded: Loaded) -> bool:
-        """True if the session was written to lately, a running client owns it, or it is hosted."""
+        """Whether the session may still grow.
+
+        A stored session: a process hosts it. A file: it was written in the last `live_seconds`, or a running client
+        owns it; never a sample.
+        """
         from ctxtui.services.recordings.stored_session import StoredSession
 
         if isinstance(loaded, StoredSession):
             return loaded.is_hosted
         if loaded.path is not None and loaded.path.resolve() in map(Path.resolve, sample_paths()):
-            # Samples are never live, although a fresh clone has new file times.
+            # A fresh clone has new file times.
             return False
         try:
             newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
@@ -136,7 +135,6 @@ class SessionSource:
             return False
         if time.time() - newest < self.settings.live_seconds:
             return True
-        # Imported here: not needed for the first frame.
         from ctxtui.services.recordings.live_clients import is_owned, running_clients
 
         files = [path for path in (loaded.path, loaded.transcript) if path is not None]
@@ -148,5 +146,5 @@ class SessionSource:
 
     def close(self) -> None:
         """End the child processes."""
-        if "_services" in self.__dict__:
+        if "_services" in self.__dict__:  # made, not only declared
             self._services.close()

@@ -1,7 +1,7 @@
-"""Run one function over many sessions, in one process, in several, or on a cluster.
+"""Runs one function over many sessions, in one process, in several, or on a cluster.
 
-The function is one of this package, named ``module:function``. It gets the located session, a request and a progress
-callback; its result must be picklable.
+The function, named ``module:function``, gets the located session, a request and a progress callback; its result must be
+picklable.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.open_by_name import Named
 
 Say = Callable[[str], None]
-"""Gets the progress as text."""
 Work = Callable[[Named, Any, Say], Any]
 _MAKER: Final = "ctxtui.services.session_work:make"
 _MIN_PARALLEL_BYTES: Final = 1_000_000
@@ -37,10 +36,10 @@ class SessionResult(NamedTuple):
 def run_over_sessions(
     work: str, sessions: Sequence[tuple[str, Named]], request: Any, cluster: str = "", say: Say = lambda words: None
 ) -> Iterator[SessionResult]:
-    """Run the function `work` on each of `sessions`; yield the results in order.
+    """Run the function `work` with the same request on each of `sessions`; yield the results in order.
 
-    Every call gets the same request. Child processes are used if there is enough work, or the `cluster` at that
-    address. Raises what `process_pool.iter_answers` raises.
+    Child processes are used if there is enough work, or the `cluster` at that address. Raises what
+    `process_pool.iter_answers` raises.
     """
     workers = min(processor_count(), len(sessions))
     if cluster or (workers > 1 and _is_worth_processes(named for _, named in sessions)):
@@ -55,14 +54,10 @@ def run_over_sessions(
 
 
 def _is_worth_processes(sessions: Iterable[Named]) -> bool:
-    """Whether child processes are worth their start.
-
-    Never with standard input, which only this process can read.
-    """
     sizes = []
     for named in sessions:
         if named.path is None and not named.stored:
-            return False
+            return False  # only this process can read standard input
         try:
             sizes.append(file_of(named.path).stat().st_size if named.path is not None else _STORED_BYTES)
         except OSError:
@@ -88,7 +83,6 @@ def _failed_answer(request: tuple[int, str, Named, Any], error: ChildGone) -> tu
 
 
 def _with_absolute_paths(named: Named) -> Named:
-    """The same session with absolute paths, for a process in another folder."""
     if named.path is None and not named.stored:
         raise CtxtuiError("a cluster cannot read standard input", place="-", way_out="save it to a file first")
     path = named.path.absolute() if named.path is not None else None
@@ -105,8 +99,6 @@ def _run_work(work: str, named: Named, request: Any, say: Say) -> tuple[Any, Ctx
 
 
 def make() -> Callable[[tuple[int, str, Named, Any]], tuple[int, Any, CtxtuiError | None]]:
-    """Make the function that runs in a child process, here or on a cluster."""
-
     def answer(request: tuple[int, str, Named, Any]) -> tuple[int, Any, CtxtuiError | None]:
         number, work, named, arguments = request
         return number, *_run_work(work, named, arguments, lambda words: None)

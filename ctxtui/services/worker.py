@@ -57,15 +57,12 @@ class Worker(Generic[T]):
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
         """Call `method` and return its result.
 
-        Raises `ChildGone` if the process ends, `WorkerClosed`, and the `CtxtuiError` that `method` raised.
+        Raises `ChildGone`, `WorkerClosed`, and the `CtxtuiError` that `method` raised.
         """
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:
-        """A function that does the call later.
-
-        It raises `ChildGone` if `stop` or `close` was called in between.
-        """
+        """A function that does the call later; it raises `ChildGone` if `stop` or `close` was called in between."""
         request, closed_count = _Request(self._make, self._arguments, method, args, named), self.child.closed
         return lambda: self._ask(request, closed_count)
 

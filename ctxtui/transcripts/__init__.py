@@ -1,4 +1,1 @@
-"""Reads the recordings of other tools: bytes in, events of a session out.
-
-The format is chosen by content, helped by the file's name.
-"""
+"""Reads the recordings of other tools: bytes in, events of a session out."""

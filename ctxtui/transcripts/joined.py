@@ -1,9 +1,8 @@
 """Joins a session's recorded exchanges with its transcript; each call appears once.
 
 Every recorder of exchanges (ctxtui's relay, files or records that the client writes, a log of messages) reports one as
-a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. Fields that one of the two
-records lacks come from the other. In this module, `wire` is the session of exchanges, and `own` the client's
-transcript.
+a `Call`: body (`raw_head`, `skeleton`), answer (`response_head`), ids, times, usage report. In this module, `wire` is
+the session of exchanges, and `own` the client's transcript.
 """
 
 from __future__ import annotations
@@ -40,17 +39,13 @@ UNANSWERED: Final = "unanswered"
 """Kind of `Happened` for a request without an answer."""
 UNANSWERED_LABEL: Final = "requests without an answer"
 _CLOCK_TOLERANCE_SECONDS: Final = 1.0
-"""Seconds by which the client's times of a call may differ from ctxtui's; both use one machine's clock."""
+"""Both records have the times of one machine's clock."""
 _MIN_ANSWER_CHARS: Final = 40
-"""Minimum characters for a part of an answer to identify it. aider's chat history cuts answers at headings, since it
-marks a person's input the same way."""
+"""Minimum characters for a part of an answer to identify it: aider's chat history cuts answers at headings."""
 
 
 def unanswered_thread(thread: str) -> str:
-    """Name the thread for the unanswered requests of `thread`.
-
-    It keeps them out of the conversation's figures.
-    """
+    """Name the thread that keeps the unanswered requests of `thread` out of its figures."""
     return UNANSWERED if thread == MAIN else f"{UNANSWERED} of {thread}"
 
 
@@ -143,10 +138,7 @@ def pair_calls(wire: Session, own: Session) -> CallPairs:
 
 
 def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair exchanges that have no report and no error by their answers.
-
-    Both records are expected in order of time.
-    """
+    """Pair exchanges that have no report and no error by their answers, in order of time."""
     waiting = (call for call in wire.calls.values() if call.id not in pairs.own)
     answers_sent = [(call, _answer_text(wire, call)) for call in waiting if call.usage is None and not call.error]
     next_index = 0
@@ -174,11 +166,10 @@ def _is_same_answer(sent: str, noted: str) -> bool:
 
 
 def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair requests that have no answer, and so no id, in the transcript.
+    """Pair requests that have no answer, and so no id, in the transcript, by time and last block.
 
-    Two at the same time that end in the same block are the same request if both ended in an error. One without an
-    error was sent shortly before the client ended (Kimi Code's last one with `-p`): the exchange may have an answer.
-    It is paired only if no other exchange may be the same request.
+    One without an error was sent shortly before the client ended (Kimi Code's last one with `-p`), and its exchange may
+    have an answer: it is paired only if no other exchange may be the same request.
     """
     waiting = [wire_call for wire_call in wire.calls.values() if wire_call.id not in pairs.own]
     threads = {match.thread: own.calls[id_].thread for id_, match in pairs.wire.items()}
@@ -209,10 +200,7 @@ def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
 
 
 def _has_same_content(first: Block, second: Block) -> bool:
-    """Whether two blocks are the same, or have the same text in another spelling.
-
-    Spellings are a string and a list of parts, for example. Results must be of the same call.
-    """
+    """Whether two blocks have the same text in any spelling; results must be of the same call."""
     if first.digest == second.digest:
         return True
     if first.kind != second.kind:
@@ -245,8 +233,8 @@ class SessionJoin:
     """Joins the exchanges in the session `wire` with the client's `own` transcript.
 
     The result's contexts are nodes of the tree of `wire`. `own` may later be replaced by a session that was read again.
-    `leads`: the transcript was opened, so that ids and positions are taken from it, else from `wire`. Without `union`,
-    only the calls of the leading record are reported.
+    `leads`: ids and positions are those of the transcript, else of `wire`. Without `union`, only the calls of the
+    leading record are reported.
     """
 
     def __init__(self, wire: Session, own: Session, *, leads: bool = False, union: bool = True) -> None:
@@ -283,10 +271,7 @@ class SessionJoin:
         return joined
 
     def _add_calls(self, joined: Session, pairs: CallPairs, threads: dict[str, str]) -> dict[str, str]:
-        """Add the calls of both in order.
-
-        Returns the threads of unanswered requests, mapped to the thread they belong to.
-        """
+        """Add the calls of both in order; return the owners of threads of unanswered requests."""
         owners: dict[str, str] = {}
         for call in _calls_in_order(self.own, self.wire, pairs):
             is_exchange = self.wire.calls.get(call.id) is call
@@ -336,11 +321,10 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded exchanges from the client's sum of unrecorded calls.
+        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
 
-        None if nothing is left. Exchanges of another model, after the sum, or of ctxtui itself are not in the sum, and
-        so not subtracted. Of a call that the transcript has, only the part that the transcript does not report is in
-        the sum.
+        Exchanges of another model, after the sum, or of ctxtui itself are not in the sum. Of a call that the transcript
+        has, only the part that the transcript does not report is.
         """
         for call in self.wire.calls.values():
             own = pairs.own.get(call.id)
@@ -366,10 +350,7 @@ class SessionJoin:
         return merged if self._leads else replace(merged, id=call.id, line=call.line, bytes_=call.bytes_)
 
     def _append_answer(self, head: int, own: Call) -> int:
-        """Append the transcript's answer to a request that ends at `head`.
-
-        It has the form in which clients resend it.
-        """
+        """Append the transcript's answer to a request that ends at `head`, as clients resend it."""
         items = [item for item in self.own.tree.items(own.response_head, own.raw_head) if item.block.kind != HEADER]
         if not items:
             return head
@@ -394,7 +375,6 @@ class SessionJoin:
         return replace(happening, after=provider_id(call) if wire is None else wire.id)
 
     def _add_threads(self, joined: Session, pairs: CallPairs, threads: dict[str, str], owners: dict[str, str]) -> None:
-        """Add the threads of both, each with its tip; the transcript's names take precedence."""
         wire_threads = {threads.get(thread.id, thread.id): thread for thread in self.wire.threads.values()}
         for id_ in dict.fromkeys([*self.own.threads, *joined.order, *wire_threads]):
             own, wire = self.own.threads.get(id_, Thread(id_)), wire_threads.get(id_, Thread(id_))
@@ -454,10 +434,7 @@ class _ContextMapper:
         return is_outdated
 
     def update_marks(self, own: Tree) -> bool:
-        """Read the marks of new blocks in the transcript's tree.
-
-        True if mapped contexts are outdated, also because it is another tree.
-        """
+        """Read the marks of new blocks in the transcript's tree; True if mapped contexts are outdated."""
         is_outdated = own is not self._own
         if is_outdated:
             self._own, self._seen = own, 0
@@ -475,7 +452,6 @@ class _ContextMapper:
         return is_outdated or len(self._marks) != before
 
     def map_wire(self, head: int) -> int:
-        """Return the wire's context `head` with the transcript's marks."""
         if not self._marks:
             return head
         at, later_nodes = head, list[int]()
@@ -506,10 +482,7 @@ class _ContextMapper:
         return Skeleton(skeleton.dialect, {**skeleton.parts, "marks": markers_json(moved)})
 
     def map_transcript(self, head: int) -> int:
-        """Return the transcript's context `head` in the wire's tree.
-
-        It continues from an exchange if it follows one.
-        """
+        """Return the transcript's context `head` in the wire's tree."""
         at, later_nodes = head, list[int]()
         while at != ROOT and at not in self.ends and at not in self._mapped_nodes:
             later_nodes.append(at)
@@ -559,11 +532,10 @@ def events_between(old: Session, new: Session) -> list[Event] | None:
     """
     if not all(new.order.get(thread, [])[: len(ids)] == ids for thread, ids in old.order.items()):
         return None
-    return diff_sessions(old, new)
+    return _diff_sessions(old, new)
 
 
-def diff_sessions(old: Session, new: Session) -> list[Event]:
-    """List the events for everything in `new` that `old` lacks or has differently."""
+def _diff_sessions(old: Session, new: Session) -> list[Event]:
     events: list[Event] = [new.about] if new.about != old.about else []
     for id_, thread in new.threads.items():
         before = old.threads.get(id_, Thread(id_))
@@ -590,7 +562,6 @@ class JoinedReader(Reader):
     - `apart`: the tree on which `beside` reads; None: `tree`.
     - `settle`: returns the companions' events that are known only at the end, given the session as read by `main`.
     - `transcript`: `main` reads the transcript, else the exchanges.
-    - `union`: as for `SessionJoin`.
     """
 
     def __init__(
@@ -611,7 +582,6 @@ class JoinedReader(Reader):
         wire, own = (self._other, self._first) if transcript else (self._first, self._other)
         self._join = SessionJoin(wire, own, leads=transcript, union=union)
         self._has_companion = False
-        """Whether a companion of the other record was opened; until then, there is nothing to join."""
 
     @property
     def tail(self) -> Skipped | None:
@@ -631,7 +601,7 @@ class JoinedReader(Reader):
         self._other.fold(self._settle(self._first))
         joined = self._join.join()
         before, self._reported = self._reported, joined
-        return diff_sessions(before, joined)
+        return _diff_sessions(before, joined)
 
     def part(self, name: str) -> Reader:
         reader = self._beside(name)

@@ -1,8 +1,4 @@
-"""Turns passes of other models inside one answer into calls of their own.
-
-Such passes are those of an advisor or a fallback. The calls have usage only. Without them, their tokens would count at
-the wrong model's price.
-"""
+"""Makes a call with usage only of each pass of another model (advisor, fallback) in an answer."""
 
 from __future__ import annotations
 
@@ -19,20 +15,18 @@ _SHARED_EXTRA_KEYS = ("service_tier", "inference_geo", COPIED_BY)
 
 
 def with_passes(events: list[Event]) -> list[Event]:
-    """Insert the events of other models' passes after the answers that contain them."""
     return [emitted for event in events for emitted in (event, *_pass_events(event))]
 
 
 def _pass_events(event: Event) -> Iterator[Event]:
     if not isinstance(event, CallSeen):
         return
-    for call in find_passes(event.call):
+    for call in _find_passes(event.call):
         yield ThreadSeen(call.thread, LABEL, event.call.thread)
         yield CallSeen(call)
 
 
-def find_passes(call: Call) -> Iterator[Call]:
-    """Yield the passes of other models inside the answer of `call`."""
+def _find_passes(call: Call) -> Iterator[Call]:
     for number, other_pass in enumerate(other_passes(call.extra), 1):
         if other_pass.model and plain_id(other_pass.model) != plain_id(call.model):
             yield Call(

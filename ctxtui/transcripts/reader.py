@@ -1,7 +1,4 @@
-"""The reader interface of all recording formats.
-
-Readers do no IO: bytes go in, events come out.
-"""
+"""The reader interface of all recording formats: bytes in, events out, no IO."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ from ctxtui.core.session import Event, Skipped
 
 
 class NeedsContexts(Exception):
-    """Raised if the usage in a file cannot be determined without contexts.
-
-    The file must then be read in full.
-    """
+    """Raised if a file must be read in full, since its usage cannot be determined without contexts."""
 
 
 class Reader(Protocol):
@@ -28,18 +22,12 @@ class Reader(Protocol):
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far; None if there is none.
-
-        It may be a cut last line.
-        """
+        """The incomplete record at the end of the bytes so far, such as a cut last line; None: there is none."""
         return None
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that has grown must be read anew.
-
-        More bytes may contradict what `settle` emitted.
-        """
+        """Whether a file that has grown must be read anew, because the new bytes may contradict old events."""
         return False
 
     def feed(self, data: bytes) -> list[Event]:
@@ -49,17 +37,15 @@ class Reader(Protocol):
         """
 
     def settle(self) -> list[Event]:
-        """Read the rest as if no more data came.
+        """Read the rest (a last line without end, a file that is parsed whole) as if no more data came.
 
-        The rest is a last record without line end, or a file that is parsed whole. May be called again after more
-        `feed`s: a followed file settles many times.
+        May be called again after more `feed`s: a followed file settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name` of the session.
+        """Return the reader for companion file `name` of the session, with its own bytes and line numbers.
 
-        It has its own bytes and line numbers. A file of another session emits nothing; neither does any file for a
-        format without companions.
+        A file of another session emits nothing; neither does any file for a format without companions.
         """
         return NoReader()
 

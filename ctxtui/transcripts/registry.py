@@ -25,7 +25,6 @@ class Format(Struct, frozen=True):
 
     - `name`: unique. Its reader says the source of a session itself (`Described.source`), mostly by the same name.
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
-    - `open`: makes a reader on a tree.
     - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
       the file name without ending.
     - `kin`: if unrelated files may match `companions`: whether a file that begins with the second bytes belongs to the
@@ -47,23 +46,25 @@ class Format(Struct, frozen=True):
 
 
 ExtraFormats = Callable[[], Iterable[Format]]
-"""Returns the formats of plugins."""
 
-CERTAIN_SCORE: Final = 0.99
+_CERTAIN_SCORE: Final = 0.99
 """A sniff score that ends detection: no later format is tried, nor its module imported."""
 
 
 def lazy_import(module: str, name: str, *first: str) -> Callable[..., Any]:
     """Return a function that imports `name` from a format's module when called, and calls it.
 
-    `first` are its leading arguments. A format costs nothing until a file is tested against it, so that the first
-    screen does not wait for the readers of all formats.
+    `first` are its leading arguments. So the first screen does not wait for the readers of all formats.
     """
     return lambda *more: getattr(import_module(f"ctxtui.transcripts.formats.{module}"), name)(*first, *more)
 
 
 def _lazy_opener(module: str, name: str, *first: str) -> Callable[[Tree], Reader]:
-    make_reader = lazy_import(module, name, *first)
+    return with_pass_calls(lazy_import(module, name, *first))
+
+
+def with_pass_calls(make_reader: Callable[[Tree], Reader]) -> Callable[[Tree], Reader]:
+    """Add the calls of `with_passes` to the events of a reader."""
 
     def open_(tree: Tree) -> Reader:
         # Imported late, as formats are: detection does not need it.
@@ -167,7 +168,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     ),
     _make_format("lm studio", "lm_studio", bare="an LM Studio log without the body of any request"),
     _make_format("lm studio counts", "lm_studio_counts", bare="an LM Studio log without the tokens of any request"),
-    _make_format("job folder", "job_folder", bare="a job folder without any prompt or response"),
+    _make_format("job folder", "job_folder.reader", bare="a job folder without any prompt or response"),
     _make_format(
         "root llm log",
         "root_llm_log",
@@ -176,7 +177,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     _make_format("opencode", "opencode.database", bare="an OpenCode session without any message"),
     _make_format("opencode export", "opencode.export", bare="an OpenCode session without any message"),
     _make_format("llm", "llm_logs"),
-    _make_format("opentelemetry", "opentelemetry", bare="an OpenTelemetry trace without any call of a model"),
+    _make_format("opentelemetry", "opentelemetry.reader", bare="an OpenTelemetry trace without any call of a model"),
     _make_format(
         "opentelemetry protobuf",
         "opentelemetry.protobuf",
@@ -188,8 +189,8 @@ FORMATS: Final[tuple[Format, ...]] = (
 def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format | None:
     """Detect the format of a file from its first 64 KiB and its name; None if none fits.
 
-    The head may be cut anywhere. The highest score wins, the first of equal ones. `further` returns plugin formats; it
-    is called only if no built-in format is certain.
+    The head may be cut anywhere. The first of the highest scores wins. `further` returns plugin formats, and is called
+    if no built-in format is certain.
     """
     head = head[:HEAD_BYTES]
     best, best_score = None, 0.0
@@ -197,7 +198,7 @@ def detect(head: bytes, name: str = "", further: ExtraFormats = tuple) -> Format
         score = form.sniff(head, name)
         if score > best_score:
             best, best_score = form, score
-        if score >= CERTAIN_SCORE:
+        if score >= _CERTAIN_SCORE:
             break
     return best
 
@@ -257,7 +258,6 @@ def _content_kind(head: bytes) -> str:
 
 
 def _binary_at(head: bytes) -> int | None:
-    """Offset of the first byte that is no text; None if there is none."""
     control = _CONTROL.search(head)
     try:
         head[: file_head.HEAD_BYTES - _MAX_CHARACTER_BYTES].decode()

@@ -71,7 +71,7 @@ TARGETS: Final[dict[str, ResumeTarget]] = {
 def load_translation(form: str) -> Translation:
     """Load the translation of any recording's context to a session of the tool of `form`.
 
-    `form` names a target with a `key`; the others have no translation.
+    `form` names a target with a `key`.
     """
     module = TARGETS[form].source.replace(" ", "_")
     translation: Translation = import_module(f"ctxtui.transcripts.formats.{module}.resume").TRANSLATION
@@ -79,5 +79,5 @@ def load_translation(form: str) -> Translation:
 
 
 def find_target(source: str) -> ResumeTarget | None:
-    """Find the target whose tool writes recordings of the format `source`; None for none."""
+    """Find the target whose tool writes recordings of the format `source`."""
     return next((target for target in TARGETS.values() if target.source == source), None)

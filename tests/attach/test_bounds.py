@@ -204,7 +204,7 @@ def test_an_answer_in_a_stream_that_has_begun_is_bounded() -> None:
 
 
 def test_conversations_of_a_socket_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_KEPT_BYTES", MOST)
+    monkeypatch.setattr("ctxtui.attach.socket_passage._MAX_CONVERSATION_BYTES", MOST)
     context = SocketContext()
     for n in range(100):
         context.read_request(json.dumps({"type": "response.create", "stream_id": str(n), "input": []}))

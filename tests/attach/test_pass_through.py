@@ -223,7 +223,7 @@ async def test_an_address_that_cannot_be_used_is_an_answer_that_says_so(
 
 @given(st.from_regex(route._LOOPBACK_HOST, fullmatch=True))
 def test_a_host_that_is_known_at_once_is_at_home(value: str) -> None:
-    assert not route._NO_NAME.intersection(value) and route._is_loopback_address(f"//{value}")
+    assert not route._NO_NAME.intersection(value) and route.is_loopback_address(f"//{value}")
 
 
 @pytest.mark.parametrize(

@@ -367,7 +367,7 @@ def test_it_records_after_a_long_silence(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_many_sessions_leave_few_files_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ctxtui.attach.recorder._OPEN_FILES", 3)
+    monkeypatch.setattr("ctxtui.attach.recorder._MAX_OPEN_FILES", 3)
     recorder = Recorder(RecordedRun(tmp_path, "r"))
     for n in range(24):
         sent = {"X-Claude-Code-Session-Id": f"sess-{n % 8}", "User-Agent": "claude-cli/2.1.330 (external, cli)"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import zlib
 from pathlib import Path
 
 import aiohttp
@@ -12,14 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.attach.frames import FrameReader
+from ctxtui.attach.gate import RequestVerdict, WaitingRequest
+from ctxtui.attach.http1 import build_error_answer
+from ctxtui.attach.passage import Passage
 from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
+from ctxtui.attach.route import Route
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
 from ctxtui.core.block import HEADER
 from ctxtui.core.call import Fidelity
 from ctxtui.offline.http.hosting import serving
 from ctxtui.services.recordings.open import load
+from tests.attach.test_passage_law import PROVIDER, BothEnds
 
 CREATE = {"type": "response.create", "model": "gpt-5.6", "store": False, "stream": True}
 
@@ -108,3 +114,45 @@ def test_messages_in_any_pieces(said: list[tuple[str, int, bytes]], cuts: list[i
         heard += list(reader.feed(data[:cut]))
         data = data[cut:]
     assert heard == [text for text, _, _ in said]
+
+
+class HeldEnds(BothEnds):
+    """Both ends of a WebSocket whose messages of the client are all held."""
+
+    def __init__(self, extensions: bytes = b"") -> None:
+        super().__init__()
+        self.passage = Passage(Route([PROVIDER], self.told.append, lambda: "x", wants=lambda head: True), self)
+        head = b"GET /v1/responses HTTP/1.1\r\nHost: 127.0.0.1:9\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n"
+        self.pieces(head, [], client=True)
+        answer = b"HTTP/1.1 101 Fine\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" + extensions + b"\r\n"
+        self.pieces(answer, [], client=False)
+        self.at_client = self.at_provider = b""
+
+    def ask(self, waiting: WaitingRequest) -> None:
+        assert waiting.body.startswith(b"{")
+
+
+REFUSAL = build_error_answer(403, "no")
+
+
+def test_after_a_refused_request_the_provider_can_still_unpack_the_next_one() -> None:
+    ends = HeldEnds(b"Sec-WebSocket-Extensions: permessage-deflate\r\n")
+    packer = zlib.compressobj(wbits=-15)
+    for word, answer in (("first", REFUSAL), ("second", None)):
+        text = json.dumps({**CREATE, "input": [{"role": "user", "content": f"{word} of two long requests"}]}).encode()
+        packed = (packer.compress(text) + packer.flush(zlib.Z_SYNC_FLUSH))[:-4]
+        ends.passage.client_data(frame(packed, 0xC1, b"mask"), 1.0)
+        ends.passage.decided(RequestVerdict(answer=answer), 1.0)
+    assert list(FrameReader(deflate=True).feed(ends.at_provider)) == [text.decode()]
+
+
+def test_an_own_answer_waits_until_no_message_of_the_provider_is_open() -> None:
+    ends = HeldEnds()
+    begun, end = frame(b"be", 0x01, b""), frame(b"gun", 0x80, b"")
+    ends.passage.provider_data(begun, 1.0)
+    ends.passage.client_data(frame(json.dumps({**CREATE, "input": "hoi"}).encode(), 0x81, b"mask"), 1.0)
+    ends.passage.decided(RequestVerdict(answer=REFUSAL), 1.0)
+    assert ends.at_client == begun
+    ends.passage.provider_data(end, 1.0)
+    began, refused = FrameReader().feed(ends.at_client)
+    assert began == "begun" and json.loads(refused)["status"] == 403

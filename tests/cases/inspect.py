@@ -9,7 +9,7 @@ from typing import TypeVar
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import Session
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.package_data import price_table
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import local_pricer

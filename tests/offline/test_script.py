@@ -48,6 +48,19 @@ def test_one_after_the_other_whatever_the_context_holds() -> None:
         assert "no model is running" in asked(client, "go")[-1].text, "after the last one its own"
 
 
+@pytest.mark.parametrize("name", ["mcp__memory__read_graph", "memory_read_graph"])
+def test_a_server_name_before_the_tool_as_each_client_writes_it(name: str) -> None:
+    server = Server(Provider(playback=parse_script(script({"calls": [{"name": "read_graph"}]}))))
+    with offline(server) as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
+        assert asked(client, "go", (READ, {**READ, "name": name}))[-1].name == name
+
+
+def test_a_line_separator_inside_a_text_ends_no_line() -> None:
+    server = Server(Provider(playback=parse_script('{"text": "a\u2028b"}\r\n')))
+    with offline(server) as running, anthropic.Anthropic(api_key="x", base_url=running.url) as client:
+        assert asked(client, "go", ())[-1].text == "a\u2028b"
+
+
 def test_the_same_script_in_another_dialect() -> None:
     server = Server(Provider(playback=parse_script(script(*LINES))))
     with offline(server) as running, openai.OpenAI(api_key="x", base_url=running.openai_url) as client:
@@ -77,6 +90,8 @@ def test_by_what_was_said_last() -> None:
         ('{"when": "x"}', "neither text nor calls"),
         ('{"text": 3}', "text is not text"),
         ('{"calls": [{"input": {}}]}', "without the name"),
+        ('{"text": "x", "calls": {"name": "read_file"}}', "calls is not a list"),
+        ('{"text": "x", "again": "true"}', "again is not true or false"),
     ],
 )
 def test_what_is_no_script(line: str, why: str) -> None:

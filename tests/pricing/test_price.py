@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 import ctxtui
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import PriceTable, parse_prices, price
+from ctxtui.pricing.price import price
 from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.table import PriceTable, parse_prices
 from ctxtui.services.config.package_data import price_table
 
 TABLE = parse_prices((Path(ctxtui.__file__).parent / "data/prices.toml").read_text())

@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import keep_priced_fields, max_usd, parse_prices, price, price_call, price_uncached
+from ctxtui.pricing.price import keep_priced_fields, max_usd, price, price_call, price_uncached
 from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.table import parse_prices
 from ctxtui.pricing.terms import STANDARD, Terms, read_terms
 from ctxtui.services.config.package_data import model_table, price_table
 

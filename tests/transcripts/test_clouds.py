@@ -189,3 +189,9 @@ def test_tools_and_documents_of_converse_are_in_anthropics_spelling() -> None:
 def test_an_address_with_or_without_its_scheme(url: str, host: str, path: str) -> None:
     exchange = Exchange(b"", url=url)
     assert (exchange.host, exchange.path) == (host, path)
+
+
+@pytest.mark.parametrize("url", [CONVERSE_URL, "https://api.cohere.com/v2/chat"])
+def test_an_answer_without_its_message_is_an_error(url: str) -> None:
+    found = decode(Exchange(b'{"messages":[]}', b"{}", url=url, status=200))
+    assert found is not None and found.response.error

@@ -412,7 +412,7 @@ async def test_a_call_is_sent_again_to_the_chats_own_address(tmp_path: Path, mon
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, MODEL]
 
 
-@pytest.mark.parametrize("command", ["ShowRequest", "Rendered"])
+@pytest.mark.parametrize("command", ["ShowRequest", "ShowRendered"])
 async def test_a_look_at_the_next_request_stages_no_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -503,9 +503,9 @@ async def test_thresholds_in_tokens_warn_too(tmp_path: Path) -> None:
         screen, pilot,
     ):  # fmt: skip
         await say(screen, pilot, "hi")
-        await until(pilot, lambda: "tokens, over 2,400" in shown(screen) and not screen.alarm.words)
+        await until(pilot, lambda: "tokens; your limit is 2,400" in shown(screen) and not screen.alarm.words)
         await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
-        await until(pilot, lambda: "tokens, over 5,500" in screen.alarm.words)
+        await until(pilot, lambda: "tokens; your limit is 5,500" in screen.alarm.words)
 
 
 async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
@@ -514,9 +514,9 @@ async def test_thresholds_warn_and_then_raise_an_alarm(tmp_path: Path) -> None:
     flags = {"windows": "{'claude-opus-5-5' = 8000}", "answer_tokens": 100, "warn_share": 0.3, "critical_share": 0.9}
     async with provider(script) as server, chatting(tmp_path, server, **flags) as (screen, pilot):
         await say(screen, pilot, "hi")
-        await until(pilot, lambda: "that are meant to be used" in shown(screen) and not screen.alarm.words)
+        await until(pilot, lambda: "% of the usable 6,000 tokens" in shown(screen) and not screen.alarm.words)
         await say(screen, pilot, "the quick brown fox jumps over the lazy dog " * 90)
-        await until(pilot, lambda: "% of the 6,000 tokens" in screen.alarm.words)
+        await until(pilot, lambda: "% of the usable 6,000 tokens" in screen.alarm.words)
 
 
 async def test_a_search_in_a_chat_finds_what_was_said_and_says_how_often(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ class ChatSource(SessionSource):
         """None: a chat needs no preview of its end."""
         return None
 
-    def _is_readable_once(self) -> bool:
+    def _reports_in_process(self) -> bool:
         return True
 
     def is_live(self, loaded: Loaded) -> bool:

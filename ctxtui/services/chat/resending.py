@@ -27,8 +27,8 @@ from ctxtui.curation.apply.applied import Applied, sent_items
 from ctxtui.curation.legality.legality import check
 from ctxtui.curation.policies.policy import Step
 from ctxtui.curation.policies.tool_results import CLEARED
-from ctxtui.pricing.price import PriceTable
 from ctxtui.pricing.rates import find_rates
+from ctxtui.pricing.table import PriceTable
 from ctxtui.pricing.terms import FLEX, STANDARD, Terms, read_terms
 from ctxtui.providers.sdk_client import SdkClient
 from ctxtui.services.chat.chat_model import ChatModel, charges_nothing

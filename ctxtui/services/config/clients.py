@@ -1,7 +1,7 @@
-"""The clients whose sessions can be found on this machine.
+"""The clients whose sessions can be found on this machine: folders, environment variables, processes.
 
-Folders, environment variables, processes. A new client is one record of `CLIENTS`. Each record follows the client's own
-source or documentation (looked up in November 2026, in the versions of facts §13).
+A new client is one record of `CLIENTS`. Each follows the client's own source or documentation (looked up in November
+2026, in the versions of facts §13).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class RecordingPlace(Struct, frozen=True):
 
     @property
     def folder(self) -> Path:
-        """The folder at or above the recordings: `root` and the pattern's folders before a wildcard."""
+        """`root` and the pattern's folders before a wildcard."""
         folders = self.pattern.split("/")[:-1]
         plain = takewhile(lambda name: "*" not in name, folders)
         return self.root.joinpath(*plain)
@@ -92,19 +92,20 @@ class KnownClient(Struct, frozen=True, kw_only=True):
 
     @property
     def by_project(self) -> bool:
-        """Whether the folder at the first wildcard of its places is a project's."""
         return self.named_for is not _names_nothing or bool(self.directory_file)
 
 
 def user_home(env: Env) -> Path:
-    """The user's home folder in an environment."""
     return Path(env.get("HOME") or os.path.expanduser("~"))
+
+
+def _named_folder(env: Env, variable: str) -> Path | None:
+    return Path(os.path.expanduser(env[variable])) if env.get(variable) else None
 
 
 def _env_folder(env: Env, variable: str, *default: str) -> Path:
     """The folder named by the environment `variable`, or `default` in the home folder."""
-    named = env.get(variable)
-    return Path(os.path.expanduser(named)) if named else user_home(env).joinpath(*default)
+    return _named_folder(env, variable) or user_home(env).joinpath(*default)
 
 
 def _app_config_folder(env: Env, app: str) -> Path:
@@ -144,8 +145,8 @@ def _opencode_places(env: Env) -> Iterator[RecordingPlace]:
 
 
 def _pi_places(env: Env) -> Iterator[RecordingPlace]:
-    if named := env.get("PI_CODING_AGENT_SESSION_DIR"):
-        yield RecordingPlace(Path(os.path.expanduser(named)), "*.jsonl")
+    if folder := _named_folder(env, "PI_CODING_AGENT_SESSION_DIR"):
+        yield RecordingPlace(folder, "*.jsonl")
     yield RecordingPlace(_env_folder(env, "PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions/*/*.jsonl")
 
 
@@ -156,8 +157,7 @@ def _gemini_cli_places(env: Env) -> Iterator[RecordingPlace]:
 
 
 def _qwen_code_places(env: Env) -> Iterator[RecordingPlace]:
-    named = env.get("QWEN_RUNTIME_DIR")
-    home = Path(os.path.expanduser(named)) if named else _env_folder(env, "QWEN_HOME", ".qwen")
+    home = _named_folder(env, "QWEN_RUNTIME_DIR") or _env_folder(env, "QWEN_HOME", ".qwen")
     yield RecordingPlace(home, "projects/*/chats/*.jsonl")
 
 
@@ -201,23 +201,17 @@ def _copilot_cli_places(env: Env) -> Iterator[RecordingPlace]:
 
 
 def _llm_places(env: Env) -> Iterator[RecordingPlace]:
-    named = env.get("LLM_USER_PATH")
-    folder = Path(os.path.expanduser(named)) if named else _app_config_folder(env, "io.datasette.llm")
+    folder = _named_folder(env, "LLM_USER_PATH") or _app_config_folder(env, "io.datasette.llm")
     yield RecordingPlace(folder, "logs.db", database=True)
 
 
 def _mini_swe_agent_places(env: Env) -> Iterator[RecordingPlace]:
-    named = env.get("MSWEA_GLOBAL_CONFIG_DIR")
-    yield RecordingPlace(
-        Path(os.path.expanduser(named)) if named else _app_config_folder(env, "mini-swe-agent"), "*.traj.json"
-    )
+    folder = _named_folder(env, "MSWEA_GLOBAL_CONFIG_DIR") or _app_config_folder(env, "mini-swe-agent")
+    yield RecordingPlace(folder, "*.traj.json")
 
 
 _AIDER_OPTION: Final = r"(?m)^(?:chat|llm)-history-file\s*:[ \t]*(.+?)[ \t]*(?: #.*)?$"
-"""A line of aider's YAML configuration that sets a history file.
-
-Group 1 is its path without a comment.
-"""
+"""A line of aider's YAML configuration that sets a history file: group 1, without a comment."""
 
 
 def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
@@ -226,14 +220,14 @@ def _aider_files(env: Env, folder: Path) -> Iterator[Path]:
     history = folder / ".aider.chat.history.md"
     yield history if history.exists() else folder / ".aider.llm.history"
     for variable in ("AIDER_CHAT_HISTORY_FILE", "AIDER_LLM_HISTORY_FILE"):
-        if path_ := env.get(variable):
-            yield folder / Path(os.path.expanduser(path_))
+        if path := _named_folder(env, variable):
+            yield folder / path
     try:
         config = (folder / ".aider.conf.yml").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    for path_ in re.findall(_AIDER_OPTION, config):
-        yield folder / Path(os.path.expanduser(path_.strip("\"'")))
+    for text in re.findall(_AIDER_OPTION, config):
+        yield folder / Path(os.path.expanduser(text.strip("\"'")))
 
 
 def _attached_places(env: Env) -> Iterator[RecordingPlace]:
@@ -257,9 +251,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         named_for=is_own_folder, worktree_of=is_worktree_folder, plain=True,
         whole_since=(2, 1, 300), whole_by="OTEL_LOG_RAW_API_BODIES",
         commands=frozenset({"claude"}), packages=("claude-code",),
-        projects=lambda env: (
-            Path(os.path.expanduser(env["CLAUDE_CONFIG_DIR"])) if env.get("CLAUDE_CONFIG_DIR") else user_home(env)
-        ) / ".claude.json",
+        projects=lambda env: _env_folder(env, "CLAUDE_CONFIG_DIR") / ".claude.json",
     ),
     KnownClient(
         name="codex", source="codex", places=_codex_places, variables=("CODEX_HOME",), plain=True,
@@ -327,7 +319,6 @@ _BY_SOURCE: Final = {client.source: client for client in CLIENTS}
 
 
 def find_client(source: str) -> KnownClient | None:
-    """The client whose format is called `source`; None if there is none."""
     return _BY_SOURCE.get(source)
 
 
@@ -343,12 +334,11 @@ def requests_variable(source: str, version: str) -> str:
 
 
 def enabled_clients(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
-    """The clients that the setting `clients` does not switch off."""
     return tuple(client for client in CLIENTS if clients.get(client.name, True))
 
 
 def search_places(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each client's source with texts: the folders that are searched, or why none is."""
+    """Each client's source with the folders that are searched, or why none is."""
     for client in CLIENTS:
         folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ if env is None else env))
         if not clients.get(client.name, True):

@@ -9,7 +9,6 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,9 +20,9 @@ from ctxtui.services.config.settings import FIELDS, THEMES, Settings
 
 PROJECT_FILE: Final = "ctxtui.toml"
 PREFIX: Final = "CTXTUI_"
-"""Environment variables that set a setting begin with this: ``CTXTUI_THEME``."""
+"""Begins the environment variables that set a setting: ``CTXTUI_THEME``."""
 EXPORTED: Final = ("raw_api_bodies",)
-"""Settings that child processes and deep modules read from the environment (`export_flags`)."""
+"""Settings that child processes and deep modules read from the environment."""
 
 
 class Origin(Struct, frozen=True):
@@ -38,17 +37,12 @@ class Origin(Struct, frozen=True):
 
 
 class IgnoredFile(NamedTuple):
-    """A project's file that is ignored, and the reason."""
-
     path: Path
     reason: str
 
 
 class Config(Struct, frozen=True):
-    """The settings in force, and their origins by name.
-
-    Entries of tables have their own (``windows.m``).
-    """
+    """The settings in force, and their origins by name (``windows.m`` for the entry of a table)."""
 
     settings: Settings
     origins: Mapping[str, Origin]
@@ -60,10 +54,7 @@ class Config(Struct, frozen=True):
         return self.origins.get(name, Origin("default")).kind == "project"
 
     def rows(self) -> Iterator[tuple[str, Any, Origin]]:
-        """Yield (name, value, origin) of every setting.
-
-        Tables entry by entry, an empty one as a whole.
-        """
+        """Yield (name, value, origin) of every setting; tables entry by entry, an empty one as a whole."""
         for name in FIELDS:
             value = getattr(self.settings, name)
             if isinstance(value, dict) and value:
@@ -80,9 +71,9 @@ class _Layers:
         self.origins: dict[str, Origin] = {}
 
     def set(self, name: str, value: Any, origin: Origin) -> None:
-        """Set `value`, overriding the present one; a table entry by entry.
+        """Set `value`, overriding the present one; a table entry by entry. Raises `BadConfig`.
 
-        A project's limit (`tighter`) overrides only a looser one. Raises `BadConfig`.
+        A project's limit (`tighter`) overrides only a looser one.
         """
         setting = FIELDS[name]
         if setting.metadata["user_only"] and origin.kind == "project":
@@ -119,9 +110,8 @@ def load(
     """Load the configuration in force.
 
     `flags` are ``KEY=VALUE`` texts, `env` the environment. The search for a project's ``ctxtui.toml`` starts at `cwd`
-    and walks up. `user` is the user's file (None: the usual one; ``CTXTUI_CONFIG`` in `env` overrides it). Missing
-    files are skipped, but not one that ``CTXTUI_CONFIG`` names. Raises `BadConfig` with its place for an unknown key of
-    a file or a flag, or an invalid value.
+    and walks up. `user` is the user's file (None: the usual one; ``CTXTUI_CONFIG`` in `env` overrides it and must
+    exist). Raises `BadConfig` for an unknown key of a file or a flag, or an invalid value.
     """
     env = os.environ if env is None else env
     layers = _Layers()
@@ -155,10 +145,7 @@ def load(
 
 
 def export_flags(config: Config) -> None:
-    """Export the `EXPORTED` settings that flags set to the environment.
-
-    They are for child processes and deep modules.
-    """
+    """Export the `EXPORTED` settings that flags set to the environment."""
     for name in EXPORTED:
         if config.origins.get(name, Origin("default")).kind == "flag":
             os.environ[PREFIX + name.upper()] = str(getattr(config.settings, name))
@@ -176,22 +163,21 @@ def _user_file(env: Mapping[str, str], user: Path | None) -> Path | None:
 
 
 def find_upwards(cwd: Path, name: str = PROJECT_FILE) -> tuple[Path | None, tuple[IgnoredFile, ...]]:
-    """Find the nearest file of this name in `cwd` or above it.
+    """Find the nearest file of this name in `cwd` or above, up to the repository's or the user's home folder.
 
-    The search ends at the repository's or the user's home folder. Files that are not the user's own are ignored and
-    returned too: other users must not control this one's chats.
+    Files that are not the user's own are ignored and returned too: other users must not control this one's chats.
     """
-    ignored_: list[IgnoredFile] = []
+    ignored: list[IgnoredFile] = []
     for folder in (cwd, *cwd.parents):
         path = folder / name
         if path.is_file():
             reason = _why_foreign(path)
             if not reason:
-                return path, tuple(ignored_)
-            ignored_.append(IgnoredFile(path, reason))
+                return path, tuple(ignored)
+            ignored.append(IgnoredFile(path, reason))
         if (folder / ".git").exists() or folder == _home_folder():
             break
-    return None, tuple(ignored_)
+    return None, tuple(ignored)
 
 
 def _home_folder() -> Path | None:
@@ -202,7 +188,6 @@ def _home_folder() -> Path | None:
 
 
 def _why_foreign(path: Path) -> str:
-    """The reason why the file at `path` is not the user's own; "" if it is."""
     if not hasattr(os, "getuid"):
         return ""
     about = path.stat()
@@ -212,7 +197,6 @@ def _why_foreign(path: Path) -> str:
 
 
 def _add_file(layers: _Layers, kind: str, path: Path) -> None:
-    # Imported here: most runs have no file.
     import tomllib
 
     try:
@@ -244,10 +228,7 @@ def _check_key(key: str, place: str) -> str:
 
 
 def _parse_value(name: str, text: str, place: str) -> Any:
-    """Parse `text` as TOML's inline table if the setting is a table.
-
-    Other texts are returned unchanged.
-    """
+    """Parse `text` as TOML's inline table if the setting is a table; other texts are returned unchanged."""
     if name not in FIELDS or not FIELDS[name].metadata["table"]:
         return text
     import tomllib
@@ -279,9 +260,9 @@ def settings_schema() -> dict[str, Any]:
 
 
 def describe_settings() -> str:
-    """The text of ``ctxtui help settings``: every setting with its default and meaning."""
+    """The text of ``ctxtui help settings``."""
     blank = Settings()
-    rows = [(f.name, describe_default(getattr(blank, f.name)), str(f.metadata["meaning"])) for f in fields(Settings)]
+    rows = [(name, describe_default(getattr(blank, name)), f.metadata["meaning"]) for name, f in FIELDS.items()]
     wide = max(len(name) for name, _, _ in rows)
     lines = [f"{name:<{wide}}  {default:<8} {meaning}" for name, default, meaning in rows]
     order = f"Order: --set KEY=VALUE; {PREFIX}KEY in the environment; {PROJECT_FILE} (walks up); your file; default."
@@ -289,7 +270,6 @@ def describe_settings() -> str:
 
 
 def describe_default(value: Any) -> str:
-    """A setting's default value as the help shows it; "-" for an empty table."""
     if isinstance(value, bool):
         return str(value).lower()
     return f"{value:g}" if isinstance(value, float) else str(value) if value != {} else "-"

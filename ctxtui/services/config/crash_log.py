@@ -1,8 +1,7 @@
 """Writes the log file of a crash: versions, command line, session, errors with tracebacks.
 
-It has no values of variables; of a recording's content only what the errors' messages quote. One line of it, for
-`ctxtui report-bug`, has only types and places: no message, and no path outside of ctxtui, the standard library and the
-packages `_NAMED`.
+Of a recording's content it has only what the errors' messages quote. One line of it, for `ctxtui report-bug`, has only
+types and places: no message, and no path outside of ctxtui, the standard library and the packages `_NAMED`.
 """
 
 from __future__ import annotations
@@ -29,14 +28,13 @@ _NAMED: Final = frozenset(
     "aiohttp anthropic anyio backports click ctxtui genai_prices httpx mcp msgspec multidict openai platformdirs "
     "pydantic pygments regex rich sqlite_utils textual tiktoken tree_sitter yaml yarl".split()
 )
-"""Packages that are named, besides the standard library; the name of a private package is left out."""
+"""Packages that are named; the name of a private package is left out."""
 
 
 def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session: str = "") -> Path:
-    """Write `error` with its traceback to a file of mode 0600 and return its path.
+    """Write `error` with its traceback to a file of mode 0600 and return its path. Raises `OSError`.
 
-    A second crash of the process in one second is added to the same file. `arguments` are the command line's, `session`
-    names the open session. Raises `OSError` if it cannot be written.
+    A second crash of the process in one second is added to the same file.
     """
     folder = log_dir()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -57,10 +55,9 @@ def write_crash(error: BaseException, arguments: Sequence[str] = (), *, session:
 
 
 def describe_places(error: BaseException) -> list[dict[str, Any]]:
-    """The error and those before it, as types and places in known code.
+    """The error and its causes or contexts, as types and places in known code.
 
-    Those before it are its causes, and the errors that were being handled. Messages, and the names of files and
-    functions elsewhere, are left out.
+    Messages, and the names of files and functions elsewhere, are left out.
     """
     chain: list[BaseException] = []
     current: BaseException | None = error
@@ -71,10 +68,7 @@ def describe_places(error: BaseException) -> list[dict[str, Any]]:
 
 
 def _name_type(error: BaseException) -> str:
-    """The name of the error's type; "other" if it is of another package.
-
-    Also "other" if it is not at the top level of its module. Known are the standard library and the packages `_NAMED`.
-    """
+    """The name of the error's type; "other" if it is of another package, or not at the top level of its module."""
     module, name = type(error).__module__, type(error).__qualname__
     package = module.partition(".")[0]
     is_named = package in _NAMED or package in sys.stdlib_module_names
@@ -89,7 +83,6 @@ def _describe_frames(error: BaseException) -> Iterator[dict[str, Any]]:
 
 
 def _installed_name(path: Path) -> str:
-    """The file's name within ctxtui, the standard library or a package of `_NAMED`; else ""."""
     for folder, prefix in ((Path(__file__).parents[2], "ctxtui"), (Path(os.__file__).parent, "python")):
         if path.is_relative_to(folder) and _PACKAGES_FOLDER not in path.relative_to(folder).parts:
             return f"{prefix}/{path.relative_to(folder).as_posix()}"
@@ -100,8 +93,8 @@ def _installed_name(path: Path) -> str:
 def last_crash() -> dict[str, Any] | None:
     """The newest crash log without content; None if there is none or it cannot be read.
 
-    It has ``at`` (local time, ``20261130-170351``), ``version`` and ``errors``, which is None if the line of places is
-    missing or cut.
+    It has ``at`` (local time, ``20261130-170351``), ``version`` and ``errors`` (None: the line of places is missing or
+    cut).
     """
     logs = sorted(log_dir().glob(f"{PREFIX}*.log"), key=lambda path: path.name.removeprefix(PREFIX)[:15])
     if not logs:

@@ -23,9 +23,9 @@ _NAMES: Final = frozenset(
 
 
 def passed_variables(env: Mapping[str, str], further: str = "") -> dict[str, str]:
-    """Select the variables of `env` for another program.
+    """Select the variables of `env` for another program: those known to hold no secret, and `further`.
 
-    Those known to hold no secret, and the user's choice: `further` has names or patterns separated by spaces.
+    `further` has names or patterns separated by spaces.
     """
     patterns = ("LC_*", *further.split())
     return {

@@ -28,11 +28,10 @@ EXTRAS: Final = {
     "parquet": Extra("pyarrow", "`ctxtui export --to parquet`"),
     "cluster": Extra("distributed", "`--cluster`"),
 }
-"""The extras by name, as in pyproject.toml."""
+"""By name, as in pyproject.toml."""
 
 
 def install_command(extra: str) -> str:
-    """The command that installs `extra`."""
     return f"pip install '{DISTRIBUTION}[{extra}]'"
 
 

@@ -6,8 +6,7 @@ To detect a file's format, third-party readers are loaded only if none of ctxtui
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import chain
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from ctxtui.core.errors import CtxtuiError, Unreadable
 from ctxtui.core.session import Event, Skipped
@@ -26,8 +25,8 @@ def detect(head: bytes, name: str = "") -> Format | None:
 
 
 def find_format(name: str) -> Format | None:
-    """The format called `name`; None if there is none."""
-    return next((form for form in chain(registry.FORMATS, third_party()) if form.name == name), None)
+    own = next((form for form in registry.FORMATS if form.name == name), None)
+    return own or next((form for form in third_party() if form.name == name), None)
 
 
 def describe_file(head: bytes, name: str = "") -> str:
@@ -36,16 +35,16 @@ def describe_file(head: bytes, name: str = "") -> str:
 
 
 def third_party() -> tuple[Format, ...]:
-    """Load the formats of third-party readers."""
-    formats = (make_format(part) for part in plugins.plugins(READERS) if not part.trouble)
+    """The formats of third-party readers; the first call loads these."""
+    formats = (make_format(plugin) for plugin in plugins.plugins(READERS) if not plugin.trouble)
     return tuple(form for form in formats if form is not None)
 
 
 def make_format(plugin: Plugin) -> Format | None:
-    """The format that a loaded reader describes.
+    """The format of a reader's plug-in; None, with the trouble reported, if a function is missing.
 
-    None with a reported trouble if something is missing. A reader is a module or an object with ``sniff(head, name) ->
-    float`` and ``reader(tree) -> Reader``, and optionally ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
+    A reader is a module or an object with ``sniff(head, name) -> float`` and ``reader(tree) -> Reader``, and optionally
+    ``NAME``, ``COMPANIONS`` and ``BARE`` (see `Format`).
     """
     value = plugin.value
     missing = [function for function in ("sniff", "reader") if not callable(getattr(value, function, None))]
@@ -55,7 +54,7 @@ def make_format(plugin: Plugin) -> Format | None:
     return Format(
         str(getattr(value, "NAME", plugin.name)),
         lambda head, name: _plugin_score(plugin, head, name),
-        lambda tree: _GuardedReader(plugin, lambda: value.reader(tree)),
+        registry.with_pass_calls(lambda tree: _GuardedReader(plugin, lambda: value.reader(tree))),
         tuple(map(str, getattr(value, "COMPANIONS", ()))),
         str(getattr(value, "BARE", "")),
     )
@@ -70,37 +69,30 @@ def _plugin_score(plugin: Plugin, head: bytes, name: str) -> float:
 
 
 class _GuardedReader:
-    """A third-party reader whose exceptions become `Unreadable` errors that name it."""
+    """A third-party reader whose failures are raised as `Unreadable`, naming it."""
 
     def __init__(self, plugin: Plugin, make: Callable[[], Any]) -> None:
-        self._part = plugin
+        self._plugin = plugin
         self._reader = self._run(make)
 
     @property
     def tail(self) -> Skipped | None:
-        """An incomplete record at the end; None if there is none."""
-        tail_: Skipped | None = self._run(lambda: self._reader.tail)
-        return tail_
+        return self._run(lambda: cast("Skipped | None", self._reader.tail))
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that has grown must be read anew."""
         return self._run(lambda: getattr(self._reader, "rereads", False) is True)
 
     def feed(self, data: bytes) -> list[Event]:
-        """The events of the records that `data` completes."""
         return self._events(lambda: self._reader.feed(data))
 
     def settle(self) -> list[Event]:
-        """The events known once no more data is expected."""
         return self._events(lambda: self._reader.settle())
 
     def part(self, name: str) -> Reader:
-        """The reader for companion file `name`."""
-        return _GuardedReader(self._part, lambda: self._reader.part(name))
+        return _GuardedReader(self._plugin, lambda: self._reader.part(name))
 
     def _events(self, ask: Callable[[], Any]) -> list[Event]:
-        """Run `ask`, which must return a list of events."""
         events = self._run(lambda: list(ask()))
         invalid = next((event for event in events if not isinstance(event, get_args(Event))), None)
         if invalid is not None:
@@ -113,7 +105,7 @@ class _GuardedReader:
         except CtxtuiError:
             raise
         except Exception as error:
-            raise self._make_failure(plugins.error_text(error, self._part.place)) from error
+            raise self._make_failure(plugins.error_text(error, self._plugin.place)) from error
 
     def _make_failure(self, why: str) -> Unreadable:
-        return Unreadable(f"the reader {self._part.name} failed: {why}", place=self._part.place)
+        return Unreadable(f"the reader {self._plugin.name} failed: {why}", place=self._plugin.place)

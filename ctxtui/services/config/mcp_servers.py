@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,9 +19,7 @@ from ctxtui.services.config.config import Config, find_upwards
 _TEXTS: Final = ("command", "cwd", "url", "type")
 _TABLES: Final = ("env", "headers")
 _KEYS: Final = (*_TEXTS, *_TABLES, "args", "timeout", "enabled", "allow")
-"""All keys that a server's table may have."""
 _MAX_TIMEOUT: Final = 10**6
-"""Maximum seconds per call."""
 _SSE: Final = "sse"
 _REMOTE: Final = ("http", "streamable-http", _SSE)
 """Values of ``type`` for a server at a `url`."""
@@ -69,7 +67,7 @@ class McpServer(Struct, frozen=True, kw_only=True):
 
     @property
     def digest(self) -> str:
-        """Digest of the server's name, program or address, environment, headers and project.
+        """Digest of what is configured, except `timeout`, `enabled`, `allow` and `place`.
 
         A permission is valid for this digest only.
         """
@@ -78,11 +76,18 @@ class McpServer(Struct, frozen=True, kw_only=True):
         return hashlib.sha256(json.dumps([*parts, self.project], sort_keys=True).encode()).hexdigest()
 
     def expand_variables(self, env: Mapping[str, str]) -> McpServer:
-        """The server with variables replaced by their values.
+        """The server with variables replaced by their values. Raises `BadConfig` for one that is not set."""
 
-        Raises `BadConfig` for one that is not set.
-        """
-        fill = self._make_variable_filler(env)
+        def value_of(match: re.Match[str]) -> str:
+            value: str | None = env.get(match[1], match[2])
+            if value is None:
+                way_out = f"set {match[1]}, or write ${{{match[1]}:-DEFAULT}}"
+                raise BadConfig(f"{match[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
+            return value
+
+        def fill(text: str) -> str:
+            return _VARIABLE.sub(value_of, text)
+
         return replace(
             self,
             command=fill(self.command),
@@ -93,22 +98,12 @@ class McpServer(Struct, frozen=True, kw_only=True):
             headers={name: fill(value) for name, value in self.headers.items()},
         )
 
-    def _make_variable_filler(self, env: Mapping[str, str]) -> Callable[[str], str]:
-        def value_of(match: re.Match[str]) -> str:
-            value: str | None = env.get(match[1], match[2])
-            if value is None:
-                way_out = f"set {match[1]}, or write ${{{match[1]}:-DEFAULT}}"
-                raise BadConfig(f"{match[1]}, which the MCP server {self.name} asks for, is not set", way_out=way_out)
-            return value
-
-        return lambda text: _VARIABLE.sub(value_of, text)
-
 
 def parse_server(name: str, value: Any, place: str = "", project: str = "") -> McpServer:
-    """Parse the JSON or TOML table of the server `name`.
+    """Parse the JSON or TOML table of the server `name`. Raises `BadConfig`.
 
     `place` and `project` as in `McpServer`. Unknown keys of a `project`'s server are ignored, because ``.mcp.json`` is
-    written for other programs. Raises `BadConfig`.
+    written for other programs.
     """
 
     def error(why: str) -> BadConfig:
@@ -153,7 +148,6 @@ def parse_server(name: str, value: Any, place: str = "", project: str = "") -> M
 
 
 def _transport_error(kind: str, command: bool, url: bool) -> str:
-    """The reason why a server of this type cannot be reached; "" if it can."""
     if kind not in ("", "stdio", *_REMOTE):
         return f"type {kind} is not supported"
     if command == url:
@@ -162,10 +156,7 @@ def _transport_error(kind: str, command: bool, url: bool) -> str:
 
 
 def check_servers(value: Any) -> dict[str, Any]:
-    """Validate the setting ``mcp``: a table of servers by name.
-
-    Raises `ValueError`, `BadConfig`.
-    """
+    """Validate the setting ``mcp``: a table of servers by name. Raises `ValueError`, `BadConfig`."""
     if not isinstance(value, Mapping):
         raise ValueError('a table of servers, such as {fs = {command = "npx", args = ["server"]}}')
     for name, table in value.items():
@@ -178,9 +169,9 @@ PROJECT_FILE: Final = ".mcp.json"
 
 
 def load_servers(config: Config, cwd: Path) -> list[McpServer]:
-    """The servers of the configuration, then those of the ``.mcp.json`` in `cwd` or above it.
+    """The servers of the configuration, then those of the ``.mcp.json`` in `cwd` or above it that have other names.
 
-    Of the latter, one with the name of a configured server is skipped. Raises `BadConfig`.
+    Raises `BadConfig`.
     """
     by_name: dict[str, McpServer] = {}
     for name, table in config.settings.mcp.items():

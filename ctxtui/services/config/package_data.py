@@ -12,7 +12,7 @@ from msgspec.structs import replace
 if TYPE_CHECKING:
     from ctxtui.analysis.content.guard import GuardRules
     from ctxtui.curation.mask_rules import MaskingRules
-    from ctxtui.pricing.price import PriceTable
+    from ctxtui.pricing.table import PriceTable
     from ctxtui.tokens.models import ModelTable
     from ctxtui.views.glossary.entries import Glossary
 
@@ -20,16 +20,12 @@ DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
 
 def vocabulary(name: str) -> bytes:
-    """The compressed vocabulary `name` (``o200k_base``, ``cl100k_base``).
-
-    Raises `FileNotFoundError`.
-    """
+    """The compressed vocabulary `name` (``o200k_base``, ``cl100k_base``). Raises `FileNotFoundError`."""
     return (DATA / "vocab" / f"{name}.tiktoken.xz").read_bytes()
 
 
 @cache
 def model_table() -> ModelTable:
-    """The cards of all known models."""
     from ctxtui.tokens.models import parse_models
 
     return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
@@ -39,10 +35,10 @@ def model_table() -> ModelTable:
 def price_table() -> PriceTable:
     """Prices that override the price library.
 
-    A call without a time costs what it costs today at noon (UTC): some prices depend on the hour, and the hour at which
-    a recording is read must not change what it cost.
+    A call without a time is priced as of today at noon (UTC): some prices depend on the hour, and the hour of reading
+    must not change a cost.
     """
-    from ctxtui.pricing.price import parse_prices
+    from ctxtui.pricing.table import parse_prices
 
     prices, usage = ((DATA / name).read_text(encoding="utf-8") for name in ("prices.toml", "usage.toml"))
     noon = datetime.combine(datetime.now(UTC), time(12), UTC)
@@ -51,7 +47,6 @@ def price_table() -> PriceTable:
 
 @cache
 def mask_rules() -> MaskingRules:
-    """Rules for masking copies that are shared."""
     from ctxtui.curation.mask_rules import parse_masks
 
     masks, structure = ((DATA / name).read_text(encoding="utf-8") for name in ("masks.toml", "structure.toml"))
@@ -60,7 +55,6 @@ def mask_rules() -> MaskingRules:
 
 @cache
 def guard_rules() -> GuardRules:
-    """Rules for what a context should not hold and a tool should not run."""
     from ctxtui.analysis.content.guard import parse_guard
 
     return parse_guard((DATA / "guard.toml").read_text(encoding="utf-8"), mask_rules())
@@ -76,7 +70,6 @@ def label_tables() -> dict[str, dict[str, Any]]:
 
 @cache
 def glossary() -> Glossary:
-    """The meanings of all words and signs of the screens."""
     from ctxtui.views.glossary.entries import parse_glossary
 
     return parse_glossary((DATA / "glossary.toml").read_text(encoding="utf-8"))

@@ -1,8 +1,8 @@
 """Paths of ctxtui's own files: database, configuration, logs. Nothing is created here.
 
 ``CTXTUI_HOME`` names one folder for all of them, ``CTXTUI_DB`` the database file alone; otherwise the platform's
-folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute. All functions
-take the environment as `env` (None: this process's).
+folders are used. Empty variables count as absent, ``~`` is expanded, relative paths are made absolute. The two are
+looked up in `env` (None: this process's environment).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import Final
 from ctxtui.core.errors import BadConfig
 
 APP: Final = "ctxtui"
-"""The name of ctxtui's folders among the platform's."""
 HOME: Final = "CTXTUI_HOME"
 DATABASE: Final = "CTXTUI_DB"
 

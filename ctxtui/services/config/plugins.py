@@ -35,7 +35,7 @@ class Plugin(Struct, frozen=True):
     - `name`: that of the entry point, or the file's stem.
     - `place`: the file, or package and object.
     - `value`: the loaded module or object; None if it could not be loaded.
-    - `trouble`: the reason why it could not be loaded; "" if it was.
+    - `trouble`: why it could not be loaded; "" if it was.
     """
 
     group: str
@@ -46,14 +46,11 @@ class Plugin(Struct, frozen=True):
 
 
 _reported: dict[str, str] = {}
-"""The first trouble of each plug-in that failed, by its place."""
+"""Troubles by place."""
 
 
 def plugins(group: str, env: Mapping[str, str] | None = None) -> tuple[Plugin, ...]:
-    """The plug-ins of `group` in order of name, the user's own files before packages.
-
-    Each is loaded once a run.
-    """
+    """The plug-ins of `group` in order of name, the user's own files before packages; each is loaded once a run."""
     return _load_group(group, config_file(env).parent / group)
 
 

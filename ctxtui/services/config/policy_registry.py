@@ -23,7 +23,7 @@ from ctxtui.services.config.plugins import Plugin
 def load_policies() -> Mapping[str, Policy]:
     """The policies by name.
 
-    Of two with one name ctxtui's own or else the first counts, and the other is reported as a trouble.
+    Of two with one name the first counts, ctxtui's own before others; the other is reported as a trouble.
     """
     policies = dict(POLICIES)
     for part in plugins.plugins(plugins.POLICIES):
@@ -52,10 +52,6 @@ def plugin_policy(plugin: Plugin) -> Policy | None:
 
 
 def _propose_guarded(plugin: Plugin, policy: Policy, policy_context: PolicyContext, settings: Settings) -> list[Edit]:
-    """Run the policy of `plugin`.
-
-    Raises `CtxtuiError` if it fails, or gives something but edits.
-    """
     try:
         edits = list(policy.propose(policy_context, settings))
     except CtxtuiError:
@@ -117,10 +113,7 @@ def read_profile(path: Path, policies: Mapping[str, Policy]) -> Profile:
 
 
 def load_profile(path: str, cwd: Path) -> Profile | None:
-    """The profile of the setting; None if it is empty.
-
-    Raises `NotFound`, `Unreadable`, `BadConfig`.
-    """
+    """The profile of the setting; None if it is empty. Raises `NotFound`, `Unreadable`, `BadConfig`."""
     if not path:
         return None
     file = cwd / Path(os.path.expanduser(path))

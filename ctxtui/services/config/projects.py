@@ -1,7 +1,4 @@
-"""Directories related to the current one, whose sessions are listed with it.
-
-They are those up to its repository's root, and the repository's worktrees.
-"""
+"""Directories related to the current one, whose sessions are listed with it."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ MAX_FOLDER_NAME: Final = 200
 """Claude Code truncates a project folder's name to this length and adds ``-`` and a hash (facts §11)."""
 
 _NOT_ALPHANUMERIC: Final = re.compile(r"[^A-Za-z0-9]")
-"""Characters of a path that Claude Code replaces by ``-`` in a folder's name."""
 
 
 def folder_name(directory: Path) -> str:
@@ -39,7 +35,7 @@ def is_worktree_folder(name: str, directory: Path) -> bool:
 def related_directories(cwd: Path, env: Mapping[str, str]) -> tuple[Path, ...]:
     """`cwd`, the folders above it up to its repository's root, and the repository's worktrees.
 
-    Includes the spelling of ``PWD``, which keeps symbolic links. Reads only a repository's few ``gitdir`` files.
+    Includes the spelling of ``PWD``, which keeps symbolic links.
     """
     directories = dict.fromkeys([cwd])
     pwd = env.get("PWD", "")

@@ -29,7 +29,6 @@ Tighter = Callable[[Any, Any], Any]
 """Returns the stricter of two limits: a project's file may only tighten the user's."""
 
 THEMES: Final = ("auto", "dark", "light", "mono")
-"""Names of built-in themes."""
 THEME_COLOURS: Final = (
     *("primary", "secondary", "accent", "warning", "error", "success"),
     *("foreground", "background", "surface", "panel"),
@@ -120,7 +119,7 @@ def _models(value: Any) -> dict[str, dict[str, int]]:
 
 
 RATES: Final = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h")
-"""Rates of a price, in USD per million tokens."""
+"""In USD per million tokens."""
 
 
 def _prices(value: Any) -> dict[str, dict[str, float]]:
@@ -227,23 +226,19 @@ def _setting(
 ) -> Any:
     """Make a field of `Settings`; without a `check` it is a text or a bool.
 
-    A `default` of `dict` makes it a table. `meaning` is its help text; `user_only` and `tighter` as described in
-    `Settings`.
+    A `default` of `dict` makes it a table. `meaning` is its help text.
     """
-    check = check or (
-        Check(_flag, {"type": "boolean"}) if isinstance(default, bool) else Check(_text, {"type": "string"})
-    )
+    parse, schema = check or ((_flag, {"type": "boolean"}) if isinstance(default, bool) else (_text, _STRING))
     metadata = {
-        "check": check.parse,
-        "schema": check.schema,
+        "check": parse,
+        "schema": schema,
         "meaning": meaning,
         "user_only": user_only,
         "table": default is dict,
         "tighter": tighter,
     }
-    return (
-        field(default_factory=dict, metadata=metadata) if default is dict else field(default=default, metadata=metadata)
-    )
+    initial: Any = {"default_factory": dict} if default is dict else {"default": default}
+    return field(**initial, metadata=metadata)
 
 
 def _lower(a: float, b: float) -> float:
@@ -258,7 +253,7 @@ def _fewer(a: str, b: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings, typed. The fields define name, default, check and meaning.
+    """All settings.
 
     A project's file may not set `user_only` settings. For settings with `tighter`, the stricter of the project's and
     the user's value applies.
@@ -427,14 +422,14 @@ class Settings:
 
     @property
     def context_sizes(self) -> dict[str, int]:
-        """The user's context windows by model (tokens): `windows`, and ``context_size`` of `models`."""
+        """Context windows by model (tokens): `windows`, and ``context_size`` of `models`."""
         return self.windows | {
             name: sizes["context_size"] for name, sizes in self.models.items() if "context_size" in sizes
         }
 
     @property
     def usable_contexts(self) -> dict[str, int]:
-        """The user's usable parts of windows by model (tokens): ``usable_context`` of `models`."""
+        """Usable parts of windows by model (tokens): ``usable_context`` of `models`."""
         return {name: sizes["usable_context"] for name, sizes in self.models.items() if "usable_context" in sizes}
 
 

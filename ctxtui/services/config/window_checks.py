@@ -1,7 +1,4 @@
-"""Validate window settings, and rate the size of a context.
-
-The settings are checked against each other and the known models.
-"""
+"""Validates window settings, and rates the size of a context."""
 
 from __future__ import annotations
 
@@ -18,10 +15,9 @@ from ctxtui.tokens.models import plain_id
 
 
 def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
-    """Check the settings of context windows.
+    """Check the settings of context windows against each other and the known models.
 
-    Raises `BadConfig` for a window above the model's, for two different windows of one model, and for a usable part
-    above the window.
+    Raises `BadConfig`: a window above the model's, two different windows of one model, a usable part above the window.
     """
     for name in settings.windows:
         check_size(name, f"windows.{name}", settings.windows[name], origins[f"windows.{name}"].place)
@@ -30,22 +26,22 @@ def check_windows(settings: Settings, origins: Mapping[str, Origin]) -> None:
         size = sizes.get("context_size", 0)
         if size:
             check_size(name, f"models.{name}.context_size", size, place)
-        other_size = settings.windows.get(name, size)
-        if size and other_size != size:
+        other_name, other_size = find_size(name, settings.windows)
+        if size and other_size and other_size != size:
             raise BadConfig(
-                f"models.{name}.context_size = {size:,} and windows.{name} = {other_size:,} "
+                f"models.{name}.context_size = {size:,} and windows.{other_name} = {other_size:,} "
                 "are two windows of one model",
                 place=place,
-                way_out=f"remove one of them ({origins[f'windows.{name}'].place} has the other)",
+                way_out=f"remove one of them ({origins[f'windows.{other_name}'].place} has the other)",
             )
         window = size or other_size or model_table().card(name).window or 0
         check_usable(name, sizes.get("usable_context", 0), window, place)
 
 
 def check_size(model: str, setting: str, tokens: int, place: str, maximum: int = 0) -> None:
-    """Raise `BadConfig` if a window of `tokens` is larger than that of `model`.
+    """Raise `BadConfig` if a window of `tokens` is larger than `maximum`.
 
-    `maximum` is the model's window in tokens; 0: that of its card. `setting` and `place` are for the error's text.
+    `maximum` is in tokens (0: the longest window of the model's card). `setting` and `place` are for the error's text.
     """
     card = model_table().card(model)
     limit = maximum or max(card.window or 0, card.long_window or 0)
@@ -68,26 +64,23 @@ def check_usable(model: str, tokens: int, window: int, place: str) -> None:
 
 
 def find_size(model: str, sizes: Mapping[str, int]) -> tuple[str, int]:
-    """Find `model` in `sizes`, settings by model: its name there and the tokens.
-
-    ("", 0) if it is not there.
-    """
+    """Find `model`, by its plain id, in a setting by model: its name there and the tokens; ("", 0) if it is missing."""
     name = next((key for key in sizes if plain_id(key) == plain_id(model)), "")
     return name, sizes.get(name, 0)
 
 
 def window_setting(name: str, settings: Settings) -> str:
-    """The name of the setting for the window of model `name`."""
+    """The name of the setting that has the window of `name`, which is in one of them."""
     return f"windows.{name}" if name in settings.windows else f"models.{name}.context_size"
 
 
 def window_origin(name: str, config: Config) -> Origin | None:
-    """The origin of the setting for the window of model `name`; None if it is not set."""
+    """The origin of the setting that `window_setting` names; None if it is not set."""
     return config.origins.get(f"windows.{name}" if name in config.settings.windows else f"models.{name}")
 
 
 def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
-    """Answer limit: `answer_tokens`, at most the model's limit and a quarter of its window.
+    """`answer_tokens`, but not more than the model's limit and a quarter of its window.
 
     All in tokens; `max_output` and `window` are 0 if unknown.
     """
@@ -96,14 +89,10 @@ def answer_limit(answer_tokens: int, max_output: int, window: int) -> int:
 
 FINE, WARNING, CRITICAL = 0, 1, 2
 REMEDY: Final = "drop, truncate or summarize something"
-"""Advice about a large context, for messages."""
 
 
 class ContextLevel(Struct, frozen=True):
-    """A level: `number` is `FINE`, `WARNING` or `CRITICAL`.
-
-    `description` tells size and limit ("": fine).
-    """
+    """`number` is `FINE`, `WARNING` or `CRITICAL`; `description` tells size and limit ("": fine)."""
 
     number: int
     description: str = ""
@@ -116,9 +105,9 @@ def context_level(used: int, usable: int, settings: Settings) -> ContextLevel:
     by_tokens = _rate_value(used, settings.warn_tokens, settings.critical_tokens)
     if by_tokens and by_tokens >= by_share:
         limit = settings.critical_tokens if by_tokens == CRITICAL else settings.warn_tokens
-        return ContextLevel(by_tokens, f"the context is at {used:,} tokens, over {limit:,}")
+        return ContextLevel(by_tokens, f"the context is at {used:,} tokens; your limit is {limit:,}")
     if by_share:
-        message = f"the context is at {100 * share:.0f} % of the {usable:,} tokens that are meant to be used"
+        message = f"the context is at {100 * share:.0f} % of the usable {usable:,} tokens"
         return ContextLevel(by_share, message)
     return ContextLevel(FINE)
 

@@ -21,7 +21,7 @@ from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.policies.policy_context import Settings as PolicySettings
 from ctxtui.curation.policies.search import Remedy, search
 from ctxtui.curation.price.advice import Advice, find_advice
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.policy_registry import load_policies
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import Account

@@ -28,7 +28,8 @@ from ctxtui.curation.policies.safe_edits import without_quoted
 from ctxtui.curation.price.dependence import Literals
 from ctxtui.curation.price.price_tag import Charge, PriceQuestion, PriceTag
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
-from ctxtui.pricing.price import PriceTable, price
+from ctxtui.pricing.price import price
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.counting import Counter, count_all
 from ctxtui.services.editing.edited_context import EditedContext

@@ -247,7 +247,7 @@ class StagingArea:
         """The effect of `edits` in addition to those in force."""
         now = self.staging(scene)
         in_force = self._edits_of(scene).in_force
-        return now.with_applied(self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
+        return dataclasses.replace(now, applied=self._apply(now.applied.context, (*in_force, *edits), scene.call.model))
 
     def objection(self, scene: Scene, edits: Sequence[Edit]) -> str:
         """Describe why the provider would refuse the next request with `edits` but not without them.

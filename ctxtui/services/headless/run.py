@@ -20,6 +20,7 @@ from ctxtui.core.errors import BadConfig, CtxtuiError, NotFound
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.usage import Usage
 from ctxtui.curation.context import Context
+from ctxtui.curation.policies.builtin.sliding_window import NAME as SLIDING
 from ctxtui.curation.policies.policy import Step
 from ctxtui.services.chat.chat_model import ChatModel
 from ctxtui.services.chat.chat_news import TOOL_MESSAGE, ChatNews
@@ -57,6 +58,9 @@ class HeadlessRun:
     ``async with``; `go` does everything for `options.task`.
     """
 
+    _edits: RunEdits
+    _forecaster: RequestForecaster
+
     def __init__(self, options: RunOptions, host: Host, say: Say, observe: Observe = lambda news: None) -> None:
         self._options = options
         self._host = host
@@ -66,19 +70,19 @@ class HeadlessRun:
         # Labels are only needed for the log folder.
         labels = Labels(host.config.settings.labels, counts) if options.log_dir is not None else None
         self._counter = Counter(counts, labels=labels)
-        self._edits: RunEdits | None = None
-        self._forecaster: RequestForecaster | None = None
         self._rested = asyncio.Event()
         self._ended: list[Call] = []
-        self._last: tuple[int, int] = (0, 0)
-        """Numbers of messages and tokens of the last request."""
         self._size = RequestSize()
+        self._answer_tokens: int | None = None
+        """Those of the answer to the last request, 0 if not reported; None: no answer yet."""
         self._spending = Spending(options.budget_usd)
         self._refused: list[str] = []
         self._steps: tuple[Step, ...] = ()
         self._stop: tuple[Outcome, str] | None = None
         self._logs: JobLogs | None = None
         self._reported = False
+        self._error: Exception | None = None
+        """Raised by ``say`` or ``observe``."""
 
     @property
     def session(self) -> Session:
@@ -126,13 +130,16 @@ class HeadlessRun:
         is_recorded = await host.close()
         if self._logs is not None:
             self._try_log(self._logs.close)
-        if not is_recorded:
-            self._say(f"warning: the end of the run is not recorded: {host.writer and host.writer.trouble}")
+        if not is_recorded and host.writer is not None:
+            why = host.writer.trouble or "it took too long"
+            self._say(f"warning: the end of the run is not recorded: {why}")
+        if kind is None:
+            self._raise_error()
 
     async def tell(self, message: str) -> RunResult:
-        """Send a message to the agent and wait until it rests; return the result, with totals so far.
+        """Send a message to the agent and wait until it rests; the result has the totals so far.
 
-        Raises `BadConfig` if the first message leaves no room in the window.
+        Raises `BadConfig` if window and project leave no room, and errors of ``say`` and ``observe``.
         """
         self._rested.clear()
         self._stop, self._refused = None, []
@@ -142,11 +149,17 @@ class HeadlessRun:
         self._host.feed(events.UserSaid(message))
         try:
             await self._rested.wait()
-        except asyncio.CancelledError:
+            self._raise_error()
+        except BaseException:
             self._host.feed(events.Interrupted())
             raise
         await asyncio.to_thread(self._store_edits)
         return self._make_result()
+
+    def _raise_error(self) -> None:
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def instruct(self, *parts: str) -> None:
         """Change the resting agent's system prompt (one or several parts) from the next request on."""
@@ -193,8 +206,7 @@ class HeadlessRun:
         await self._host.tools.servers.report_starting(self._say)
 
     def _report_servers(self) -> None:
-        if self._host.tools is None:
-            return
+        assert self._host.tools is not None
         servers = self._host.tools.servers
         for failure in servers.failed:
             self._say(f"warning: the MCP server {failure.server.name} does not start: {failure.error}")
@@ -229,19 +241,20 @@ class HeadlessRun:
     async def _judge(self, draft: Draft) -> str:
         """Report on the next request; return the reason not to send it ("": send it)."""
         host, runner, forecaster = self._host, self._host.runner, self._forecaster
-        assert runner is not None and forecaster is not None
+        assert runner is not None
+        rounds, max_rounds = runner.state.rounds, self._options.rounds
+        if max_rounds and rounds >= max_rounds:
+            return ""  # the runner holds it
         forecast = await asyncio.to_thread(forecaster.forecast, draft, host.clock())
         context = Context(
             host.session.tree, draft.sent_head, draft.skeleton.dialect, Request((), draft.skeleton).params
         )
-        self._last = len(context.messages), forecast.total if forecast is not None else self._last[1]
-        state, max_rounds = runner.state, self._options.rounds
-        if not (max_rounds and state.rounds >= max_rounds):
-            self._report_trims(MAIN)
-            self._report_widened()
-            total = forecast.total if forecast is not None else None
-            self._say(round_line(state.rounds + 1, max_rounds, self._last[0], total))
-            self._report_level(total or 0, len(draft.body.decode("utf-8", "replace")))
+        messages, tokens = len(context.messages), forecast.total if forecast is not None else None
+        self._report_trims(MAIN)
+        # The policies leave the message with the memory alone.
+        self._report_widened(messages - (runner.conversation.memory is not None))
+        self._say(round_line(rounds + 1, max_rounds, messages, tokens))
+        level = self._report_level(tokens or 0)
         await asyncio.to_thread(self._store_edits)
         reason = hold_reason(forecast, host.config.settings)
         if reason:
@@ -250,9 +263,12 @@ class HeadlessRun:
         permit = await self._reserve(MAIN, forecaster.chat_model, forecast, draft)
         if permit.refused:
             self._stop = Outcome.BUDGET, permit.refused
-        elif permit.answer:
+            return permit.refused
+        if permit.answer:
             runner.draft = limit_answer(draft, permit.answer)
-        return permit.refused
+        characters = len(draft.body.decode("utf-8", "replace"))
+        self._size, self._answer_tokens = RequestSize(characters, tokens or 0, messages, level), None
+        return ""
 
     async def _reserve(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
@@ -264,51 +280,57 @@ class HeadlessRun:
             )
         return permit
 
-    def _report_level(self, total: int, characters: int) -> None:
-        level = context_level(total, self._host.files.usable_tokens, self._host.config.settings)
+    def _report_level(self, tokens: int) -> int:
+        """Warn when requests become large; return the level of one with so many tokens."""
+        level = context_level(tokens, self._host.files.usable_tokens, self._host.config.settings)
         if level.number > self._size.level:
             lead = "critical" if level.number == CRITICAL else "warning"
             options = "--policy budget, --max-context-messages, --max-tool-result-length"
             self._say(f"{lead}: {level.description}: {REMEDY} ({options})")
-        self._size = RequestSize(characters, total, self._last[0], level.number)
+        return level.number
 
     async def _may_spend(
         self, thread: str, chat_model: ChatModel, forecast: RequestForecast | None, draft: Draft
     ) -> SendPermit:
+        """Report on a sub-agent's request and reserve its cost."""
         self._report_trims(thread)
         size = f"~{forecast.total:,} tokens" if forecast is not None else "tokens not counted"
         self._say(f"{thread}: round {self._spending.agents[thread] + 1}: {size}")
         return await self._reserve(thread, chat_model, forecast, draft)
 
     def _report_trims(self, thread: str) -> None:
-        assert self._edits is not None
-        lead = _line_prefix(thread)
-        for line in self._edits.new_lines(thread):
-            if self._logs is not None:
-                self._logs.log_for(thread).trims.append(line)
+        lines, logs, lead = self._edits.new_lines(thread), self._logs, _line_prefix(thread)
+        if lines and logs is not None:
+            self._try_log(lambda: logs.log_for(thread).trims.extend(lines))
+        for line in lines:
             self._say(f"{lead}{line}")
 
-    def _report_widened(self) -> None:
-        # The policy keeps the first message besides the last `n` (`RunOptions.steps`).
-        window = next((s.settings["n"] + 1 for s in self._steps if s.policy.name == "sliding_window"), 0)
-        if window and self._last[0] > window:
-            self._say(f"the window of {window} messages is widened to {self._last[0]}: a call stays with its result")
+    def _report_widened(self, messages: int) -> None:
+        for step in self._steps:
+            if step.policy.name == SLIDING:
+                settings = step.policy.settings(step.settings)
+                window = settings["n"] + settings["keep_first"] + settings["slack"]
+                if messages > window:
+                    self._say(f"the window of {window} messages is widened to {messages}: a call stays with its result")
 
     def _store_edits(self) -> None:
-        """Store the edits, in a worker thread; after a failure they are stored with the next request."""
-        if self._edits is not None:
-            try:
-                self._edits.save(self._host.writer)
-            except CtxtuiError as error:
-                self._say(f"warning: edits are not recorded yet: {error}")
+        """Store the edits; for a worker thread. A failure is reported, and retried at the next call."""
+        try:
+            self._edits.save(self._host.writer)
+        except CtxtuiError as error:
+            self._say(f"warning: edits are not recorded yet: {error}")
 
     def _handle_news(self, news: ChatNews) -> None:
-        self._host.session.fold(news.events)
-        if news.moment is not None:
-            self._report_event(news.moment, news.thread)
-            if news.thread == MAIN:
-                self._handle_main_event(news.moment)
-        self._observe(news)
+        try:
+            self._host.session.fold(news.events)
+            if news.moment is not None:
+                self._report_event(news.moment, news.thread)
+                if news.thread == MAIN:
+                    self._handle_main_event(news.moment)
+            self._observe(news)
+        except Exception as error:  # noqa: BLE001 - raised by `tell`, which would wait forever
+            self._error = error
+            self._rested.set()
 
     def _report_event(self, moment: progress.ProgressEvent, thread: str) -> None:
         lead = _line_prefix(thread)
@@ -336,12 +358,13 @@ class HeadlessRun:
 
     def _handle_main_event(self, moment: progress.ProgressEvent) -> None:
         match moment:
-            case progress.CallBegan(call) if call.first_byte is not None and self._forecaster is not None:
+            case progress.CallBegan(call) if call.first_byte is not None:
                 runner = self._host.runner
-                if runner is not None and runner.draft is not None:
-                    self._forecaster.note_answer_begun(runner.draft, call.first_byte)
+                assert runner is not None and runner.draft is not None
+                self._forecaster.note_answer_begun(runner.draft, call.first_byte)
             case progress.CallEnded(call, _, _):
                 self._ended.append(call)
+                self._answer_tokens = call.usage.output if call.usage is not None else 0
             case progress.Notice("refused", text):
                 self._refused.append(text)
             case progress.Notice("error", text):
@@ -365,17 +388,19 @@ class HeadlessRun:
 
     def _report_call(self, call: Call, lead: str) -> None:
         chat_model, logs = self._host.chat_model, self._logs
+        assert chat_model is not None
         usd = self._add_cost(call)
         self._spending.note_answer(call.thread)
         if logs is not None:
             self._try_log(lambda: logs.log_for(call.thread).add_call(call, usd))
-        window = chat_model.window if chat_model is not None and call.thread == MAIN else 0
+        window = chat_model.window if call.thread == MAIN else 0
         self._say(lead + tokens_line(call.usage, window))
         full = full_line(call.usage, window)
         if full:
             self._say(full)
 
     def _add_cost(self, call: Call) -> float | None:
+        """Add a call that ended or broke off to the spending; return its cost (None: unknown)."""
         assert self._host.chat_model is not None
         return self._spending.add_call(call, self._host.chat_model, self._host.price)
 
@@ -395,12 +420,10 @@ class HeadlessRun:
 
     def _make_result(self) -> RunResult:
         options, spending = self._options, self._spending
-        edits = self._edits.by_policy() if self._edits is not None else {}
-        usages = [call.usage for call in self._ended if call.usage is not None]
+        edits = self._edits.by_policy()
         outcome, why = self._stop or (Outcome.DONE, "")
         if self._stop is None and self._refused:
             outcome, why = Outcome.REFUSED, self._refused[0]
-        last = usages[-1].output if usages else 0
         if options.budget_usd is not None:
             self._say(f"{spending.summary}, of ${options.budget_usd:g}")
         return RunResult(
@@ -409,9 +432,9 @@ class HeadlessRun:
             why=why,
             rounds=len(self._ended),
             most=options.rounds,
-            messages=self._last[0] + bool(self._ended),
-            slid="sliding_window" in edits or "hybrid" in edits,
-            estimated=self._last[1] + last,
+            messages=self._size.messages + (self._answer_tokens is not None),
+            slid=SLIDING in edits or "hybrid" in edits,
+            estimated=self._size.tokens + (self._answer_tokens or 0),
             edits={step.policy.name: edits.get(step.policy.name, 0) for step in self._steps},
             usage=spending.usage,
             cost=None if spending.partial else spending.usd,
@@ -444,15 +467,15 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
     params = params_for(chat_model, settings)
     limits = [n for n in map(params.get, ANSWER_LIMITS) if isinstance(n, int)]
     tokens_by_part |= {"answer": limits[0]} if limits else {}
-    memory, card_ = host.files.memory_for(task), host.files.card
+    memory, listed_card = host.files.memory_for(task), host.files.card
     plan = RunPlan(
         model=chat_model.model,
         task=task,
         takes=tokens_by_part,
         window=ModelWindow(
             chat_model.model,
-            card_,
-            chat_model.window or card_.window or 0,
+            listed_card,
+            chat_model.window or listed_card.window or 0,
             host.files.usable_tokens,
             chat_model.origin or "model table",
         ),
@@ -463,6 +486,7 @@ def report_before_run(host: Host, task: str, counter: Counter, progress: Reading
 
 
 def _report_lines(report: RunReport) -> Iterator[str]:
+    """The report as progress lines."""
     yield f"context budget: {safe_text.one_line(report.budget.model, 120)}"
     yield from (f"  {plain(line).rstrip()}" for line in budget_lines(report.budget, report.kilobytes))
     if report.project is not None:

@@ -12,7 +12,8 @@ from ctxtui.analysis.lab.placed_markers import spell_name
 from ctxtui.analysis.lab.variant import Variant, VariantRun
 from ctxtui.cache.optimal_markers import MarkerRates
 from ctxtui.core.call import Call
-from ctxtui.pricing.price import PriceTable, rates_for_call
+from ctxtui.pricing.price import rates_for_call
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.counting.accounts import Account
 from ctxtui.services.lab.experiment import lab_inputs_of_account
 

@@ -1,6 +1,6 @@
 """Request and response bodies that Claude Code writes, and their sessions (facts §13.1).
 
-It writes them if ``OTEL_LOG_RAW_API_BODIES=file:DIR`` is set. Files are only read.
+It writes them if ``OTEL_LOG_RAW_API_BODIES=file:DIR`` is set.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ctxtui.services.recordings.databases.address import address_of, split_addre
 from ctxtui.services.recordings.file_tail import FileStamp, file_stamp, folder_time, is_settled, list_entries
 
 INDEX: Final = "index.jsonl"
-"""The file in a folder that lists its bodies."""
+"""Lists the bodies of a folder."""
 VARIABLE: Final = "OTEL_LOG_RAW_API_BODIES"
 SETTING: Final = "raw_api_bodies"
 DEFAULT_FOLDER: Final = "raw-api-bodies"
@@ -30,7 +30,6 @@ DEFAULT_FOLDER: Final = "raw-api-bodies"
 
 REQUEST: Final = ".request.json"
 _BODY: Final = re.compile(r"[A-Za-z0-9_-]+\.(?:request|response)\.json")
-"""The name of a body."""
 _UUID: Final = rb"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 _SESSION: Final = re.compile(rb'session_(?:id[\\"]*\s*:\s*[\\"]*)?(' + _UUID + rb")")
 """The session's id in a request's ``metadata``, also inside of a JSON string."""
@@ -39,19 +38,17 @@ _TAIL_BYTES: Final = 16_384
 
 
 def is_body(name: str) -> bool:
-    """True if a file called `name` is a body written by the client."""
     return _BODY.fullmatch(name) is not None
 
 
 def holds_bodies(names: Collection[str]) -> bool:
-    """True if files of these `names` make a folder of bodies."""
+    """Whether files of these `names` make a folder of bodies."""
     return any(name.endswith(REQUEST) and is_body(name) for name in names) or (
         INDEX in names and any(map(is_body, names))
     )
 
 
 def is_body_folder(path: Path) -> bool:
-    """True if `path` is a folder of bodies."""
     return holds_bodies([entry.name for entry in list_entries(path)])
 
 
@@ -87,9 +84,8 @@ _SESSION_BY_PATH: Final[dict[str, str]] = {}
 class BodyFolder:
     """A folder of bodies, with the session of each file.
 
-    - The index names it.
-    - A request that is not in the index names it itself (in its ``metadata``).
-    - A response that is not in the index belongs to the session of the request before it.
+    The index names it. A request that is not in the index names it itself (in its ``metadata``); a response that is not
+    in the index belongs to the session of the request before it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,14 +97,11 @@ class BodyFolder:
         self._files: list[str] = []
 
     def has_changed(self) -> bool:
-        """True if files may have been added since the last `list_files`."""
+        """Whether files may have been added since the last listing."""
         return not self._is_settled or self._seen != self._read_stamps()
 
     def list_sessions(self) -> list[str]:
-        """The ids of the sessions with requests here, in order of their first one.
-
-        "" is for requests without an id.
-        """
+        """The ids of the sessions with requests here, in order of their first one; "" is for requests without an id."""
         self._update()
         requests = [name for name in self._files if name.endswith(REQUEST)]
         return list(dict.fromkeys(self._find_session(name) for name in requests))
@@ -189,7 +182,7 @@ FILE_KEY: Final = "claude_code_body"
 
 
 class BodySession(NamedTuple):
-    """A session in a folder of bodies: folder, id, and transcript (None if not found)."""
+    """A session in a folder of bodies; `transcript` is None if not found."""
 
     folder: Path
     id: str
@@ -220,10 +213,7 @@ def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodyS
 
 
 def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
-    """Find the transcript of `session`; None if absent.
-
-    Looks in the folder of bodies, its parent, and clients' own folders.
-    """
+    """Find the transcript of `session` next to the folder of bodies or in clients' own folders; None if absent."""
     if not session:
         return None
     name = f"{session}.jsonl"
@@ -256,9 +246,9 @@ def list_body_recordings(folder: Path, near: bool = True) -> list[Path]:
 
 
 def read_bodies(session: BodySession) -> Iterator[bytes]:
-    """Yield all bodies of a session as one stream: the index, then a line per file.
+    """Yield all bodies of a session as one stream: the index, or the number of files, then a line per file.
 
-    Without an index, a line with the number of files comes first. Raises `Unreadable`.
+    Raises `Unreadable`.
     """
     paths = BodyFolder(session.folder).list_files([session.id])
     if not paths or paths[0].name != INDEX:

@@ -1,4 +1,4 @@
-"""Find companion files of a recording (subagents, request bodies), and check for new ones."""
+"""Finds companion files of a recording: subagents, request bodies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class CompanionPart(Struct):
     tail: FileTail
     reader: Reader
     grew_at: float = 0.0
-    """When it last grew, by the monotonic clock."""
+    """By the monotonic clock."""
 
 
 class CompanionFolders(Struct):
@@ -35,7 +35,7 @@ class CompanionFolders(Struct):
 
     - `patterns`: match companion files.
     - `watched`: the folders, whose `times` are compared.
-    - `is_settled`: no file can have been added since then without a change of the times.
+    - `is_settled`: a file added since then changes the times.
     - `is_companion`: tells whether a matching file is a companion, for formats in which other files have such names
       too.
     """
@@ -49,7 +49,7 @@ class CompanionFolders(Struct):
     is_companion: Callable[[Path], bool] | None = None
 
     def has_changed(self) -> bool:
-        """True if a companion may have been added since the last `list_files`."""
+        """Whether a companion may have been added since the last `list_files`."""
         return (
             not self.is_settled
             or self._folder_times() != self.times
@@ -94,10 +94,7 @@ def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> C
 
 
 class _SessionFiles:
-    """Tells from their first bytes which files belong to the session of `main`.
-
-    `kin` is the format's comparison of two heads.
-    """
+    """Tells from their first bytes which files belong to the session of `main`."""
 
     def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._kin = main, kin
@@ -105,7 +102,7 @@ class _SessionFiles:
         self._judged: dict[Path, bool] = {}
 
     def belongs(self, path: Path) -> bool:
-        """True if the file `path` belongs to the session; False if it cannot be read."""
+        """False if the file cannot be read."""
         judged = self._judged.get(path)
         if judged is not None:
             return judged

@@ -60,11 +60,10 @@ class FoundRecording(NamedTuple):
     """The name of its project's folder, for clients with a folder per project."""
     title: str = ""
     version: str = ""
-    """Title and client version, from databases."""
+    """Title and version are from databases."""
 
     @property
     def path(self) -> Path:
-        """The path to pass to `open.load`."""
         return Path(self.file)
 
     def is_live(self, now: float, seconds: float) -> bool:
@@ -105,7 +104,6 @@ def find_recordings(
 
 
 def _find_of_client(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    """Yield the recordings at the places of `client`, each once."""
     before: set[str] = set()
     for place in dict.fromkeys(client.places(env)):
         there = (_find_databases if place.database else _find_files)(client, place, around)
@@ -139,9 +137,9 @@ def _find_files(client: KnownClient, place: RecordingPlace, around: tuple[Path, 
 
 
 def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Path, ...]) -> str:
-    """The directory that a project's `folder` (at `path`) is for.
+    """The directory that a project's `folder` (at `path`) is for, by `directory_file` or the folder's name.
 
-    It is taken from `directory_file` or from the folder's name. "" if it is named for none of `around`.
+    "" if it is named for none of `around`.
     """
     if not folder:
         return ""
@@ -156,7 +154,6 @@ def _directory_of(client: KnownClient, folder: str, path: str, around: tuple[Pat
 
 
 def is_inside(cwd: str, around: Iterable[Path]) -> bool:
-    """True if `cwd` is one of the directories `around` or below one."""
     return any(cwd == place or cwd.startswith(place.rstrip("/") + "/") for place in map(str, around))
 
 
@@ -166,10 +163,7 @@ _NO_FOLDER: Final = ("", "")
 def _match_entries(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match the path `segments`.
-
-    With them come name and path of the folder at the first wildcard.
-    """
+    """Yield the entries below `root` that match `segments`, with name and path of the folder at the first wildcard."""
     segment, *later_segments = segments
     if segment == "**":
         entries, fits = list_entries(root), _compile_patterns(later_segments[0])
@@ -291,7 +285,7 @@ def watched_paths(
 
 
 def recording_at(path: Path, group: str = ELSEWHERE) -> FoundRecording | None:
-    """The recording at `path`; None if there is no file."""
+    """The recording at `path`; None if there is none."""
     file, session = split_address(path)
     if session and not file.is_dir():
         rows = list_database(str(file), "")
@@ -336,14 +330,10 @@ def _is_dir(entry: os.DirEntry[str]) -> bool:
 
 
 _MAX_PROJECTS_BYTES: Final = 16_000_000
-"""A larger file of projects is not read."""
 
 
 def known_projects(env: Mapping[str, str], ran: Iterable[str]) -> tuple[Path, ...]:
-    """The absolute directories listed in clients' project files, and those in `ran`.
-
-    Sessions ran in the directories `ran`.
-    """
+    """The absolute directories listed in clients' project files, and those in `ran`."""
     named = dict.fromkeys(name for name in ran if name)
     for client in CLIENTS:
         if client.projects is not None:
@@ -388,7 +378,6 @@ def _project_keys(data: bytes, file: str) -> Iterator[str]:
 _HEAD_SIZES: Final = (1 << 13, 1 << 16)
 """Bytes to read; the second only if the first contain no directory."""
 _CWD: Final = rb'"(?:cwd|directory|workspaceDirectory)"\s*:\s*("(?:[^"\\]|\\.)*")'
-"""The directory of a session in the head of a file, as a JSON string."""
 
 
 def _read_head(path: Path) -> bytes:
@@ -414,10 +403,10 @@ def _cwd_in(head: bytes) -> str:
 
 
 def read_directories(recordings: Iterable[FoundRecording], around: Iterable[Path]) -> Iterator[FoundRecording]:
-    """Yield recordings in the same order, with directories read from their files.
+    """Yield recordings in the same order, with directories read from their files; parts of others are left out.
 
-    Parts of other recordings are left out. Recordings that ran in or below one of `around` get the group ``here``. Each
-    file's head is read when it is reached, so take no more than needed.
+    Recordings that ran in or below one of `around` get the group ``here``. Each file's head is read when it is reached,
+    so take no more than needed.
     """
     places = tuple(around)
     for recording in recordings:

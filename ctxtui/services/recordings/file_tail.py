@@ -1,4 +1,4 @@
-"""Read the appended bytes of a file that may grow, and detect rewrites. Files are only read."""
+"""Reads the appended bytes of a file that may grow, and detects rewrites."""
 
 from __future__ import annotations
 
@@ -23,8 +23,6 @@ _TICK_NS: Final = 50_000_000
 
 
 class FileChange(Enum):
-    """The change of a file since it was last read."""
-
     NONE = "none"
     GREW = "grew"
     REWRITTEN = "rewritten"
@@ -49,7 +47,7 @@ class FileTail:
         self._last = b""
 
     def check(self) -> FileChange:
-        """The change of the file: by its status, then by the probes."""
+        """The change of the file since it was last read: by its status, then by the probes."""
         try:
             now = os.stat(self._name)
         except (FileNotFoundError, NotADirectoryError):
@@ -132,18 +130,17 @@ def read_error(path: Path, error: OSError) -> NotFound | Unreadable:
 
 
 def is_stream(path: Path) -> bool:
-    """True if `path` is a pipe or device, which can be read once and has no size."""
+    """Whether `path` is a pipe or device, which can be read once and has no size."""
     mode = os.stat(path).st_mode
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 FileStamp = tuple[int, int, int]
 GONE: Final[FileStamp] = (0, 0, 0)
-"""The stamp of a missing file."""
 
 
 def file_stamp(path: Path) -> FileStamp:
-    """A value that changes with the file."""
+    """A value that changes with the file; `GONE` if there is none."""
     try:
         now = os.stat(path)
     except OSError:
@@ -152,7 +149,7 @@ def file_stamp(path: Path) -> FileStamp:
 
 
 def folder_time(folder: str) -> int:
-    """The modification time of a folder in nanoseconds; 0 if it does not exist."""
+    """The modification time of a file or folder in nanoseconds; 0 if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns
     except OSError:
@@ -160,7 +157,7 @@ def folder_time(folder: str) -> int:
 
 
 def is_settled(time_ns: int) -> bool:
-    """True if a change now would get a time other than `time_ns`."""
+    """Whether a change now would get a time other than `time_ns`."""
     return time.time_ns() - time_ns > _TICK_NS
 
 
@@ -174,7 +171,7 @@ def read_head(path: Path, size: int) -> bytes:
 
 
 def list_entries(folder: str | Path) -> list[os.DirEntry[str]]:
-    """List a folder; empty if it cannot be listed."""
+    """The entries of a folder; empty if it cannot be listed."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
@@ -183,7 +180,7 @@ def list_entries(folder: str | Path) -> list[os.DirEntry[str]]:
 
 
 def is_file(entry: os.DirEntry[str]) -> bool:
-    """True if `entry` is a regular file, not a pipe or a cyclic link."""
+    """Whether `entry` is a regular file, not a pipe or a cyclic link."""
     try:
         return entry.is_file()
     except OSError:

@@ -1,4 +1,4 @@
-"""Read a recording from its beginning: its files, their readers, and the resulting events."""
+"""Reads a recording from its beginning: its files, their readers, and the resulting events."""
 
 from __future__ import annotations
 
@@ -30,10 +30,7 @@ EVENT_BATCH_BYTES: Final = 1 << 20
 
 
 def no_context_error(head: bytes, name: str, place: str = "") -> NoContext:
-    """The error for a file without model context.
-
-    It says what the file is instead, judged by its `head`.
-    """
+    """The error for a file without model context, which says what the file is instead."""
     return NoContext(f"no model context: this is {describe_file(head, name)}", place=place or name)
 
 
@@ -49,7 +46,7 @@ class FirstReading(Struct):
     reader: Reader
     head: bytes = b""
     id: str = ""
-    """The session's id; "" until the recording names it."""
+    """"" until the recording names it."""
     lines: int = 0
     """Line ends read of the main file."""
     main: FileTail | None = None
@@ -69,10 +66,7 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield the events of the main file in batches, then those of `settle`.
-
-        Events of new bodies, if the format has them, come before those of `settle`.
-        """
+        """Yield the events of the main file in batches, then those of new bodies, then those of `settle`."""
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:
@@ -81,7 +75,6 @@ class FirstReading(Struct):
         yield self._note_id(self.reader.settle())
 
     def _note_head(self, piece: bytes) -> bytes:
-        """Note head and line count of a piece of the main file; returns it."""
         if len(self.head) < HEAD_BYTES:
             self.head += piece[: HEAD_BYTES - len(self.head)]
         self.lines += piece.count(b"\n")
@@ -105,7 +98,6 @@ class FirstReading(Struct):
             yield self._note_context(self.reader.settle())
 
     def new_companions(self) -> list[Path]:
-        """List the companion files that were not read yet."""
         # The session's possible ids: from its content and from its file name.
         ids = {id_ for id_ in (self.id, id_of(self.name)) if id_}
         paths = self.folders.list_files(ids) if self.folders is not None else []
@@ -145,7 +137,6 @@ class FirstReading(Struct):
 
 
 def _batch_events(reader: Reader, data: Iterable[bytes]) -> Iterator[list[Event]]:
-    """Yield the reader's events for `data`, those of `EVENT_BATCH_BYTES` together."""
     events: list[Event] = []
     size = 0
     for piece in data:
@@ -165,11 +156,10 @@ def _holds_context(event: Event) -> bool:
 def begin_file(
     path: Path, bodies: Path | None = None, *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read the file `path` and its companions.
+    """Begin to read the file `path` and its companions: the reading, and its events slice by slice.
 
-    Return the reading and its events, slice by slice. `bodies` is an additional folder of request bodies; `usage` as
-    for `begin_stream`. Raises `NoContext` if no format matches, `NotFound`, `Unreadable`. The iterator raises the last
-    two as well.
+    `bodies` is an additional folder of request bodies; `usage` as for `begin_stream`. Raises `NoContext` if no format
+    matches, `NotFound`, `Unreadable`. The iterator raises the last two as well.
     """
     tail = FileTail(path)
     reading, chunks = begin_stream(path.name, tail.read_new(), str(path), usage=usage)
@@ -182,11 +172,10 @@ def begin_file(
 def begin_stream(
     name: str, data: Iterator[bytes], place: str = "", *, usage: bool = False
 ) -> tuple[FirstReading, Iterator[list[Event]]]:
-    """Begin to read `data` as a file called `name`.
+    """Begin to read `data` as a file called `name`: the reading, and its events slice by slice.
 
-    Returns the reading and its events, slice by slice. `place` is for errors ("": the name). With `usage` only the
-    usage of calls is read and no contexts, if the format supports it. The iterator raises `NeedsContexts` if this file
-    does not allow that. Raises `NoContext`.
+    `place` is for errors ("": the name). With `usage` only the usage of calls is read and no contexts, if the format
+    supports it. The iterator raises `NeedsContexts` if this file does not allow that. Raises `NoContext`.
     """
     # A pipe may return few bytes: the format is detected when the head is complete or the data ends.
     pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Find recordings in a folder that the user named, by their content."""
+"""Finds recordings in a folder that the user named, by their content."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from ctxtui.transcripts.registry import Format
 _MAX_FILES: Final = 400
 """Files to open: those with likely names first, then the newest."""
 _MAX_DEPTH: Final = 6
-"""Levels of folders below the named one that are searched."""
+"""Levels of folders below the named one."""
 _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"})
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """Find the recordings in `folder` or up to six levels below.
-
-    They are found by the content of the 400 likeliest files. They come newest first.
+    """Find the recordings in `folder` or up to six levels below by the content of the 400 likeliest files, newest
+    first.
 
     - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
     - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`
@@ -96,10 +95,7 @@ def _files_to_open(folder: Path) -> list[Path]:
 
 
 def _walk_files(folder: str, depth: int) -> Iterator[str]:
-    """Yield the files in `folder` and below.
-
-    A folder that is one recording is yielded instead of its files.
-    """
+    """Yield the files in `folder` and below; a folder that is one recording instead of its files."""
     entries = list_entries(folder)
     bodies = holds_bodies([entry.name for entry in entries])
     if bodies:
@@ -125,10 +121,7 @@ def _walk_files(folder: str, depth: int) -> Iterator[str]:
 
 
 def _recordings_at(path: Path) -> list[tuple[Path, Format | None]]:
-    """The recordings in `path` with their formats.
-
-    The format is None for the sessions of a database or folder of bodies.
-    """
+    """The recordings in `path` with their formats (None: sessions of a database or folder of bodies)."""
     try:
         if is_database(path):
             return [(address_of(path, session.id), None) for session in list_roots(path)]
@@ -154,10 +147,7 @@ def _detect_format(path: Path) -> Format | None:
 
 
 def _without_companions(recordings: list[tuple[Path, Format | None]]) -> list[Path]:
-    """Leave out files that are read with another one, which would count twice.
-
-    Of two that are each other's companions, the one whose format's name comes first is kept.
-    """
+    """Leave out files that are read with another one, which would count twice."""
     beside: set[Path] = set()
     for path, form in sorted(recordings, key=lambda entry: entry[1].name if entry[1] else ""):
         if form is not None and form.companions and path not in beside and path.is_file():

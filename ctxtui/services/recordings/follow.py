@@ -1,7 +1,4 @@
-"""Follow growing recordings by polling file statuses many times a second.
-
-Each ``stat`` takes a few microseconds.
-"""
+"""Follows growing recordings by polling file statuses many times a second: each ``stat`` takes a few microseconds."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ _ACTIVE_FOR_SECONDS: Final = 5.0
 
 
 class FollowedNews(Struct, frozen=True):
-    """News of one recording: `news` to be taken, or the `error` of reading it."""
+    """News of one recording, or the `error` of reading it."""
 
     loaded: Loaded
     news: RecordingNews
@@ -38,19 +35,15 @@ class FollowedNews(Struct, frozen=True):
 
 
 class _WatchedRecording(Struct):
-    """A followed recording.
-
-    `due` is the time of its next check, `grew_at` when it last grew (monotonic seconds).
-    """
+    """A followed recording; `due` is the time of its next check, `grew_at` when it last grew (monotonic seconds)."""
 
     loaded: Loaded
     due: float
     grew_at: float
     is_busy: bool = False
-    """Whether its last two changes came within `_BUSY_GAP_SECONDS` seconds."""
+    """Whether its last two changes came within `_BUSY_GAP_SECONDS`."""
 
     def pause(self, now: float) -> float:
-        """Seconds until the next check."""
         quiet_seconds = now - self.grew_at
         return (
             IDLE_SECONDS

@@ -1,4 +1,4 @@
-"""Open what ctxtui recorded of a program together with the program's own transcript."""
+"""Opens what ctxtui recorded of a program together with the program's own transcript."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.transcripts.joined import SessionJoin, events_between
 
 OpenedRecording = tuple[Loaded, Iterator[RecordingNews]]
-"""An open recording and its first reading."""
+"""With its first reading."""
 _MAX_LEVELS_UP: Final = 3
 """Folders above a transcript whose names may hold its session's id."""
 _CHECK_SECONDS: Final = 2.0
@@ -35,10 +35,7 @@ class JoinedPaths(Struct, frozen=True):
 
 
 def find_joined_paths(path: Path) -> JoinedPaths | None:
-    """The two recordings of a program, if `path` is one of them.
-
-    None if ctxtui did not record it.
-    """
+    """The two recordings of a program, if `path` is one of them; None if ctxtui did not record it."""
     folder, file = attached_dir(), os.path.abspath(path)
     if os.path.dirname(file) == str(folder):
         return JoinedPaths(path, _transcript_of(file))

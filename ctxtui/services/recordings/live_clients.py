@@ -1,4 +1,4 @@
-"""Find recordings that a running client owns, from ``/proc`` (Linux only).
+"""Finds recordings that a running client owns, from ``/proc`` (Linux only).
 
 A session that waits for its user is not written to for hours, and is still live.
 """
@@ -19,7 +19,7 @@ from ctxtui.services.recordings.discover import FoundRecording, recording_at
 
 PROC: Final = Path("/proc")
 _CACHE_SECONDS: Final = 5
-"""Seconds for which the list of processes is cached."""
+"""For the list of processes."""
 _RECORDING_SUFFIXES: Final = (".jsonl", ".json", ".md")
 _START_FIELD: Final = 19
 """Index after the name in ``/proc/PID/stat`` of the start, in ticks since boot (proc(5), field 22)."""
@@ -42,10 +42,7 @@ class RunningClient(Struct, frozen=True):
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
-    """List the clients that ran within the last five seconds.
-
-    Empty where ``/proc`` cannot be read.
-    """
+    """List the clients that ran within the last five seconds; empty where ``/proc`` cannot be read."""
     return _cached_clients(proc, int(time.monotonic() // _CACHE_SECONDS))
 
 
@@ -78,10 +75,7 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
 
 
 def _identify_client(words: Sequence[bytes]) -> KnownClient | None:
-    """The client whose program or package the first words of a command line name.
-
-    None if they name none.
-    """
+    """The client whose program or package the first words of a command line name; None if they name none."""
     spelled_words = [os.fsdecode(word) for word in words]
     matches = [_BY_COMMAND[name] for word in spelled_words if (name := word.rpartition("/")[2]) in _BY_COMMAND]
     matches += [client for package, client in _BY_PACKAGE if any(package in word for word in spelled_words)]
@@ -122,7 +116,6 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
 
 
 def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
-    """True if `recording` is a recording of this client's program in its directory."""
     if client.client is not None and recording.source and client.client.source != recording.source:
         return False
     kinds = [client.client] if client.client is not None else CLIENTS
@@ -134,7 +127,7 @@ def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
 
 
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:
-    """True if a running client holds the recording `path` open, or owns it by `find_owned`.
+    """Whether a running client holds the recording `path` open, or owns it by `find_owned`.
 
     That is asked about the ``.jsonl`` files of its folder: a subagent's file (``agent-*``) and those of other types are
     owned only while they are open.

@@ -1,7 +1,7 @@
-"""Read recordings that consist of many small files as one stream.
+"""Reads recordings that consist of many small files as one stream.
 
 OpenCode's JSON storage, OpenHands' request logs and its events before the SDK, the numbered files of jobs and the logs
-of their turns. Files are only read.
+of their turns.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ _LOG: Final = re.compile(r".+-(\d{9,}\.\d+)(?:-[0-9a-f]{4,8})?(?:-error)?\.json"
 _EVENT: Final = re.compile(r"(\d+)\.json")
 """OpenHands' events before the SDK are numbered files."""
 _JOB: Final = re.compile(r"\d+-(?:prompt\.txt|response\.txt|tool-calls\.json|tool-results\.json)")
-"""A job's files: numbered prompts, responses, calls and results."""
 _TURN: Final = re.compile(r"turn_\d+\.json")
-"""The log of a turn of a job."""
 _TURNS: Final = "logs"
 WHOLE: Final = "session.jsonl"
 """The whole session, in folders that ctxtui wrote."""
@@ -31,12 +29,10 @@ _TABLES: Final = ("session", "message", "part")
 
 
 def is_multi_file(folder: str, names: Collection[str]) -> bool:
-    """True if a folder called `folder` with files of these `names` is one recording."""
     return _find_reader(folder, names) is not None
 
 
 def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterator[bytes]] | None:
-    """The function that reads such a folder as one recording; None if it is none."""
     if is_job(names):
         return _read_job if WHOLE not in names else None
     json_names = [name for name in names if name.endswith(".json")]
@@ -49,7 +45,6 @@ def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterat
 
 
 def is_job(names: Collection[str]) -> bool:
-    """True if a folder with files of these `names` holds a job."""
     return any(name.endswith("-prompt.txt") and _JOB.fullmatch(name) for name in names)
 
 
@@ -122,7 +117,7 @@ def _read_logs(folder: Path) -> Iterator[bytes]:
 def _read_opencode(path: Path) -> Iterator[bytes]:
     """Yield the session in `path` and its subsessions as rows of OpenCode's database tables."""
     storage = path.parents[2]
-    yield _json_line({TABLES_KEY: _TABLES})
+    yield json_line({TABLES_KEY: _TABLES})
     for session, parent in _list_descendants(path):
         yield from _read_row("session", session, lambda value, parent=parent: _session_fields(value, parent))
         for message in _json_files(storage / "message" / session.stem):
@@ -165,7 +160,7 @@ def _read_row(table: str, path: Path, make_fields: Any) -> Iterator[bytes]:
     except (ValueError, RecursionError, AttributeError):
         yield data.replace(b"\n", b" ") + b"\n"
         return
-    yield _json_line({"table": table, "row": row})
+    yield json_line({"table": table, "row": row})
 
 
 def _session_fields(value: dict[str, Any], parent: str) -> dict[str, Any]:
@@ -173,5 +168,5 @@ def _session_fields(value: dict[str, Any], parent: str) -> dict[str, Any]:
     return {**fields, "parent_id": parent or None, "time_updated": (value.get("time") or {}).get("updated")}
 
 
-def _json_line(value: object) -> bytes:
+def json_line(value: object) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"

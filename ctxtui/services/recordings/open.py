@@ -21,7 +21,6 @@ from ctxtui.services.recordings.recording import Loaded, RecordingNews, RereadSo
 from ctxtui.transcripts.reader import NeedsContexts
 
 _ARCHIVE: Final = b"PK\x03\x04"
-"""The first bytes of a zip archive."""
 
 
 def open_recording(
@@ -31,8 +30,10 @@ def open_recording(
 
     - What ctxtui recorded of a program is joined with the program's own transcript, whichever of the two `path` is.
       `own` is the transcript's path if known ("": do not join; None: look for it).
+
     - Of a database with several sessions the newest is read, or the one that `path` names (``DATABASE#ID``); likewise
       of a folder of Claude Code's bodies.
+
     - `usage`: as for `begin_stream`.
 
     Raises `NotFound`, `Unreadable`, `NoContext`.
@@ -114,8 +115,7 @@ def _open_joined(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recor
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
     """Read the recording in the file `path` to its end.
 
-    `progress` gets the bytes read so far; `own` as for `open_recording`. Raises `NotFound`, `Unreadable`, and
-    `NoContext` if the file holds no model context.
+    `progress` gets the bytes read so far; `own` as for `open_recording`. Raises `NotFound`, `Unreadable`, `NoContext`.
     """
     loaded, news = open_recording(path, own=own)
     return read_to_end(loaded, news, progress)
@@ -140,9 +140,9 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 
 
 def read_content(path: Path) -> bytes:
-    """The bytes of the recording `path` as its reader gets them.
+    """The bytes of the recording `path` as its reader gets them: rows for a database, one stream for several files.
 
-    They are the rows of one session for a database, and one stream for several files. Raises `NotFound`, `Unreadable`.
+    Raises `NotFound`, `Unreadable`.
     """
     source = _find_source(path)
     if source is not None:
@@ -182,7 +182,7 @@ def find_newest(recordings: Iterable[FoundRecording], around: Iterable[Path]) ->
 
 
 def load_stream(stream: BinaryIO | None = None, name: str = "standard input") -> Loaded:
-    """Read the recording from `stream` (standard input by default). Raises `NoContext`."""
+    """Read the recording from `stream` (None: standard input). Raises `NoContext`."""
     source = sys.stdin.buffer if stream is None else stream
     reading, chunks = begin_stream(name, iter(lambda: source.read(SLICE_BYTES), b""))
     return read_to_end(Loaded(reading.session, name, None, reading), map(RecordingNews, chunks))

@@ -1,4 +1,4 @@
-"""Find and open what the user named: a path, a folder, ``-``, or a session id."""
+"""Finds and opens what the user named: a path, a folder, ``-``, or a session id."""
 
 from __future__ import annotations
 
@@ -26,16 +26,13 @@ from ctxtui.store.store import Store
 
 T = TypeVar("T")
 
-MAX_CALL_DIGITS: Final = 9
-"""Maximum digits of a call's number."""
+_MAX_CALL_DIGITS: Final = 9
 STREAM: Final = "-"
 LAST: Final = "last"
-"""Names the newest session of the current directory, as in ``ctxtui show last``."""
 SHORTEST_PREFIX: Final = 4
 """Characters of an id that suffice if they match only one."""
 
 _MAX_LISTED: Final = 8
-"""Maximum sessions listed in an error message."""
 
 
 class Named(Struct, frozen=True):
@@ -50,7 +47,7 @@ class Named(Struct, frozen=True):
 
 
 class Newest(Struct, frozen=True):
-    """The newest session of a directory: its id, its format, and its location."""
+    """The newest session of a directory."""
 
     id: str
     source: str
@@ -65,10 +62,10 @@ class Newest(Struct, frozen=True):
 def split_call(name: str, mark: str = "@") -> tuple[str, int]:
     """Split ``SESSION@CALL`` into the session's name and the call's number (0: the last).
 
-    A file with that whole name takes precedence. `mark` is the character between the two.
+    A file with that whole name takes precedence.
     """
     session, _, number = name.rpartition(mark)
-    is_call = session and number.isdecimal() and len(number) <= MAX_CALL_DIGITS
+    is_call = session and number.isdecimal() and len(number) <= _MAX_CALL_DIGITS
     return (session, int(number)) if is_call and not os.path.lexists(os.path.expanduser(name)) else (name, 0)
 
 
@@ -104,10 +101,9 @@ def locate(name: str, cwd: Path, settings: Settings) -> Named:
 
 
 def find_last(cwd: Path, settings: Settings) -> Newest:
-    """The newest session that ran in the directory `cwd` or its repository.
+    """The newest session that ran in the directory `cwd` or its repository: a recording, or one that is only stored.
 
-    It is a recording, or one that is only stored. Raises `NotFound`; if there is no recording, also errors of the
-    database.
+    Raises `NotFound`; if there is no recording, also errors of the database.
     """
     around = related_directories(cwd, os.environ)
     recordings = find_recordings(cwd, samples=sample_paths(), clients=settings.clients)
@@ -126,10 +122,7 @@ def find_last(cwd: Path, settings: Settings) -> Newest:
 
 
 def _newest_stored(files: Set[str], around: Iterable[Path], settings: Settings) -> StoredLocation | None:
-    """The newest stored session that ran in a directory of `around`.
-
-    Sessions of `files` are omitted; None if there is no other.
-    """
+    """The newest stored session that ran in a directory of `around` and is not of `files`; None if there is none."""
     places = tuple(around)
     stored = _query_store(settings, stored_locations)
     return next((place for place in stored if is_inside(place.cwd, places) and place.file not in files), None)

@@ -123,12 +123,12 @@ class Loaded:
 
     @property
     def follows(self) -> bool:
-        """True if there is a file that may grow, or a source to read again when it changes."""
+        """Whether there is a file that may grow, or a source to read again when it changes."""
         return self._anew is not None or (self._reading is not None and self._reading.main is not None)
 
     @property
     def holds_context(self) -> bool:
-        """True if model context was found so far."""
+        """Whether model context was found so far."""
         return self._reading is None or self._reading.has_context
 
     def check(self) -> None:
@@ -235,7 +235,6 @@ class Loaded:
 
 
 def _end_pause(begun: float) -> float:
-    """The end of the pause after a reading from `begun` to now (monotonic seconds)."""
     now = time.monotonic()
     return now + _PAUSE_FACTOR * (now - begun)
 
@@ -248,5 +247,4 @@ def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[Firs
 
 
 def _content_key(session: Session) -> tuple[object, ...]:
-    """The parts of a session that are equal in two readings of the same content."""
     return session.about, session.calls, session.threads, len(session.tree), session.happenings

@@ -48,11 +48,11 @@ class StoredSession(Loaded):
 
     @property
     def is_hosted(self) -> bool:
-        """True if a process hosts the session now."""
+        """Whether a process hosts the session now; False if the database cannot be queried."""
         try:
             return host_of(self._path, self.name) is not None
         except CtxtuiError:
-            return False  # the database cannot be queried
+            return False
 
     def fetch(self) -> RecordingNews:
         """Read what was written since the last call. Errors are ignored; the next call tries again."""

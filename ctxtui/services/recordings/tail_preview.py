@@ -1,4 +1,4 @@
-"""Read the end of a long recording first: the first screen must not wait for the whole."""
+"""Reads the end of a long recording first: the first screen must not wait for the whole."""
 
 from __future__ import annotations
 
@@ -19,20 +19,15 @@ END_BYTES: Final = 262_144
 """Bytes to read at the end: a screenful of blocks even if some are large."""
 
 
-def is_long(size: int) -> bool:
-    return size >= LONG_BYTES
-
-
 def read_end(path: Path) -> Session | None:
-    """Read the last `END_BYTES` of a recording made of lines as if it began there.
+    """Read the last `END_BYTES` of a long recording made of lines as if it began there; None for others.
 
-    Numbers counted from the beginning are wrong. None if the file is short, not made of lines, of no known format or
-    not readable, or if its end holds no context.
+    Numbers counted from the beginning are wrong. None, too, if it cannot be read, or if its end holds no context.
     """
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
-            if not is_long(size):
+            if size < LONG_BYTES:
                 return None
             head = file.read(HEAD_BYTES)
             file.seek(size - END_BYTES)

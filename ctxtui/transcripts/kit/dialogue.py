@@ -1,7 +1,4 @@
-"""Builds a thread's context and calls in the order in which a transcript records them.
-
-Most formats use a `Dialogue` per thread.
-"""
+"""Builds a thread's context and calls in the order in which a transcript records them."""
 
 from __future__ import annotations
 
@@ -20,16 +17,12 @@ from ctxtui.transcripts.kit.fields import complete_epoch, one_line
 
 
 class Ids:
-    """Unique ids for the calls of one session.
-
-    The provider's own, else derived from the call's content. The same call in two files has the same id.
-    """
+    """Unique ids for the calls of a session: the provider's own, else derived from the content."""
 
     def __init__(self) -> None:
         self._id_counts: dict[str, int] = {}
 
     def assign(self, call: Call, tree: Tree) -> str:
-        """Return an id that no other call of the session has."""
         name = call.id or self._derive(call, tree)
         number = self._id_counts[name] = self._id_counts.get(name, 0) + 1
         return name if number == 1 else f"{name}~{number}"
@@ -52,10 +45,7 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's growing context.
-
-    `head` is its end, `title` the beginning of the first user text on one line, `calls` the number of calls.
-    """
+    """One thread's growing context; `head` is its end, `title` the beginning of its first user text."""
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree
@@ -64,7 +54,6 @@ class Dialogue:
         self.title = ""
         self.calls = 0
         self.unreported: list[Call] = []
-        """The calls without a report."""
         self._ids = ids or Ids()
         self._epoch = Epoch()
         self._model = ""
@@ -79,18 +68,14 @@ class Dialogue:
             self.head = self.tree.child(self.head, item.block, item.place)
 
     def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
-        """Restart the context at `head`.
-
-        The next call opens an epoch unless it is the thread's first.
-        """
+        """Restart the context at `head`; the next call opens an epoch unless it is the thread's first."""
         self.head = head
         self._restart = (start, detail)
 
     def add_call(self, items: Iterable[Item], base: Call, after: int | None = None) -> CallSeen:
         """Add the call that answered the context with `items`.
 
-        `base` holds the recorded fields; its id (derived if empty), thread, heads and epoch are filled in. `after`
-        is its context if that is not `head`.
+        `base` holds the recorded fields. `after` is its context if that is not `head`.
         """
         before = self.head if after is None else after
         self.head = self.tree.extend(before, items)
@@ -141,10 +126,9 @@ def emit_sum(
     parent: str = MAIN,
     calls: int = 0,
 ) -> Iterator[Event]:
-    """Emit a `thread` with only a usage sum, the usage of `base`.
+    """Emit a `thread` with only a usage sum, the usage of `base`, and mark the calls that it covers.
 
-    The calls that it covers are emitted again, marked. The sum covers the calls in `calls_in_sum` that have no report,
-    and `calls` more that are not recorded (0: their number is unknown).
+    They are those of `calls_in_sum` without a report, and `calls` more that are not recorded (0: unknown number).
     """
     yield from mark_covered(calls_in_sum)
     side = Dialogue(tree, thread, ids)
@@ -155,7 +139,7 @@ def emit_sum(
 
 
 class KeyedMessages:
-    """Messages of `dialogue` that may be replaced by key; each change moves the dialogue's head."""
+    """Messages of `dialogue` that may be replaced by key."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
@@ -187,12 +171,10 @@ class KeyedMessages:
         self._dialogue.head = self._end
 
     def remove_from(self, key: str) -> None:
-        """Remove a message and all later ones."""
         while key in self._items:
             last, _ = self._items.popitem()
             self._end = self._dialogue.head = self._before[last]
 
     def clear(self) -> None:
-        """Remove all messages."""
         self._items.clear()
         self._end = self._dialogue.head = ROOT

@@ -1,7 +1,4 @@
-"""Read members of foreign JSON as a requested type, whatever their type is.
-
-Also reads times and titles.
-"""
+"""Read members of foreign JSON as a requested type, whatever their type is; times and titles."""
 
 from __future__ import annotations
 
@@ -16,15 +13,20 @@ from ctxtui.core.call import Epoch
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.json_values import as_list
 
+COPIED: Final = "copiedBy"
+"""Member of a record that was copied into a session to be resumed: the program that copied it."""
+COPIED_LINES: Final = "copied_lines"
+"""Member of a session's first record: the number of lines that ctxtui copied from another session."""
+ESTIMATED_BY: Final = "estimated_by"
+"""Member of a usage: the program that estimated it."""
 MAX_TIMESTAMP: Final = 253_370_764_800.0
 """Unix seconds of the start of the year 9999."""
 
 
 def parse_timestamp(timestamp: str | float | None) -> float | None:
-    """Parse a record's timestamp to Unix seconds.
+    """Parse ISO text, or a number of seconds or milliseconds, to Unix seconds.
 
-    ISO text, or a number of seconds or milliseconds. None if it is neither, before 1970, or after 9998, because such a
-    time cannot be shown in every time zone.
+    None if it is neither, or if not every time zone can show it: before 1970, or after 9998.
     """
     if isinstance(timestamp, str):
         return _of_text(timestamp)
@@ -49,10 +51,7 @@ def _in_calendar(seconds: float) -> float | None:
 
 
 def compaction_detail(before: int, after: int, by: str) -> str:
-    """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``.
-
-    An unknown figure (0) is ``?``.
-    """
+    """Format the detail of a compaction: ``154.8k → 22.3k · by claude code``; 0 is ``?``."""
     sizes = " → ".join(format_thousands(n) if n else "?" for n in (before, after))
     return f"{sizes} · by {by}"
 
@@ -70,7 +69,7 @@ def format_thousands(n: int) -> str:
 
 
 def get_path(value: Json, *path: str | int) -> Json:
-    """Return the value at `path` inside `value`; None if the path does not exist."""
+    """Return the value at `path` inside `value`; None if there is none."""
     for step in path:
         if isinstance(step, str):
             value = value.get(step) if isinstance(value, dict) else None
@@ -80,12 +79,11 @@ def get_path(value: Json, *path: str | int) -> Json:
 
 
 def as_dicts(value: Json) -> list[dict[str, Json]]:
-    """List the objects in a list."""
     return [item for item in as_list(value) if isinstance(item, dict)]
 
 
 def as_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds, as `parse_timestamp` does; None for any other type."""
+    """Parse a time as `parse_timestamp` does; None for any other type."""
     value = float(value) if isinstance(value, Number) else value
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
@@ -95,18 +93,15 @@ def as_time(value: Json) -> float | None:
         return None
 
 
-TITLE_LENGTH: Final = 200
-"""Maximum characters of a title."""
-
-_SURROGATE: Final = "[\ud800-\udfff]"
+_TITLE_LENGTH: Final = 200
 
 
 def one_line(text: str) -> str:
-    """Return the beginning of `text` on one line, cut at `TITLE_LENGTH` characters."""
-    line = replace_surrogates(" ".join(text[: 4 * TITLE_LENGTH].split()))
-    return line if len(line) <= TITLE_LENGTH else line[: TITLE_LENGTH - 1] + "…"
+    """Return the beginning of `text` on one line."""
+    line = replace_surrogates(" ".join(text[: 4 * _TITLE_LENGTH].split()))
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1] + "…"
 
 
 def replace_surrogates(text: str) -> str:
     """Replace lone surrogates, which neither a database nor a terminal accepts."""
-    return text if text.isascii() else re.sub(_SURROGATE, "\ufffd", text)
+    return text if text.isascii() else re.sub("[\ud800-\udfff]", "\ufffd", text)

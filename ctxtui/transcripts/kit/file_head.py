@@ -11,7 +11,6 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 HEAD_BYTES: Final = 65536
-"""Bytes of a file that sniffers read."""
 
 _TOKEN: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*("?)|[\[\]{},]|[^\s\[\]{},"]+', re.DOTALL)
 """A token of JSON; group 1 is "" for a string without its closing quote."""
@@ -21,10 +20,7 @@ _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def decode_head(head: bytes) -> str:
-    """Decode the first `HEAD_BYTES` of `head`, without a byte order mark.
-
-    Invalid UTF-8, such as a cut character, is replaced.
-    """
+    """Decode the first `HEAD_BYTES` of `head`; invalid UTF-8, such as a cut character, is replaced."""
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 
@@ -63,7 +59,7 @@ def _parse_values(head: bytes, limit: int) -> list[Json]:
 
 
 def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
-    """List the first `limit` objects in `head`: its values, and those inside a top-level list."""
+    """List the objects among the first `limit` values in `head`; a list stands for its items."""
     flat = [item for value in parse_values(head, limit) for item in (value if isinstance(value, list) else [value])]
     return [item for item in flat[:limit] if isinstance(item, dict)]
 
@@ -71,8 +67,7 @@ def parse_records(head: bytes, limit: int = 50) -> list[dict[str, Json]]:
 def repair_json(text: str, *, keep_cut_string: bool = False) -> Json:
     """Parse the cut JSON `text` without its incomplete end; None if nothing is complete.
 
-    With `keep_cut_string`, a member's value that is a string cut at the end is kept: a request may begin with a system
-    prompt that is longer than the head.
+    With `keep_cut_string`, a member's value that is cut is kept: a system prompt may be longer than the head.
     """
     end, before = 0, ""
     for match in _TOKEN.finditer(text):
@@ -93,7 +88,6 @@ def repair_json(text: str, *, keep_cut_string: bool = False) -> Json:
 
 
 def _missing_closers(text: str) -> str:
-    """Brackets that close everything `text` leaves open."""
     closers: list[str] = []
     for match in _TOKEN.finditer(text):
         token = match.group()
@@ -111,13 +105,11 @@ def _next_value(text: str, offset: int) -> int:
 
 
 def _next_line(text: str, offset: int) -> int:
-    """Return the start of the next line, or the end of the text."""
     end = text.find("\n", offset)
     return len(text) if end < 0 else end + 1
 
 
 def _is_cut_container(text: str, offset: int) -> bool:
-    """Whether an object or list begins at `offset` and has no end in the text."""
     if text[offset] not in "{[":
         return False
     depth = 0

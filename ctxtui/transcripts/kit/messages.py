@@ -1,8 +1,6 @@
 """Converts messages as clients store them to items.
 
-Some have the shape of OpenAI Chat, with further members of the client, which are ignored. Others consist of parts in a
-client's own spelling; they are converted to Anthropic's spelling, which all later code knows. Further members of such a
-part keep their names.
+Parts in a client's own spelling are converted to Anthropic's, which all later code knows.
 """
 
 from __future__ import annotations
@@ -34,10 +32,7 @@ CallLookup = Callable[[dict[str, Json]], Call | None]
 
 
 def message_items(message: dict[str, Json], path: str = "$") -> list[Item]:
-    """Convert a message to items without the client's own members.
-
-    An OpenAI Responses item is accepted too.
-    """
+    """Convert a message, or an OpenAI Responses item, to items without the client's own members."""
     if "role" not in message and isinstance(message.get("type"), str):
         return [part.item for part in split_item(message, path)]
     api_members: dict[str, Json] = {
@@ -66,17 +61,14 @@ def make_message(role: str, *parts: Json, mark: str = "") -> list[Item]:
 
 
 def make_parts(role: str, *parts: Json) -> list[Item]:
-    """Like `make_message`, without the header, for parts of a message that has one."""
+    """Like `make_message`, without the header."""
     return [item for item in make_message(role, *parts) if item.block.kind != HEADER]
 
 
 def add_messages(
     dialogue: Dialogue, messages: Iterable[Json], find_call: CallLookup, path: str = "$.messages"
 ) -> Iterator[Event]:
-    """Add `messages` to `dialogue`, and yield the events.
-
-    An assistant message becomes a call if `find_call` returns one for it.
-    """
+    """Add `messages` to `dialogue`; those for which `find_call` returns a call become calls."""
     for n, message in enumerate(messages):
         yield from add_message(dialogue, message, find_call, f"{path}[{n}]")
 
@@ -98,7 +90,6 @@ RESULT: Final = "tool_result"
 
 
 def text(words: Json, /, **other_members: Json) -> dict[str, Json]:
-    """Build a text part, of a user's or a model's message."""
     return {"type": "text", "text": words, **other_members}
 
 
@@ -108,7 +99,6 @@ def thinking(words: str, signature: Json = None, /, **rest: Json) -> dict[str, J
 
 
 def tool_use(id_: Json, name: Json, arguments: Json, /, **rest: Json) -> dict[str, Json]:
-    """Build a tool call with its input."""
     return {"type": "tool_use", "id": id_, "name": name, "input": arguments, **rest}
 
 
@@ -125,7 +115,6 @@ def tool_result(id_: Json, content: Json, /, error: bool = False, **rest: Json) 
 
 
 def image(media_type: str, data: Json, /, **rest: Json) -> dict[str, Json]:
-    """Build a picture in base64."""
     return {"type": "image", "source": {"type": "base64", "media_type": media_type, "data": data}, **rest}
 
 

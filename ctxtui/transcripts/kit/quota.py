@@ -1,7 +1,4 @@
-"""Read quota reports from recordings.
-
-They are Codex's ``rate_limits``, and headers of a provider's answers.
-"""
+"""Read quota reports from recordings: Codex's ``rate_limits``, and headers of answers."""
 
 from __future__ import annotations
 
@@ -26,13 +23,13 @@ _CODEX: Final = re.compile(
 )
 _MEMBERS: Final = {"used-percent": "used_percent", "window-minutes": "window_minutes", "reset-at": "resets_at"}
 _MAX_SHARE: Final = 100.0
-"""Maximum share of a window, as a multiple of the window; larger values are not shares."""
+"""As a multiple of the window; larger values are not shares."""
 
 
 def read_rate_limits(limits: Json, recorded_at: float | None) -> Iterator[QuotaReport]:
-    """Yield the reports of a ``rate_limits`` object, for the windows that it names.
+    """Yield the reports in a ``rate_limits`` object.
 
-    It was recorded at `recorded_at` (Unix seconds; None: unknown).
+    `recorded_at` is in Unix seconds; None: unknown.
     """
     if not isinstance(limits, dict) or not any(limits.get(name) for name in _WINDOWS):
         return
@@ -60,10 +57,7 @@ def _moment(value: Json) -> int:
 
 
 def read_quota_headers(fields: Iterable[tuple[str, str]], recorded_at: float | None) -> list[QuotaReport]:
-    """List the quota reports in the headers of an answer.
-
-    The answer began at `recorded_at` (Unix seconds; None: unknown).
-    """
+    """List the quota reports in the headers of an answer that began at `recorded_at`."""
     claude: dict[tuple[str, int], dict[str, str]] = {}
     codex: dict[str, dict[str, dict[str, Json]]] = {}
     headers: dict[str, dict[str, Json]] = {CLAUDE: {}, CODEX: {}}

@@ -19,8 +19,6 @@ def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> 
 
     - `clean`: `raw` is canonical (see `records.minify`).
     - `unmarked`: it is known to have no cache breakpoints.
-
-    Equal to ``from_value(canonical.loads(raw))``.
     """
     is_unmarked = unmarked or (raw.find(_MARKERS[0]) < 0 and raw.find(_MARKERS[1]) < 0)
     if clean and is_unmarked and kind and kind not in _OURS:
@@ -30,10 +28,7 @@ def from_part(raw: bytes, kind: str, clean: bool, *, unmarked: bool = False) -> 
 
 
 def from_text(raw: bytes, clean: bool) -> Block:
-    """Build the text block of a JSON string's text `raw`, with its quotes.
-
-    Equal to ``block.text(canonical.loads(raw))``.
-    """
+    """Build the text block of a JSON string's text `raw`, with its quotes."""
     if not clean:
         return block.text(canonical.loads(raw))
     body = b'{"type":"text","text":' + raw + b"}"
@@ -41,11 +36,7 @@ def from_text(raw: bytes, clean: bool) -> Block:
 
 
 def from_value(value: Json) -> Block:
-    """Build the block of a decoded content part.
-
-    A bare string is text, an object keeps its JSON without cache breakpoints, and anything else is of the kind
-    ``unknown``.
-    """
+    """Build the block of a decoded content part, without cache breakpoints."""
     if isinstance(value, str):
         return block.text(value)
     if isinstance(value, dict):

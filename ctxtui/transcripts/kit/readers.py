@@ -1,7 +1,4 @@
-"""Readers of JSON lines, database rows, and files that are parsed whole at the end.
-
-Most formats pass their handler or parse function to one of them, and get their `open`.
-"""
+"""Readers of JSON lines, database rows, and files that are parsed whole at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.core.session import Event, Happened, Outcome, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
+from ctxtui.transcripts.kit.records import BOM, Piece, RawRecord, RecordStream, decode_text
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire.codec import spans
 
@@ -30,10 +27,7 @@ class RecordHandler(Protocol):
         """Return the events of one record; `source` is its position in the file."""
 
     def state_events(self) -> Iterable[Event]:
-        """Return events that describe the current state (description, tips).
-
-        They overwrite earlier ones.
-        """
+        """Return the events of the current state (description, tips), which overwrite earlier ones."""
 
 
 class LinesReader(Reader):
@@ -141,11 +135,8 @@ def json_reader(read_value: ReadValue) -> Callable[[Tree], WholeReader]:
 
 
 def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the JSON value in `data`; also returns the error, None if there is none.
-
-    The value of a cut or damaged file has the complete parts before the damage; it is None if it is nested too deeply.
-    """
-    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+    """Parse the JSON value in `data`, of a cut file its complete parts; also returns the error, if any."""
+    text = decode_text(data.removeprefix(BOM))
     start = spans.skip(text, 0)
     if start == len(text):
         return None, None
@@ -185,13 +176,13 @@ Tables = dict[str, list[Row]]
 TABLES_KEY: Final = "rows_of"
 """Member of a database's first line that lists its tables. Further lines are ``{"table": ..., "row": {...}}``."""
 JOB: Final = "files of a job folder"
-"""First entry of the list that the IO layer makes of a job folder's numbered files."""
+"""First entry of the list that the IO layer makes of a job folder, or of a folder of turn logs."""
 LOGS: Final = "logs of requests"
-"""First entry of the list that the IO layer makes of a folder of logs."""
+"""First entry of the list that the IO layer makes of a folder of request logs."""
 
 
 def tables_in(head: bytes) -> frozenset[str]:
-    """Return the names of the tables that a file of rows declares; empty for any other file."""
+    """Return the names of the tables that a file of rows declares."""
     if TABLES_KEY.encode() not in head[:200]:
         return frozenset()
     first = next(iter(file_head.parse_values(head)), None)
@@ -199,7 +190,6 @@ def tables_in(head: bytes) -> frozenset[str]:
 
 
 def parse_rows(data: bytes) -> Tables:
-    """Parse the lines of a database."""
     tables: Tables = {}
     for line in data.splitlines():
         record = as_dict(canonical.loads(line))
@@ -219,8 +209,6 @@ def decode_column(value: Json) -> Json:
 
 
 class _RowsHandler:
-    """Collects rows; the events of all rows are returned on `state_events`."""
-
     def __init__(self, tree: Tree, read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> None:
         self._tree, self._read_tables = tree, read_tables
         self._tables: Tables = {}
@@ -235,8 +223,5 @@ class _RowsHandler:
 
 
 def rows_reader(read_tables: Callable[[Tables, Tree], Iterator[Event]]) -> Callable[[Tree], LinesReader]:
-    """Make the `open` of a format of rows.
-
-    `read_tables` returns its events and must be deterministic.
-    """
+    """Make the `open` of a format of rows; `read_tables` must be deterministic."""
     return lambda tree: LinesReader(_RowsHandler(tree, read_tables))

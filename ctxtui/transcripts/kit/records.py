@@ -21,9 +21,9 @@ from ctxtui.wire.codec import spans
 
 
 class TextLine(NamedTuple):
-    """One line of a file.
+    """One line of a file, without its end.
 
-    `number` counts from 1, `start` is the byte offset of `data`, which has no line end.
+    `number` counts from 1, `start` is its byte offset.
     """
 
     number: int
@@ -59,7 +59,6 @@ class LineBuffer:
 
     @property
     def rest(self) -> TextLine:
-        """The text after the last line end."""
         if len(self._waiting) > 1:
             self._waiting = [b"".join(self._waiting)]
         return TextLine(self._number, self._start, self._waiting[0] if self._waiting else b"")
@@ -83,18 +82,16 @@ _ODD_ESCAPE: Final = re.compile(rb"\\/|\\u(?!00(?:0[0-7bef]|1[0-9a-f]))")
 # Start of the clients' records; a torn write can leave one in the middle of a line.
 _BEGIN: Final = re.compile(r'\{"(?:type|parentUuid|timestamp|sessionId|uuid)":')
 _TRIES: Final = 20
-"""Maximum beginnings of records that are tried in a torn line."""
+"""Beginnings of records that are tried in a torn line."""
 _VALUE_NAMES: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f": "a word", "n": "null"}
 
 
 class RawRecord(Struct, frozen=True):
-    """A JSON object on line `line`, bytes `start` to `end` of the file.
-
-    After a repaired escape the bytes are only about there.
+    """A JSON object on line `line`, bytes `start` to `end` of the file (about there after repairs).
 
     - `raw`: the object, minified if it is JSON, in valid UTF-8. With a `record`, the line's bytes, not checked.
     - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.
-    - `note`: describes repairs; "" if there were none.
+    - `note`: describes repairs.
     - `record`: the result of the stream's decoder; None without one, and for lines that took the slow path.
     """
 
@@ -121,22 +118,20 @@ Piece = RawRecord | BrokenRecord | Skipped
 
 
 def minify(raw: bytes) -> tuple[bytes, bool]:
-    """Minify JSON text.
+    """Minify JSON text; also returns whether the result is canonical.
 
-    Also returns whether the result is canonical, that is, has no needless escapes. Raises `msgspec.DecodeError` if it
-    is not JSON. Duplicate keys stay.
+    Duplicate keys stay. Raises `msgspec.DecodeError` if it is not JSON.
     """
     small = msgspec.json.format(raw, indent=-1)
     return small, not has_needless_escapes(small)
 
 
 def has_needless_escapes(small: bytes) -> bool:
-    """Whether minified JSON has escapes that canonical JSON does not have."""
     return _ODD_ESCAPE.search(small) is not None
 
 
 def read_line(line: TextLine) -> Iterator[Piece]:
-    """Yield the records of one line (or of several lines that make one value), in order."""
+    """Yield the records of one line (or of several lines that make one value)."""
     number, start, data = line
     text = data.removeprefix(BOM)
     bare = text.strip(BLANK)
@@ -174,7 +169,7 @@ def _parse_records(number: int, start: int, bare: bytes) -> Iterator[RawRecord |
             return
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass
-    yield from _read_slowly(number, start, bare.decode("utf-8", "surrogateescape"))
+    yield from _read_slowly(number, start, decode_text(bare))
 
 
 def is_utf8(raw: bytes) -> bool:
@@ -193,7 +188,7 @@ def decode_legible(piece: RawRecord) -> Iterator[Piece]:
 
 
 def objects_at_start(text: str) -> int:
-    """Length, in characters, of the consecutive complete JSON objects at the start of `text`."""
+    """Length, in characters, of the complete JSON objects at the start of `text`."""
     offset = length = 0
     while True:
         offset = skip(text, offset)
@@ -213,15 +208,18 @@ def skip(text: str, at: int, blank: str = _SPACE) -> int:
     return at
 
 
-def _encode_text(text: str) -> bytes:
+def decode_text(data: bytes) -> str:
+    """Decode bytes that may not all be UTF-8."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def encode_text(text: str) -> bytes:
+    """Return the bytes that `text` was decoded from by `decode_text`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | BrokenRecord]:
-    """Read glued values one by one, repair escapes and characters, unfold lists.
-
-    `start` is the byte offset of `text` in the file, `number` its line.
-    """
+    """Read glued values one by one, repair escapes and characters, unfold lists."""
     offset, note = 0, ""
     while offset < len(text):
         try:
@@ -230,7 +228,7 @@ def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | Bro
             mended = _mend_escapes(text[offset:]) if "scape" in str(error) else ""
             if not objects_at_start(mended):
                 torn = _next_record(text, offset)
-                bad = _encode_text(text[offset:torn])
+                bad = encode_text(text[offset:torn])
                 yield BrokenRecord(number, start, start + len(bad), bad, _error_reason(error, text[offset:torn]))
                 start += len(bad)
                 offset = torn
@@ -239,19 +237,19 @@ def _read_slowly(number: int, start: int, text: str) -> Iterator[RawRecord | Bro
             continue
         yield from _iter_value_records(number, start, text[offset:end], note)
         next_offset = skip(text, end)
-        start += len(_encode_text(text[offset:next_offset]))
+        start += len(encode_text(text[offset:next_offset]))
         number += text.count("\n", offset, next_offset)
         offset = next_offset
 
 
 def _iter_value_records(number: int, start: int, text: str, note: str) -> Iterator[RawRecord | BrokenRecord]:
-    raw = _encode_text(text)
+    raw = encode_text(text)
     end = start + len(raw)
     if text[0] == "[" and text.strip("[]" + _SPACE):
         # A list of records, such as an export.
         offset = 0
         for item in spans.elements(text, 0):
-            start += len(_encode_text(text[offset : item.start]))
+            start += len(encode_text(text[offset : item.start]))
             number += text.count("\n", offset, item.start)
             offset = item.start
             yield from _iter_value_records(number, start, text[offset : item.end], note)
@@ -277,10 +275,7 @@ def _mend_escapes(text: str) -> str:
 
 
 def _next_record(text: str, offset: int) -> int:
-    """Index from which complete records run to the end of `text`, after a torn one.
-
-    It is the length of `text` if none is found within `_TRIES`.
-    """
+    """Index from which complete records run to the end of `text`; its length if none is found."""
     for match in islice(_BEGIN.finditer(text, offset + 1), _TRIES):
         if not text[match.start() + objects_at_start(text[match.start() :]) :].strip(_SPACE):
             return match.start()
@@ -296,15 +291,14 @@ def _error_reason(error: Exception, bad: str) -> str:
 
 
 BRACKET: Final = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-"""A bracket of JSON, or a complete string, so that brackets in strings are no matches."""
+"""A bracket of JSON, or a complete string, so that brackets in strings are not found."""
 
 
 class RecordStream:
     """Extracts records from bytes, in the order of the file and independently of the chunking.
 
     A record is usually a line. It may also be one of several on a line, or pretty-printed over many. `decode` is an
-    optional fast path: it raises `msgspec.MsgspecError` on anything but one JSON value of the shape that it knows. An
-    ordinary line is then parsed once, and the result of `decode` is the record; all other lines take the slow path.
+    optional fast path for ordinary lines; it raises `msgspec.MsgspecError` on anything but a value of its shape.
     Callers pass such a record to `decode_legible` first, because a decoder does not check the parts that it leaves raw.
     """
 
@@ -340,8 +334,8 @@ class RecordStream:
             pieces = list(self._continue_value(last_line))
         else:
             head = len(BOM) if last_line.data.startswith(BOM) else 0
-            text = last_line.data[head:].decode("utf-8", "surrogateescape")
-            length = len(text[: objects_at_start(text)].encode("utf-8", "surrogateescape"))
+            text = decode_text(last_line.data[head:])
+            length = len(encode_text(text[: objects_at_start(text)]))
             length += head if length else 0
             if text.lstrip().startswith("[") and _is_complete(last_line.data):
                 length = len(last_line.data)
@@ -393,7 +387,7 @@ class RecordStream:
 
 
 def _is_complete(data: bytes) -> bool:
-    text = data.removeprefix(BOM).decode("utf-8", "surrogateescape")
+    text = decode_text(data.removeprefix(BOM))
     try:
         canonical.loads(text)
     except (ValueError, RecursionError):
@@ -402,7 +396,6 @@ def _is_complete(data: bytes) -> bool:
 
 
 def bracket_depth(data: bytes) -> int:
-    """Count the brackets that `data` leaves open."""
     open_ = 0
     for match in BRACKET.finditer(data):
         token = match.group()

@@ -1,8 +1,7 @@
 """Shared code of the writers of sessions that a tool can resume.
 
-`apply_edits` replaces the recorded context with the one to be sent: for each record of the source it notes what changes
-and what is inserted before it. A tool's writer makes the new session of that. Records are the envelopes of the tool;
-records without context are copied. A `Translation` makes a session from a context that another tool recorded.
+`apply_edits` notes for each record of the source what changes and what is inserted before it; a tool's writer makes the
+new session of that. A `Translation` makes a session from a context that another tool recorded.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ctxtui.core import block_content, canonical
 from ctxtui.core.block import ASSISTANT, HEADER, NOT_RECORDED, Block, Item
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.kit.fields import as_dicts
-from ctxtui.transcripts.kit.records import RawRecord, RecordStream
+from ctxtui.transcripts.kit.records import RawRecord, RecordStream, decode_text, encode_text
 from ctxtui.wire.codec import spans
 from ctxtui.wire.translate.turns import Losses
 
@@ -40,7 +39,7 @@ Body = dict[str, Any]
 class SentBlock(NamedTuple):
     """A block of the context to resume with.
 
-    The `item`, and its 0-based index `at` on the raw path (None: new by an edit).
+    `at` is its 0-based index on the raw path (None: new by an edit).
     """
 
     item: Item
@@ -77,9 +76,9 @@ class ResumeOrder(Struct, frozen=True, kw_only=True):
 class ResumedFile(Struct, frozen=True):
     """The new file: its bytes, a line for each thing that was lost, and the session's `id`.
 
-    `name` is the required file name ("": any), with the session's own folder before it if it has one. `folder` is the
-    required folder below the tool's ``sessions`` ("": any). `beside` has further files of the session, by their path
-    from the folder of this one.
+    `name` is the required file name ("": any), with the session's own folder before it if it has one; `folder` the
+    required folder below the tool's ``sessions`` ("": any). `beside` has further files, by their path from this one's
+    folder.
     """
 
     data: bytes
@@ -128,8 +127,8 @@ class TranslatedOrder(Struct, frozen=True, kw_only=True):
 class Translation(Struct, frozen=True):
     """Conversion of a context to a session of a tool.
 
-    Its `dialect`, a filter for the request, and the writer. `reduce`, the filter, notes what it removes. A signature or
-    an encrypted item is refused after another system prompt (facts §1), so those are removed.
+    `reduce` removes what the tool cannot resume with, and notes it: a signature or an encrypted item is refused after
+    another system prompt (facts §1).
     """
 
     dialect: str
@@ -169,8 +168,7 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
     def change(self, part: int, block: Block | None) -> bool:
         """Replace its 0-based `part` with `block` (None: remove it).
 
-        An atomic record, or one that is removed already, cannot hold `block`: it is removed, and False says that the
-        caller must insert `block` in its place.
+        False if it cannot hold `block`, which the caller must then insert: it is atomic, or removed already.
         """
         if self.removed or self.is_atomic:
             self.removed = True
@@ -182,15 +180,12 @@ class ResumeEntry(Struct, eq=False, kw_only=True):
         return True
 
     def changed_parts(self, content: Any, convert: Callable[[Block], Any]) -> list[Any]:
-        """Apply the changes to `content`, a list or one part; new parts are converted by `convert`."""
         parts = content if isinstance(content, list) else [content]
         changed = [self.changes.get(n, part) for n, part in enumerate(parts)]
         return [convert(part) if isinstance(part, Block) else part for part in changed if part is not None]
 
 
 class LinkedEntry(ResumeEntry, kw_only=True):
-    """A record that names its parent: its bytes and its value."""
-
     raw: bytes
     value: dict[str, Any]
     is_subagent: bool = False
@@ -273,22 +268,21 @@ def new_blocks(entries: Sequence[ResumeEntry], appended: Iterable[Sequence[Item]
     return [*inserted_blocks(entries, appended), *changed]
 
 
-def name_losses(blocks: Iterable[Block], held: Container[str]) -> Iterator[str]:
+def name_losses(blocks: Iterable[Block], supported_kinds: Container[str]) -> Iterator[str]:
     """Name the calls, images and documents of new blocks that a file cannot hold.
 
-    It holds parts of the kinds `held`; of images only those whose bytes are recorded.
+    It holds parts of `supported_kinds`; of images those whose bytes are recorded.
     """
     for block in blocks:
         value = as_dict(block.value())
         for part in (value, *as_dicts(value.get("content"))):
             kind = as_str(part.get("type"))
-            is_held = kind in held and (kind != "image" or "data" in as_dict(part.get("source")))
-            if kind in _NAMED_KINDS and not is_held:
+            is_supported = kind in supported_kinds and (kind != "image" or "data" in as_dict(part.get("source")))
+            if kind in _NAMED_KINDS and not is_supported:
                 yield _NAMED_KINDS[kind]
 
 
 def read_block_text(block: Block) -> str:
-    """Return the text of a block; "" if it has none."""
     return block_content.read(block).text
 
 
@@ -299,7 +293,6 @@ def find_call_name(order: ResumeOrder, call_id: Any) -> str:
 
 
 def is_answer(item: Item) -> bool:
-    """Whether the model generated it."""
     return item.place.role in ASSISTANT
 
 
@@ -315,11 +308,10 @@ def first_change(entries: Sequence[ResumeEntry]) -> int:
 def outdated_reports(
     entries: Sequence[ResumeEntry], answers: Sequence[int], order: ResumeOrder
 ) -> Iterator[tuple[int, int | None]]:
-    """Yield the answers whose usage describes the old context: those after the first change.
+    """Yield the answers whose usage describes the old context, each with its new input tokens.
 
-    `answers` are their 0-based numbers in `entries`, without removed ones. With the number comes the new input tokens
-    of the last answer, None for others and if they are unknown. An answer that is itself the first change keeps its
-    report if they are unknown.
+    `answers` are the numbers of all remaining answers in `entries`. The tokens are known at most for the last one, else
+    None. An answer that is itself the first change keeps its report if they are unknown.
     """
     first = first_change(entries)
     for n in answers:
@@ -338,9 +330,8 @@ def link_entries(
 ) -> Iterator[tuple[_Linked | Body, Any]]:
     """Yield remaining entries and new records in the file's order, each with its parent's id.
 
-    For a tool that walks from the last entry up: `id_key` and `parent_key` are the members with an entry's id and its
-    parent's; an entry without `parent_key` is in no chain. `inserted` has the records before an entry, by its 0-based
-    number.
+    For a tool that walks from the last entry up. An entry without `parent_key` is in no chain. `inserted` has the
+    records before an entry, by its 0-based number.
     """
     parents: dict[str, Any] = {}
     tip: Any = None
@@ -378,10 +369,7 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
 
 
 def remove_left_branches(entries: Sequence[LinkedEntry], chain: Iterable[int], parent_key: str) -> None:
-    """Remove branches after the last remaining entry of `chain` (numbers).
-
-    The client would continue them.
-    """
+    """Remove branches after the last remaining entry of `chain`, which the client would continue."""
     last = max((number for number in chain if not entries[number].removed), default=-1)
     for entry in entries[last + 1 :]:
         entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)
@@ -398,15 +386,13 @@ class ResumePlan(Struct):
     after: dict[int, list[Item]] = field(default_factory=dict)
 
     def put(self, at: int, items: Iterable[Item]) -> None:
-        """Insert `items` after index `at`."""
         self.after.setdefault(at, []).extend(items)
 
 
 def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
     """Plan the changes from `path` to `sent`.
 
-    An item that is out of the path's order, or has another role, is removed at its old position and inserted at its new
-    one.
+    An item that is out of the path's order, or has another role, is inserted at its new position.
     """
     plan = ResumePlan()
     last = -1
@@ -424,18 +410,15 @@ def plan_changes(path: Sequence[Item], sent: Iterable[SentBlock]) -> ResumePlan:
 
 
 def recorded_items(items: Iterable[tuple[int, Item]]) -> list[tuple[int, Item]]:
-    """Filter the numbered items that a transcript holds.
-
-    It holds no headers, and no placeholders for unrecorded content.
-    """
+    """Filter out headers and placeholders for unrecorded content, which no transcript holds."""
     return [(n, item) for n, item in items if item.block.kind not in (HEADER, NOT_RECORDED)]
 
 
 def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[int, tuple[int, int]]:
     """Map each index of `path` to its position in the source: (entry, part), both 0-based.
 
-    A result that the tool shortened in its requests is found by the call that it answers. The blocks of a path are
-    late in a file, so equal blocks are matched from the end.
+    A result that the tool shortened in its requests is found by the call that it answers. Equal blocks are matched from
+    the end, because the blocks of a path are late in a file.
     """
     positions_by_digest: dict[str, list[tuple[int, int]]] = {}
     results: dict[str, tuple[int, int]] = {}
@@ -456,38 +439,37 @@ def find_blocks(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> dict[in
 def find_end(path: Sequence[Item], entries: Sequence[ResumeEntry]) -> int:
     """Return the number of `entries` up to the last block of `path`; all if none has it.
 
-    For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"), so the place is the one before which
-    most blocks of the path match, in a row: the first place if the whole path matches, else the last.
+    For a source without lines (`ResumeOrder.until`). Blocks may repeat ("go on"): the place is the one before which
+    most blocks of the path match, in a row.
     """
-    held: list[tuple[int, str]] = []
+    recorded: list[tuple[int, str]] = []
     results: dict[str, str] = {}
     for number, entry in enumerate(entries):
         for part, digest in enumerate(entry.digests):
             call_id = entry.answers.get(part, "")
-            held.append((number, digest or call_id))
+            recorded.append((number, digest or call_id))
             results |= {call_id: digest or call_id} if call_id else {}
-    known = {key for _, key in held}
+    recorded_keys = {key for _, key in recorded}
     wanted = [
         item.block.digest
-        if item.block.digest in known
+        if item.block.digest in recorded_keys
         else results.get(_answered_call_id(item.block), item.block.digest)
         for _, item in recorded_items(enumerate(path))
     ]
-    counts = _count_common([*reversed(wanted)], [key for _, key in reversed(held)])
+    counts = _count_common([*reversed(wanted)], [key for _, key in reversed(recorded)])
     best, end = 0, len(entries)
-    for count, (number, _) in zip(reversed(counts), held, strict=True):
+    for count, (number, _) in zip(reversed(counts), recorded, strict=True):
         if count > best or 0 < count == best < len(wanted):
             best, end = count, number + 1
     return end
 
 
-def _count_common(wanted: Sequence[str], held: Sequence[str]) -> list[int]:
-    """Count, for each position of `held`, how many elements equal the start of `wanted`.
+def _count_common(wanted: Sequence[str], recorded: Sequence[str]) -> list[int]:
+    """Count, from each position of `recorded` on, the elements that equal the start of `wanted`.
 
-    The elements are counted from that position on. In linear time (the Z algorithm): a session may have thousands of
-    equal blocks.
+    In linear time (the Z algorithm): a session may have thousands of equal blocks.
     """
-    sequence = [*wanted, None, *held]
+    sequence = [*wanted, None, *recorded]
     counts = [0] * len(sequence)
     start = end = 0
     for position in range(1, len(sequence)):
@@ -528,18 +510,15 @@ def read_source(order: ResumeOrder) -> tuple[list[tuple[bytes, RawRecord]], list
 
 
 def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
-    """Replace the values of some members of the JSON object `raw`.
-
-    A member whose new value is None is removed. Every other byte stays.
-    """
-    text = raw.decode("utf-8", "surrogateescape")
+    """Replace the values of some members of the JSON object `raw` (None: remove the member)."""
+    text = decode_text(raw)
     opens = text.index("{") + 1
     parts, done, last = [], 0, opens
     for member in spans.members(text, opens - 1):
         if member.key in changes:
             new = changes[member.key]
             if new is not None:
-                parts += [text[done : member.start], new.decode("utf-8", "surrogateescape")]
+                parts += [text[done : member.start], decode_text(new)]
                 done = member.end
             elif last == opens:
                 # The first member is removed with the comma after it.
@@ -551,14 +530,11 @@ def replace_members(raw: bytes, changes: Mapping[str, bytes | None]) -> bytes:
                 parts.append(text[done:last])
                 done = member.end
         last = member.end
-    return "".join([*parts, text[done:]]).encode("utf-8", "surrogateescape")
+    return encode_text("".join([*parts, text[done:]]))
 
 
 def add_member(raw: bytes, member: str, value: bytes) -> bytes:
-    """Append `member` to the non-empty JSON object `raw`; `value` is JSON text.
-
-    Every other byte stays.
-    """
+    """Append `member` to the non-empty JSON object `raw`; `value` is JSON text."""
     end = raw.rindex(b"}")
     return raw[:end] + b"," + canonical.dumps(member) + b":" + value + raw[end:]
 
@@ -569,6 +545,5 @@ def count_losses(lost: Iterable[str]) -> tuple[str, ...]:
 
 
 def fresh_ids(ids: Iterator[str], used_ids: Iterable[str]) -> Iterator[str]:
-    """Filter out the ids that are `used_ids`."""
     used = set(used_ids)
     return (id_ for id_ in ids if id_ not in used)

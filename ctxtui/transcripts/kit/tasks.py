@@ -1,7 +1,4 @@
-"""Read files of benchmarks, and results in recordings.
-
-Such a file is a list of tasks, each with its messages.
-"""
+"""Read files of benchmarks (lists of tasks with their messages), and results in recordings."""
 
 from __future__ import annotations
 
@@ -19,12 +16,10 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.readers import ReadValue
 
-MESSAGE_KEYS: Final = ("traj", "messages", "trajectory", "conversation")
-"""Members of a task that hold its messages."""
+_MESSAGE_KEYS: Final = ("traj", "messages", "trajectory", "conversation")
 
 
 def first_task(head: bytes) -> dict[str, Json]:
-    """Return the first task in `head`; empty if there is none."""
     value = next(iter(file_head.parse_values(head)), None)
     return next(iter(as_dicts(value)), {}) if isinstance(value, list) else as_dict(value)
 
@@ -41,7 +36,7 @@ def tasks_reader(source: str) -> ReadValue:
                 yield Skipped(1, f"a task that is not an object @ $[{n}]")
                 continue
             # Two runs of one task without a trial number are still two threads.
-            dialogue = Dialogue(tree, MAIN if n == 0 else f"{task_label(task)} ({n + 1})", ids)
+            dialogue = Dialogue(tree, MAIN if n == 0 else f"{_task_label(task)} ({n + 1})", ids)
             yield from _read_task(task, dialogue, f"$[{n}]", len(tasks) > 1)
             title = title or dialogue.title
         more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
@@ -51,15 +46,15 @@ def tasks_reader(source: str) -> ReadValue:
 
 
 def _read_task(task: dict[str, Json], dialogue: Dialogue, path: str, several: bool) -> Iterator[Event]:
-    label = task_label(task)
+    label = _task_label(task)
     yield ThreadSeen(dialogue.thread, label)
-    key = next((key for key in MESSAGE_KEYS if isinstance(task.get(key), list)), "messages")
+    key = next((key for key in _MESSAGE_KEYS if isinstance(task.get(key), list)), "messages")
     yield from messages.add_messages(dialogue, as_list(task.get(key)), _make_call, f"{path}.{key}")
     yield dialogue.tip_event()
     yield from read_outcomes(task, label if several else "")
 
 
-def task_label(task: dict[str, Json]) -> str:
+def _task_label(task: dict[str, Json]) -> str:
     """Label a task: ``task 7``, ``task 7 trial 2``."""
     trial = task.get("trial")
     trial_text = f" trial {value_text(trial)}" if trial not in (None, 0) else ""
@@ -70,24 +65,22 @@ def _make_call(message: dict[str, Json]) -> Call:
     return Call("", "", model=as_str(message.get("model")))
 
 
-RESULT_KEYS: Final = (
+_RESULT_KEYS: Final = (
     "exit_status", "submission", "resolved", "reward", "score", "scores", "success", "passed", "status", "verdict",
     "grade", "evaluation",
 )  # fmt: skip
-"""Members that hold a result of a benchmark's run."""
 
 
 def read_outcomes(record: dict[str, Json], label: str = "") -> Iterator[Outcome]:
-    """Yield the results among the members of `record`, not deeper, each named after its member.
+    """Yield the results among the members of `record`.
 
     `label` distinguishes several runs in a file.
     """
-    for name in RESULT_KEYS:
+    for name in _RESULT_KEYS:
         value = record.get(name)
         if value is not None:
             yield Outcome(f"{label}: {name}" if label else name, value_text(value))
 
 
 def value_text(value: Json) -> str:
-    """Return a result's value verbatim as text."""
     return value if isinstance(value, str) else canonical.dump_text(value)

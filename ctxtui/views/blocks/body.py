@@ -1,7 +1,4 @@
-"""Lazy wrapping of an opened block.
-
-Lines are wrapped only when they are drawn, so a 10 MB block opens at once.
-"""
+"""Lazy wrapping of an opened block: lines are wrapped when they are drawn, so a 10 MB block opens at once."""
 
 from __future__ import annotations
 
@@ -18,8 +15,6 @@ LOOKAHEAD_LINES = 200
 
 
 class HitInLine(NamedTuple):
-    """A hit in a wrapped line: characters `start` to `end` of line `line` (from 0)."""
-
     line: int
     start: int
     end: int
@@ -67,14 +62,10 @@ class Body:
         return self._lines[number] if number < len(self._lines) else None
 
     def hits_in(self, number: int) -> list[tuple[int, int]]:
-        """Hits in line `number`, as character ranges."""
         return self._hits_by_line.get(number, [])
 
     def hit(self, nth: int, most: int) -> HitInLine | None:
-        """Position of hit `nth` (from 0) in the first `most` lines, or in those wrapped already.
-
-        None if it is not there.
-        """
+        """Position of hit `nth` (from 0) in the first `most` lines, or in those wrapped already."""
         while len(self._hits) <= nth and not self._ended and len(self._lines) < most:
             self._wrap_until(len(self._lines) + 1)
         return self._hits[nth] if nth < len(self._hits) else None
@@ -103,7 +94,7 @@ class Body:
     def count_hidden(self, shown: int) -> int | None:
         """Number of lines after the first `shown` wrapped ones; None if unknown.
 
-        Near the end of the block wrapped lines are counted, else the content's lines.
+        Far from the end of the block the content's lines are counted, not wrapped ones.
         """
         self._wrap_until(shown + LOOKAHEAD_LINES)
         if len(self._lines) <= shown:
@@ -171,7 +162,6 @@ def _wrap(spans: Spans, room: int, hang: int) -> Iterator[_Piece]:
 
 
 def _find_breaks(text: str, room: int, hang: int) -> Iterator[tuple[int, int, int]]:
-    """Start, end and leading blanks of each wrapped line of `text`."""
     if cells.width(text) <= room:
         yield 0, len(text), 0
         return

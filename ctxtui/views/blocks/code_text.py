@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from typing import Final
 
 from ctxtui.views.blocks.markdown import Highlight
@@ -13,7 +14,6 @@ from ctxtui.views.text.span import Span, Spans
 HIGHLIGHT_CHARS: Final = 200_000
 """Characters of code that are highlighted; the rest is shown plain."""
 _CAT_N: Final = re.compile(r"^\s*(\d+)(?:→|\t)(.*)$")
-"""A numbered line: its number, ``→`` or a tab, its text."""
 
 
 def is_numbered(text: str) -> bool:
@@ -29,9 +29,9 @@ def plain_lines(text: str) -> Iterator[str]:
 
 
 def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
-    """Yield source lines as spans, highlighted up to `HIGHLIGHT_CHARS`.
+    """Yield source lines as spans; `hint` is the file's path or the language.
 
-    A line that reaches beyond is split there. `hint`: the file's path or the language, for the highlighter.
+    A line that reaches beyond `HIGHLIGHT_CHARS` is split there.
     """
     head = text[:HIGHLIGHT_CHARS]
     styled = highlight("\n".join(safe_text.lines(head)), hint)
@@ -41,18 +41,27 @@ def styled_lines(text: str, hint: str, highlight: Highlight) -> Iterator[Spans]:
 
 
 def numbered_lines(text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield the lines of a file printed by a tool with line numbers.
+    """Yield the lines of a file that a tool printed with line numbers; other lines are dim.
 
-    Numbers are in a column, the rest is code. Lines without a number are dim. `hint` as in `styled_lines`; "" or
-    `highlight` None: without colours.
+    `hint` as in `styled_lines`; "" or `highlight` None: without colours.
     """
-    pieces = [_CAT_N.match(line) for line in text[:HIGHLIGHT_CHARS].split("\n")]
-    bare = "\n".join(safe_text.line(piece[2] if piece else "") for piece in pieces)
-    styled: Iterator[list[Span]] = highlight(bare, hint) if highlight and hint else iter(())
-    for line in safe_text.lines(text):
-        piece = _CAT_N.match(line)
-        code = next(styled, [])
-        if piece is None:
+    end = text.rfind("\n", 0, HIGHLIGHT_CHARS) + 1 if len(text) > HIGHLIGHT_CHARS else len(text)
+    head = list(_split_numbers(text[:end]))
+    code = "\n".join("" if number is None else line for number, line in head)
+    styled: Iterator[list[Span]] = highlight(code, hint) if highlight and hint else iter(())
+    for number, line in chain(head, _split_numbers(text[end:])):
+        spans = next(styled, [])
+        if number is None:
             yield safe_text.spans(line, "dim")
         else:
-            yield [Span(f"{piece[1]:>3} ", "faint"), *(code or safe_text.spans(piece[2], "ink"))]
+            yield [Span(f"{number:>3} ", "faint"), *(spans or safe_text.spans(line, "ink"))]
+
+
+def _split_numbers(text: str) -> Iterator[tuple[str | None, str]]:
+    """Yield number and safe text of each line; "" for the rest of a long line, None without a number."""
+    for line in text.removesuffix("\n").split("\n") if text else ():
+        match = _CAT_N.match(line)
+        number, code = (match[1], match[2]) if match else (None, line)
+        for part in list(safe_text.lines(code)) or [""]:
+            yield number, part
+            number = number and ""

@@ -25,7 +25,6 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 
 MAX_INDENTED_JSON_CHARS: Final = 2_000_000
-"""Maximum size of JSON that is indented, in characters."""
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
 """Arguments of a call that name a file."""
 _REMOVED: Final = frozenset({"old_string", "old_str", "old"})
@@ -49,12 +48,10 @@ class Content(Struct, frozen=True):
     texts: Callable[[], Iterator[str]] | None = None
 
     def body(self, room: int, find: Find | None = None) -> Body:
-        """Wrap the lines to `room` cells."""
         return Body(self.lines, room, self.total, self.hang, find, self.lead, self.texts)
 
 
 def raw(block: Block) -> Content:
-    """The block's JSON, not indented."""
     text = block.body.decode("utf-8", "replace")
     texts = partial(safe_text.lines, text)
     return Content((safe_text.spans(line, "dim") for line in texts()), 1, texts=texts)
@@ -69,11 +66,11 @@ def content(
     highlight: Highlight | None = None,
     facts: tuple[str, ...] = (),
 ) -> Content:
-    """Return the lines of an opened block of `category`.
+    """The lines of an opened block of `category`.
 
     - `value`: the block's JSON, from which a tool definition is shown.
     - `call`: the call that a result answers; its path gives the language.
-    - `facts`: lines about images (size in pixels, cost), in the order of the block's media.
+    - `facts`: lines about images and files, in the order of the block's media.
     """
     name = CATEGORIES[category]
     if name == "tool_call":
@@ -137,7 +134,6 @@ def _json_content(text: str) -> Content | None:
 
 
 def path_of(call: BlockContent) -> str:
-    """The path in a call's arguments; "" if there is none."""
     arguments = arguments_value(call) if call.arguments else None
     if not isinstance(arguments, Mapping):
         return ""
@@ -145,10 +141,7 @@ def path_of(call: BlockContent) -> str:
 
 
 def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield a call's input by name: values of one line next to it, others below.
-
-    Texts are styled by kind. Input that is no JSON object is shown as text or JSON.
-    """
+    """Yield a call's input by name: values of one line next to it, others below."""
     arguments = arguments_value(block_content) if block_content.arguments else {}
     if isinstance(arguments, str):
         yield from (safe_text.spans(line, "ink") for line in safe_text.lines(arguments))
@@ -186,7 +179,6 @@ def _long_argument(key: str, text: str, hint: str, highlight: Highlight | None) 
 
 
 def _tool_definition(value: Json) -> Content:
-    """A tool definition: its description as text, then the schema."""
     inner = value.get("function", value) if isinstance(value, Mapping) else value
     if not isinstance(inner, Mapping) or not isinstance(inner.get("description"), str):
         return Content(json_text.lines(value))
@@ -206,56 +198,46 @@ def excerpt(text: str, at: int) -> Content:
 
 
 def prepend(head: list[Spans], rest: Content) -> Content:
-    """Put the lines of `head` above `rest`."""
     if not head:
         return rest
     total = None if rest.total is None else rest.total + len(head)
-    return Content(chain(head, rest.lines), total, rest.hang, len(head), _prepend_texts(head, rest.texts))
-
-
-def _prepend_texts(head: list[Spans], rest: Callable[[], Iterator[str]] | None) -> Callable[[], Iterator[str]] | None:
-    return None if rest is None else lambda: chain(map(plain, head), rest())
+    rest_texts = rest.texts
+    texts = (lambda: chain(map(plain, head), rest_texts())) if rest_texts is not None else None
+    return Content(chain(head, rest.lines), total, rest.hang, len(head), texts)
 
 
 def loading() -> Content:
-    """Placeholder while a large block is read."""
-    line: Spans = [Span("·", "faint")]
-    return Content(iter([line]), 1)
+    return Content(iter([[Span("·", "faint")]]), 1)
 
 
-def describe_unrecorded(tokens: int, low: int, high: int, attached: int = 0, put_in: str = "") -> Content:
+def describe_unrecorded(tokens: int, low: int, high: int, attached: int, put_in: str) -> Content:
     """Explain the unrecorded part of a context.
 
-    `low` and `high` bound its `tokens`; `attached` of them came after a compaction. `put_in` (else "") says what the
-    provider added to a request that is recorded completely; then `attached` is not mentioned.
+    `low` and `high` bound its `tokens`; `attached` of them came after a compaction. `put_in` says what the provider
+    added to a request that is recorded completely.
     """
     kind = NOT_RECORDED.replace("_", " ")
-    sentences: tuple[str, ...] = (
-        f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), most likely the system prompt and the tools.",
-        "Inferred once per epoch: the input that the provider reported for its first call, minus the recorded blocks.",
-        *(
-            (
-                f"Re-attached: about {attached:,} tokens that the client sent again after the compaction (files it had "
-                "read, lists, reminders). The recording does not contain them.",
-            )
-            if attached
-            else ()
-        ),
-    )
+    sentences = [
+        f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), "
+        f"{put_in or 'most likely the system prompt and the tools'}."
+    ]
     if put_in:
-        sentences = (
-            f"{kind}: about {tokens:,} tokens ({low:,} to {high:,}), {put_in}.",
-            "Inferred from this call's report: its input minus the blocks of the request.",
+        sentences.append("Inferred from this call's report: its input minus the blocks of the request.")
+    else:
+        sentences.append(
+            "Inferred once per epoch: the input that the provider reported for its first call, minus the recorded "
+            "blocks."
         )
-    lines: list[Spans] = [[Span(line, "dim")] for line in sentences]
-    return Content(iter(lines), len(lines))
+        if attached:
+            sentences.append(
+                f"Re-attached: about {attached:,} tokens that the client sent again after the compaction (files it had "
+                "read, lists, reminders). The recording does not contain them."
+            )
+    return Content(iter([[Span(line, "dim")] for line in sentences]), len(sentences))
 
 
 def media_facts(block_content: BlockContent, scene: Scene, node: int, ledger: CostLedger | None) -> tuple[str, ...]:
-    """One line for each image and file of the block, which has at least one.
-
-    Tokens and cost, once counted, are added to the last line.
-    """
+    """One line for each image and file of the block, which has at least one; tokens and cost on the last."""
     lines = [_media_fact(media) for media in block_content.media]
     if scene.running.is_counted(node):
         tokens = scene.running.block_tokens(node)

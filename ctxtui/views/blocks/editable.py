@@ -13,7 +13,6 @@ MAX_TEXT_CHARS, MAX_LINE_CHARS = 1_000_000, 40_000
 
 
 def is_too_long(text: str) -> bool:
-    """Whether the on-screen editor would be slow with `text`."""
     return len(text) > MAX_TEXT_CHARS or (
         len(text) > MAX_LINE_CHARS and max(map(len, text.split("\n"))) > MAX_LINE_CHARS
     )
@@ -35,7 +34,6 @@ class Editable:
         self.shown = self._escape(text, {"\r"} if mixed else set())
 
     def escape_paste(self, text: str) -> str:
-        """The displayed form of pasted `text`."""
         return self._escape(text, set())
 
     def _escape(self, text: str, more: set[str]) -> str:
@@ -47,6 +45,5 @@ class Editable:
         return text.translate({ord(original): char for original, char in self._placeholders.items()})
 
     def unescape(self, text: str) -> str:
-        """Convert edited `text` back to the original characters."""
         originals = {ord(char): original for original, char in self._placeholders.items()}
         return text.translate(originals)

@@ -13,17 +13,13 @@ from ctxtui.views.text.span import Span, merged
 MAX_DEPTH: Final = 40
 """Maximum indented depth; deeper values are written on one line."""
 MAX_INLINE_CHARS: Final = 60
-"""Maximum length of a list or object that is written on one line.
-
-It must also have fewer than 8 entries, none of them a list or object with content.
-"""
+"""Longest list or object that is written on one line; it must also have fewer than 8 entries."""
 
 KEY, TEXT, NUMBER, SIGN = "cat-call", "cat-summary", "cat-image", "dim"
 """Styles of keys, strings, other scalars, and punctuation."""
 
 
 def lines(value: Json, indent: int = 2) -> Iterator[list[Span]]:
-    """Yield `value` as styled lines."""
     yield from _lines(value, 0, indent, [], "")
 
 
@@ -61,7 +57,6 @@ def _quoted(text: str) -> str:
 
 
 def scalar(value: Json) -> list[Span]:
-    """A value on one line."""
     if isinstance(value, str):
         return safe_text.spans(_quoted(value), TEXT)
     if isinstance(value, Mapping | list):

@@ -17,14 +17,10 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 CURSOR = "▍"
-"""Ends the last line while more text may come."""
 
 
 class LiveText:
-    """Markdown that is streamed.
-
-    `voice` is the style of plain words, `room` the cells of a line.
-    """
+    """Markdown that is streamed; `voice` is the style of plain words."""
 
     def __init__(self, voice: str = "ink", room: int = 80) -> None:
         self.text = ""
@@ -40,29 +36,18 @@ class LiveText:
         self._last = None
 
     def resize(self, room: int) -> None:
-        """Wrap all lines again to a new width."""
         room = max(1, room)
         if room != self._room:
             self._room, self._done, self._settled_chars, self._fence, self._last = room, [], 0, "", None
 
     @property
     def height(self) -> int:
-        """Number of lines, at least one."""
-        return self.settled_height + len(self._tail())
-
-    @property
-    def settled_height(self) -> int:
-        """Number of lines that will not change any more."""
-        self._settle()
-        return len(self._done)
+        return len(self._tail()) + len(self._done)
 
     def line(self, number: int) -> Spans:
         """Line `number`, from 0; the last one ends in the cursor."""
-        done = self.settled_height
-        if number < done:
-            return self._done[number]
-        tail = self._tail()
-        return tail[min(number - done, len(tail) - 1)]
+        tail, done = self._tail(), len(self._done)
+        return self._done[number] if number < done else tail[min(number - done, len(tail) - 1)]
 
     def _settle(self) -> None:
         end = self.text.rfind("\n") + 1
@@ -74,7 +59,6 @@ class LiveText:
         self._settled_chars = end
 
     def _update_fence(self, raw: str) -> None:
-        """Update the fence state if a fence begins or ends in this line."""
         bare = raw.strip()
         if self._fence:
             if bare.startswith(self._fence) and not bare.strip(self._fence[0]):
@@ -103,11 +87,9 @@ class LiveText:
 
 
 MAX_LINES: Final = 20_000
-"""Maximum number of lines shown; a note says how many are left out."""
 LINE_NUMBER_CELLS: Final = 5
-"""Cells of the line number column."""
 MAX_DIFF_LINE_CHARS: Final = 2000
-"""Line length from which a diff would leave out the middle, so the whole file is shown instead."""
+"""Line length from which a diff would leave out the middle."""
 
 
 def render_file_change(before: bytes | None, after: bytes, room: int) -> list[Spans]:

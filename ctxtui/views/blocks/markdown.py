@@ -13,10 +13,6 @@ Highlight = Callable[[str, str], Iterator[list[Span]]]
 """Highlighter: (safe text, language or file name) -> one list of spans for each line."""
 
 _FENCE: Final = re.compile(r"^\s*(```+|~~~+)\s*([\w+#.-]*)")
-"""The beginning or end of a code block.
-
-The patterns after it are those of a heading, a list item, a quote, a rule, and a table row.
-"""
 _HEAD: Final = re.compile(r"^#{1,6} ")
 _ITEM: Final = re.compile(r"^(\s*)([-*+]|\d+[.)])(\s+)(\[[ xX]\] )?")
 _QUOTE: Final = re.compile(r"^\s*>+ ?")
@@ -33,7 +29,7 @@ _STYLE: Final = {"code": "cat-call", "bold": "ink bold", "italic": "ink italic",
 def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None = None) -> Iterator[list[Span]]:
     """Style the safe lines `texts` (see `safe_text.lines`) one by one.
 
-    `voice` is the style of plain words. Fenced code is passed to `highlight` with the fence's language, on demand.
+    `voice` is the style of plain words. Fenced code is passed to `highlight` with the fence's language.
     """
     remaining = iter(texts)
     for text in remaining:

@@ -8,16 +8,13 @@ from ctxtui.views.text.span import Span
 
 
 def block_name(preview: Preview, room: int) -> str:
-    """The block's label and its call's arguments, or its text, in at most `room` cells."""
+    """The block's label and its call's arguments, or its text."""
     text = f"{preview.label} {preview.detail or preview.text}".strip()
     return cells.fit(safe_text.one_line(text, 2 * room), room)
 
 
 def preview_spans(preview: Preview, label: str, voice: str = "") -> list[Span]:
-    """Spans of the line: label in style `label`, call arguments, then text in `voice`.
-
-    By default the voice is the preview's own.
-    """
+    """Spans of the line: label in style `label`, call arguments, then text in `voice` (default: the preview's)."""
     voice = voice or preview.voice
     quiet = "faint" in voice
     lead = [Span(preview.label + " ", label)] if preview.label else []

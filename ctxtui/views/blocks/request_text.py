@@ -13,14 +13,9 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span, Spans, plain
 
 CONTEXT_LINES: Final = 3
-"""Lines of context around a difference."""
 
 
 def lines(request: bytes) -> list[Spans]:
-    """Indent the body: one line for each key, item or value.
-
-    Short lists and objects stay on one line.
-    """
     return list(json_text.lines(loads(request)))
 
 
@@ -29,10 +24,7 @@ _BREAK: Final = re.compile(r"(?<!\\)((?:\\\\)*\\n)(?=.)")
 
 
 def wrap(line: Spans, room: int) -> Iterator[Spans]:
-    """Wrap a line to `room` cells.
-
-    One that is too long is also broken at the ``\\n`` in its texts.
-    """
+    """Wrap a line to `room` cells; a long one is also broken at the ``\\n`` in its texts."""
     text = plain(line)
     if cells.width(text) <= room:
         yield line
@@ -69,10 +61,7 @@ def diff_lines(before: Sequence[Spans], after: Sequence[Spans]) -> list[Spans]:
 
 
 def _unchanged_lines(lines: Sequence[Spans], start: int, end: int, *, ends: bool = False) -> list[Spans]:
-    """The unchanged lines `start` to `end`.
-
-    Those next to a difference, and a count of the others. `ends`: no difference follows.
-    """
+    """The unchanged lines next to a difference, and a count of the others; `ends`: no difference follows."""
     first = min(end, start + (CONTEXT_LINES if start else 0))
     last = end if ends else max(first, end - CONTEXT_LINES)
     leading, trailing = lines[start:first], lines[last:end]

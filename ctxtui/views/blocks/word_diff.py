@@ -13,18 +13,13 @@ from ctxtui.views.text.span import Span, Spans
 STYLE: Final = {SAME: "dim", REMOVED: "del strike on-del-bg", ADDED: "add bold on-add-bg"}
 BRACKETS: Final = {SAME: ("", ""), REMOVED: ("[-", "-]"), ADDED: ("{+", "+}")}
 CONTEXT_LINES: Final = 2
-"""Lines of context around a change."""
 LINE_NUMBER_CELLS: Final = 5
-"""Cells of the line number column."""
 MAX_STRETCH_CHARS: Final = 2000
-"""Maximum characters drawn of a stretch within one line; the middle is left out."""
+"""Longest stretch within one line; the middle of a longer one is left out."""
 
 
 class WordDiffLine(NamedTuple):
-    """A line of the diff: its `number` in the new text, its spans, and whether it changed.
-
-    `number` is None for a removed line, and for the rest of a line that was numbered already.
-    """
+    """A line of the diff; `number` is its number in the new text (None: removed, or continued)."""
 
     number: int | None
     spans: tuple[Span, ...]
@@ -61,11 +56,8 @@ def lines(pieces: Iterable[DiffSpan], *, spelled: bool = False) -> Iterator[Word
 
 
 def _shortened(text: str) -> str:
-    return (
-        text
-        if len(text) <= MAX_STRETCH_CHARS
-        else f"{text[: MAX_STRETCH_CHARS // 2]} … {text[-MAX_STRETCH_CHARS // 2 :]}"
-    )
+    half = MAX_STRETCH_CHARS // 2
+    return text if len(text) <= MAX_STRETCH_CHARS else f"{text[:half]} … {text[-half:]}"
 
 
 def fold(lines_of_diff: Iterable[WordDiffLine], near: int = CONTEXT_LINES) -> Iterator[WordDiffLine | int]:
@@ -92,10 +84,7 @@ def fold(lines_of_diff: Iterable[WordDiffLine], near: int = CONTEXT_LINES) -> It
 
 
 def render(pieces: Iterable[DiffSpan], room: int, *, whole: bool = False, spelled: bool = False) -> Iterator[Spans]:
-    """Yield a word diff in lines of at most `room` cells, numbered as in the new text.
-
-    Unfolded if `whole`.
-    """
+    """Yield a word diff in lines of at most `room` cells, numbered as in the new text; unfolded if `whole`."""
     text = lines(pieces, spelled=spelled)
     for line in text if whole else fold(text):
         if isinstance(line, int):

@@ -1,11 +1,6 @@
-"""Arithmetic behind the inspector's figures: a sentence for each word.
-
-The sentences are made from the data that the panes draw.
-"""
+"""Arithmetic behind the inspector's figures: a sentence for each glossary word."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from ctxtui.analysis.cache.next_call import NextCallForecast
 from ctxtui.views.inspector.composition import Composition
@@ -18,7 +13,7 @@ from ctxtui.views.transcript.staged_pane import MIN_PRICE_USD, StagedPane, expla
 
 
 def explain_context(composition: Composition) -> dict[str, str]:
-    """Explain the context pane: the reported total as a sum, each category as a share of it."""
+    """Explain the context pane: the total as a sum, each category as a share of it."""
     counted_tokens = sum(part.tokens for part in composition.parts if part.category < NOT_RECORDED)
     if not composition.parts:
         return {}
@@ -147,7 +142,6 @@ def explain_next_call(forecast: NextCallForecast, header: Header | None = None) 
 
 
 def explain_staged(pane: StagedPane) -> dict[str, str]:
-    """Explain the prices in the pane of staged edits."""
     explanations = {}
     request, usable = pane.staging.request, pane.usable
     if request is not None:
@@ -172,17 +166,6 @@ def explain_safe_cut(why_so_big: WhySoBig) -> dict[str, str]:
     if why_so_big.cut is None or not why_so_big.frees:
         return {}
     tag, names = why_so_big.cut.tag, " + ".join(name.replace("_", " ") for name in why_so_big.cut.names)
-    staged = (
-        f" − {why_so_big.staged:,} staged"
-        if why_so_big.staged > 0
-        else f" + {-why_so_big.staged:,} staged"
-        if why_so_big.staged
-        else ""
-    )
+    staged = f" {'−' if why_so_big.staged > 0 else '+'} {abs(why_so_big.staged):,} staged" if why_so_big.staged else ""
     sum_ = f"{tag.before:,} in the next call{staged} − {why_so_big.frees:,} = {tag.after:,} tokens"
     return {"safe cut": f"{sum_}, by {names}."}
-
-
-def explain_call_numbers(shown: int, count: int) -> Iterator[tuple[str, str]]:
-    """Explain the call strip and the call number of the header."""
-    yield "call", f"Call {shown:,} of {count:,} is shown."

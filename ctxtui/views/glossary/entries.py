@@ -56,7 +56,6 @@ class Glossary(Struct, frozen=True):
 
     @classmethod
     def from_entries(cls, entries: Iterable[Entry]) -> Glossary:
-        """Build the index of `entries`."""
         entry_tuple = tuple(entries)
         labels: dict[str, tuple[_Meaning, ...]] = {}
         glyphs: dict[str, tuple[_Meaning, ...]] = {}
@@ -69,24 +68,17 @@ class Glossary(Struct, frozen=True):
 
     @property
     def labels(self) -> Iterable[str]:
-        """All labels of all entries."""
         return self._labels
 
-    @property
-    def glyphs(self) -> Iterable[str]:
-        """All characters that represent an entry."""
-        return self._glyphs
-
     def label(self, text: str, pane: str = "") -> Entry | None:
-        """The entry for the label `text` in a pane; None if it has no meaning there."""
+        """The entry for the label `text`; None if it has no meaning in `pane`."""
         return _choose_meaning(self._labels.get(text.strip(), ()), pane)
 
     def glyph(self, char: str, pane: str = "") -> Entry | None:
-        """The entry for a character in a pane; None if it has no meaning there."""
+        """The entry for a character; None if it has no meaning in `pane`."""
         return _choose_meaning(self._glyphs.get(char, ()), pane)
 
     def grouped(self) -> Iterable[tuple[str, list[Entry]]]:
-        """Yield the entries by group, in order."""
         for group in GROUPS:
             yield group, [entry for entry in self.entries if entry.group == group]
 

@@ -11,16 +11,11 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, Spans, cropped, width
 
 MAX_WIDTH: Final = 62
-"""Maximum width of a note in cells; longer lines are hard to read."""
 _MARKED: Final = re.compile(r"(`+[^`]+`+|(?<!`)\*\w[^*`]*\*)")
-"""Text in backticks or between asterisks."""
 
 
 def lines(title: Spans, paragraphs: Sequence[tuple[str, str]], foot: Spans, room: int) -> list[list[Span]]:
-    """A framed note: `title` and `foot` in the frame, `paragraphs` as (text, style) inside.
-
-    It takes at most `room` cells, but up to 14 if `room` is less.
-    """
+    """A framed note in `room` cells (at least 14): `paragraphs` are pairs (text, style)."""
     inside = max(10, min(MAX_WIDTH, room) - 4)
     texts = [(safe_text.wrap(text, inside), style) for text, style in paragraphs if text]
     longest = max((width(style_markup(line)) for wrapped, _ in texts for line in wrapped), default=0)
@@ -48,7 +43,6 @@ def style_markup(line: str, style: str = "ink") -> list[Span]:
 
 
 def strip_markup(text: str) -> str:
-    """`text` without backticks and asterisks, for output without styles."""
     return "".join(span.text for span in style_markup(text))
 
 
@@ -60,10 +54,7 @@ def _border(left: str, spans: Spans, right: str, inside: int) -> list[Span]:
 
 
 def position_note(about: Region, size: tuple[int, int], screen: tuple[int, int]) -> tuple[int, int]:
-    """Position of a note of `size` (cells, lines) that does not cover `about`.
-
-    Below it, above it, else at its side.
-    """
+    """Position of a note of `size` (cells, lines): below `about`, above it, else at its side."""
     wide, high = size
     x = max(0, min(about.x, screen[0] - wide))
     if about.y + about.height + high <= screen[1]:

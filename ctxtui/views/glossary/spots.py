@@ -15,11 +15,9 @@ from ctxtui.views.text import cells
 CONTENT_PANES: Final = frozenset(
     {"transcript", "sessions", "found", "miss", "diff", "growth", "edit-log", "repeats", "forks"}
 )
-"""Panes whose rows hold session texts: words there are no labels. Their rules, heads, signs and figures count."""
+"""Panes whose rows hold session texts: words there are no labels."""
 INPUT_PANES: Final = frozenset({"prompt", "keys", "filter", "words", "text"})
-"""Panes that hold keys and typed text, without any labels."""
 _FIGURE: Final = re.compile(r"(?<![\w.:-])(?:[≥≈~?+−±] ?)?\$?\d+(?:,\d{3})*(?:\.\d+)?(?:[kM]| %)?(?![\w:])")
-"""A number with its sign, currency and unit."""
 DEFAULT_LABEL_OF_PANE: Final = dict.fromkeys(
     ("context", "transcript", "heaviest", "composition", "calls", "header", "tools", "repeats"), "tokens"
 )
@@ -31,11 +29,8 @@ _FIGURE_CELLS: Final = 24
 PANES_WITHOUT_HEADS: Final = frozenset({"composition", "bill", "growth", "tools", "diff"})
 """Panes whose title rule has no column heads."""
 HOME_HEADS_PANE: Final = "heads"
-"""The pane of Home's column heads."""
 HOME_LIST_PANE: Final = "sessions"
-"""Home's list, whose heads are a separate pane."""
 _SIGNS: Final = re.compile(r"([^\w\s$%,.'\"()/-])\1*")
-"""A sign, possibly repeated."""
 ROW_RULE: Final = re.compile(r"[^╌A-Za-z0-9]{0,8}╌")
 """Start of a rule between rows, which is no session text."""
 MAP_SIGNS: Final = frozenset("◆◇╳▲━╍┄")
@@ -45,8 +40,6 @@ TITLE_END: Final = re.compile(r" {2}call \d| {2}[●‖»○] ")
 
 
 class Region(NamedTuple):
-    """Position and size of a pane on the screen, in cells."""
-
     x: int
     y: int
     width: int
@@ -56,8 +49,7 @@ class Region(NamedTuple):
 class Spot(Struct, frozen=True, kw_only=True):
     """An occurrence of `entry` on the screen: `text` at cell `x` of line `y`.
 
-    It is `width` cells wide. `line` is its line in `pane`. `figure`: it is a number, and `entry` the word for what it
-    counts.
+    `line` is its line in `pane`. `figure`: it is a number, and `entry` the word for what it counts.
     """
 
     x: int
@@ -84,10 +76,7 @@ def _label_pattern(labels: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossary: Glossary) -> list[Spot]:
-    """Find all spots of a screen with text `lines`, top to bottom.
-
-    `panes` are names and regions; later ones cover earlier ones.
-    """
+    """Find all spots of a screen with text `lines`, top to bottom; later `panes` cover earlier ones."""
     spots_by_position: dict[tuple[int, int], Spot] = {}
     column_heads: list[_Match] = []
     for pane, region in panes:
@@ -108,10 +97,7 @@ def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossa
 def _find_in_pane(
     lines: Sequence[str], pane: str, region: Region, glossary: Glossary, heads: list[_Match]
 ) -> Iterator[Spot]:
-    """Yield the spots of a pane.
-
-    `heads` are the column heads above it, until a line of it has heads of its own.
-    """
+    """Yield the spots of a pane; `heads` are the column heads above it."""
     pattern = _label_pattern(tuple(glossary.labels))
     for line, y in enumerate(range(region.y, min(region.y + region.height, len(lines)))):
         text = _cells_of_line(lines[y], region.x, region.width)
@@ -140,18 +126,7 @@ def _find_in_pane(
 
 
 def _cells_of_line(text: str, x: int, width: int) -> str:
-    return cells.cut(
-        text[len(cells.cut(text, x)) :] if cells.width(text) == len(text) else _text_from_cell(text, x), width
-    )
-
-
-def _text_from_cell(text: str, x: int) -> str:
-    at = 0
-    for index, char in enumerate(text):
-        if at >= x:
-            return text[index:]
-        at += cells.width(char)
-    return ""
+    return cells.cut(text[cells.reach(text, 0, x) :], width)
 
 
 def _find_labels(text: str, pane: str, line: int, pattern: re.Pattern[str], glossary: Glossary) -> Iterator[_Match]:
@@ -186,10 +161,6 @@ def _is_head(text: str, pattern: re.Pattern[str]) -> bool:
 def _find_figures(
     text: str, pane: str, line: int, labels: Sequence[_Match], heads: Sequence[_Match], glossary: Glossary
 ) -> Iterator[_Match]:
-    """Yield the figures of a line, each with the entry for what it counts.
-
-    Figures without an entry are left out; see `_entry_of_figure`.
-    """
     title_end = TITLE_END.search(text) if pane == "header" else None
     content = pane in CONTENT_PANES and (line > 0 or pane == HOME_LIST_PANE)
     first = len(text) - _FIGURE_CELLS if content else title_end.start() if title_end is not None else 0
@@ -262,15 +233,11 @@ def _entry_of_figure(
 
 
 def nearest_spot(spots_on_screen: Sequence[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell, else the nearest one; None without spots.
-
-    A line counts as four cells.
-    """
+    """The spot at a cell, else the nearest one; a line counts as four cells."""
     return min(spots_on_screen, key=lambda spot: _distance(spot, x, y), default=None)
 
 
 def spot_at(spots_on_screen: Iterable[Spot], x: int, y: int) -> Spot | None:
-    """The spot at a cell, if any."""
     return next((spot for spot in spots_on_screen if spot.y == y and spot.x <= x < spot.x + spot.width), None)
 
 

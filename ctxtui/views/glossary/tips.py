@@ -55,7 +55,6 @@ TIPS: Final = (
 
 
 def place_tips(panes: Iterable[str]) -> list[tuple[Tip, str]]:
-    """The tips for a screen with these panes, each with its pane."""
     shown_panes = set(panes)
     placements = ((tip, next((pane for pane in tip.panes if pane in shown_panes), None)) for tip in TIPS)
     return [(tip, pane) for tip, pane in placements if pane is not None]

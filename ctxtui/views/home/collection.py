@@ -29,22 +29,18 @@ class Collection(Struct):
     directory: str = ""
     name: str = ""
     archived: bool = False
-    """Whether archived sessions are listed."""
     sought: tuple[SessionsSought, ...] = ()
-    """Places where sessions are looked for."""
     held_reasons: Mapping[str, str] = field(default_factory=dict)
-    """Reason why a session's request is held for the user, by the path of its recording."""
+    """Why a session's request is held, by the path of its recording."""
     sessions: dict[str, SessionSummary] = field(default_factory=dict)
     stale: set[str] = field(default_factory=set)
-    """Sessions whose file changed after their figures were computed."""
     _read_at: dict[str, float] = field(default_factory=dict)
     _owners: CallOwners = field(default_factory=CallOwners)
 
     def update(self, summaries: Iterable[SessionSummary]) -> bool:
         """Replace the list of sessions; return whether anything changed.
 
-        Sessions that are not in `summaries` are removed. Known figures are kept, also those of a
-        changed file until new ones come.
+        Known figures are kept, also those of a changed file until new ones come.
         """
         merged = {summary.key: self._merge(summary) for summary in summaries}
         if merged == self.sessions:
@@ -78,10 +74,7 @@ class Collection(Struct):
             self.sessions[summary.key] = self._merge(replace(summary, known=False))
 
     def add_figures(self, summary: SessionSummary, at: float = 0.0) -> None:
-        """Store the figures of one session, computed at `at` (seconds of any clock).
-
-        Ignore a removed session.
-        """
+        """Store the figures of one session, computed at `at` (seconds of any clock)."""
         now = self.sessions.get(summary.key)
         if now is None:
             return
@@ -101,7 +94,6 @@ class Collection(Struct):
             self._owners.put(summary.key, summary.spent)
 
     def totals(self, words: str = "") -> Totals:
-        """Sums over the user's own sessions that match the filter `words`."""
         counted = [summary for summary in self.sessions.values() if is_own_session(summary)]
         filter_words = words.casefold().split()
         if not filter_words:
@@ -110,7 +102,6 @@ class Collection(Struct):
         return totals(self._owners.sums_of(keys), len(keys), len(counted))
 
     def progress(self) -> tuple[int, int]:
-        """Number of sessions with figures, and of all sessions."""
         return sum(summary.known for summary in self.sessions.values()), len(self.sessions)
 
     def keys_to_read(self, now: float) -> list[str]:
@@ -122,13 +113,11 @@ class Collection(Struct):
         return unread + [key for key in self.stale if now - self._read_at.get(key, -RELOAD_INTERVAL) >= RELOAD_INTERVAL]
 
     def entries(self, order: ListOrder) -> tuple[Entry, ...]:
-        """The list as displayed."""
         listed = (
             self._with_hold(summary) for summary in self.sessions.values() if self.archived or not summary.archived
         )
         return arrange(listed, order, self.directory, self.name, self.sought)
 
     def _with_hold(self, summary: SessionSummary) -> SessionSummary:
-        """Mark a session that waits for the user as held and live."""
-        reason = self.held_reasons.get(summary.path, "") if self.held_reasons else ""
+        reason = self.held_reasons.get(summary.path, "")
         return replace(summary, held=reason, live=True) if reason else summary

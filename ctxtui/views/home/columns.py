@@ -1,7 +1,4 @@
-"""Columns of Home: contents, widths, sorting; and the rows built from them.
-
-A column is one `HomeColumn` in `TABLE`. Home's rows, heads, sorting and help and `ctxtui sessions` are derived from it.
-"""
+"""Columns of Home, from which its rows, heads, sorting and `ctxtui sessions` are derived."""
 
 from __future__ import annotations
 
@@ -16,36 +13,23 @@ from ctxtui.views.text.span import Span, Spans, merged
 from ctxtui.views.text.table import Column, Table
 
 NARROW: Final = 60
-"""Screen width from which rows show model, number of calls and the share read from the cache."""
 SOURCE_WIDTH: Final = 76
-"""Screen width from which rows show a short source name."""
 MEDIUM: Final = 100
-"""Screen width from which rows show the full source name and a bar."""
 ROOMY: Final = 114
-"""Screen width from which rows show a total."""
 WIDE: Final = 160
-"""Screen width from which rows show folder, turns and misses."""
 EXPIRY_WARNING_SECONDS: Final = 60
-"""Seconds before cache expiry from which it is shown as a warning."""
 BOLD_COST_USD: Final = 5.0
-"""US dollars from which a session's cost is bold."""
 GOOD_READ: Final = 0.9
-"""Share read from the cache above which it is green."""
 POOR_READ: Final = 0.8
-"""Share read from the cache below which it is amber."""
 
 MADE_BY_CTXTUI: Final = "made by ctxtui"
-"""Prefix of the title of a session that ctxtui wrote for resuming, until a client has continued it."""
+"""Prefix of the title of a session that ctxtui wrote for resuming and no client has continued."""
 _DOT: Final = Span(numbers.NONE, "faint")
 DATE_DIGITS: Final = 8
-"""Digits of a date at the end of a model id: ``20250929``."""
 
 
 class HomeRow(NamedTuple):
-    """A session drawn at `now` (Unix seconds), with or without the `cursor`.
-
-    `home` is the folder written as ``~``.
-    """
+    """A session drawn at `now` (Unix seconds); `home` is the folder written as ``~``."""
 
     summary: SessionSummary
     now: float = 0.0
@@ -70,7 +54,6 @@ class HomeColumn(Column[HomeRow], frozen=True):
     text: Callable[[SessionSummary], str] | None = None
 
     def draw(self, row: HomeRow, room: int) -> Spans:
-        """Draw the cell, or a dot."""
         if self.figure and not row.summary.known:
             return [self.align_span(_DOT, room)]
         return Column.draw(self, row, room)
@@ -99,18 +82,12 @@ def _format_remaining(seconds: float) -> str:
 
 
 def session_age(summary: SessionSummary, now: float) -> str:
-    """Age of a session's last record; "" for a sample.
-
-    A sample's age would only be that of the installation.
-    """
+    """Age of a session's last record; "" for a sample, whose age is that of the installation."""
     return "" if summary.group == SAMPLES else format_age(now - summary.mtime)
 
 
 def age_sort_key(summary: SessionSummary) -> float:
-    """Sort key for age: running sessions count as now, so that they do not swap places.
-
-    Samples keep their order.
-    """
+    """Sort key for age: running sessions count as now, so that they do not swap places."""
     return math.inf if summary.runs else 0.0 if summary.group == SAMPLES else summary.mtime
 
 
@@ -120,7 +97,6 @@ def abbreviate_home(path: str, home: str) -> str:
 
 
 def format_tags(summary: SessionSummary) -> str:
-    """A session's tags: ``#demo #good``."""
     return " ".join(f"#{safe_text.one_line(tag)}" for tag in summary.tags)
 
 
@@ -141,7 +117,6 @@ def read_share(part: float | None) -> Span:
 
 
 def _title(row: HomeRow, room: int) -> list[Span]:
-    """Mark (held, running, refused by the provider), title, and tags if there is room."""
     s = row.summary
     mark = [Span("● ", "ok bold")] if s.runs else [Span("✗ ", "crit")] if s.refused else []
     mark = [Span(f"{MARK['held'].glyph} ", "warn bold")] if s.held else mark
@@ -164,7 +139,6 @@ def _text_span(text: str) -> Span:
 
 
 def _source(row: HomeRow, room: int) -> Span:
-    """The session's source; its first word if the room is too small: ``gemini``."""
     source = row.summary.source
     return _text_span(source if cells.width(source) <= room else source.split(" ")[0])
 
@@ -189,10 +163,7 @@ def _window_tokens(s: SessionSummary) -> int:
 
 
 def _cost(row: HomeRow, room: int) -> Span:
-    """A session's cost; with ``≥`` if some calls have no price or an incomplete answer.
-
-    For subscriptions the tokens are shown instead, because the plan counts those.
-    """
+    """A session's cost; for subscriptions the tokens, which the plan counts."""
     s = row.summary
     if s.is_made:
         return Span(format_least_cost(s), "faint")
@@ -208,18 +179,12 @@ def _tokens(s: SessionSummary) -> str:
 
 
 def least_cost(s: SessionSummary) -> float | None:
-    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer.
-
-    None if unknown.
-    """
+    """A session's cost in USD; a lower bound if calls have no price or an incomplete answer."""
     return s.known_usd if s.cost_usd is None else s.cost_usd
 
 
 def format_least_cost(s: SessionSummary) -> str:
-    """The cost as text: ``$8.03``, ``≥$8.03``.
-
-    ``–`` for one that ctxtui wrote and no client continued.
-    """
+    """The cost as text: ``$8.03``, ``≥$8.03``; ``–`` for one that ctxtui wrote and no client continued."""
     if s.is_made:
         return numbers.NOT_APPLICABLE
     return numbers.least(least_cost(s), s.cost_usd is None).replace(" ", "")
@@ -374,14 +339,11 @@ TABLE: Table[HomeRow] = Table(
     style="faint",
     ordered_by="",
 )  # fmt: skip
-"""Columns from left to right."""
 
 _FIRST_SORTS: Final = ("age", "cost", "peak", "total", "calls", "read", "title")
-"""Order of the sort key; columns not named here follow, from left to right."""
 
 
 def home_columns() -> list[HomeColumn]:
-    """Columns from left to right."""
     return [column for column in TABLE.columns if isinstance(column, HomeColumn)]
 
 
@@ -396,7 +358,6 @@ def sorts() -> list[HomeColumn]:
 
 
 def heads(width: int, sort: str) -> list[Span]:
-    """The line of column heads; the sorted one is highlighted."""
     return merged(TABLE.heads(width, sort))
 
 
@@ -406,17 +367,13 @@ def sum_at(summary: SessionSummary, width: int, x: int) -> str:
 
 
 def row(summary: SessionSummary, width: int, now: float, *, cursor: bool = False, home: str = "") -> list[Span]:
-    """One session in `width` cells.
-
-    `now` in Unix seconds, `home` is the folder written as ``~``.
-    """
+    """One session in `width` cells; `now` in Unix seconds, `home` is the folder written as ``~``."""
     if summary.known and summary.error:
         return merged([Span("▸ " if cursor else "  ", "accent"), *_unreadable(summary, width, now)])
     return merged(TABLE.draw(HomeRow(summary, now, cursor, home), width, here=cursor))
 
 
 def describe_error(summary: SessionSummary) -> str:
-    """The reason for missing figures: the session is unreadable, or has no model context."""
     error = safe_text.one_line(summary.error)
     return error if is_empty(summary) else f"not readable: {error}"
 

@@ -22,50 +22,35 @@ from ctxtui.views.text.span import Span, Spans, merged, padded
 from ctxtui.views.text.sums import ROW
 
 LOW_HEIGHT: Final = 30
-"""Screen height below which the preview has its minimum height."""
 TALL_HEIGHT: Final = 50
-"""Screen height from which the preview has its full height."""
 MIN_HEIGHT: Final = 16
-"""Screen height below which there is no preview."""
 NARROW: Final = 100
-"""Screen width below which the left pane has 30 cells instead of 45."""
 WIDE: Final = 160
-"""Screen width from which the left pane has 44 % of it."""
 AXIS: Final = 5
 """Cells of the growth strip's axis, without its blank."""
 NAME_CELLS: Final = 12
 FIGURE_CELLS: Final = 8
 MAX_BAR_CELLS: Final = 40
-"""Maximum bar length in cells."""
 _BOLD_SHARE: Final = 0.2
 """Share of the context from which the tokens of a category are bold."""
 UNRECORDED_PARTS: Final = ("not recorded", "re-attached", "residual")
-"""Names of parts of a composition that are no categories."""
 RESIDUAL_HEIGHT: Final = 8
 """Height from which the residual has its own line."""
 
 
 class PreviewSize(NamedTuple):
-    """`height` of the preview in lines with its rule (0: none), and its left pane's width.
-
-    The width is in cells.
-    """
+    """`height` of the preview in lines with its rule (0: none), and its left pane's width."""
 
     height: int
     composition: int
 
 
 def preview_size(width: int, height: int) -> PreviewSize:
-    """Size of the preview on a screen of `width` x `height` cells.
-
-    There is none below 60 x `MIN_HEIGHT`.
-    """
     lines = 0 if height < MIN_HEIGHT or width < 60 else 7 if height < LOW_HEIGHT else 11 if height < TALL_HEIGHT else 16
     return PreviewSize(lines, 30 if width < NARROW else 45 if width < WIDE else width * 44 // 100)
 
 
 def composition_notes(s: SessionSummary) -> list[Span]:
-    """Text for the rule: the call with the largest context, and its window limit."""
     limit: list[Span] = []
     if s.window_origin:
         # Late import: not needed for Home's first frame.
@@ -77,10 +62,7 @@ def composition_notes(s: SessionSummary) -> list[Span]:
 
 
 def composition(s: SessionSummary, room: int, height: int) -> list[Spans]:
-    """Categories at the peak in prompt order, with bars.
-
-    The smallest share one row if `height` is too small.
-    """
+    """Categories at the peak in prompt order; the smallest share one row if `height` is too small."""
     if not s.known:
         return [[Span(f" {numbers.NONE} ", "faint")]]
     parts = [part for part in s.composition_at_peak if part[1]]
@@ -176,7 +158,6 @@ def _folded(parts: Sequence[Part], total: int, room: int) -> list[Span]:
 
 
 def growth_notes(s: SessionSummary) -> list[Span]:
-    """Text for the rule: calls, misses, compactions, model changes."""
     if not s.known or s.error:
         return []
     copied = f" and {s.copied:,} copied" if s.copied else ""
@@ -190,7 +171,6 @@ def growth_notes(s: SessionSummary) -> list[Span]:
 
 
 def _without_subagents(s: SessionSummary) -> list[Span]:
-    """Calls and cost without the subagents."""
     if not s.subagents or not s.main_calls:
         return []
     main = numbers.least(s.main_usd, s.main_unpriced > 0 or s.main_partial > 0)
@@ -198,7 +178,7 @@ def _without_subagents(s: SessionSummary) -> list[Span]:
 
 
 def growth(s: SessionSummary, room: int, height: int, *, home: str = "", colour: bool = True) -> list[Spans]:
-    """The strip of all calls with its marks, then texts of the session; at most `height` lines."""
+    """The strip of the calls with their marks, then texts of the session; at most `height` lines."""
     if not s.known:
         return [[Span(f" {numbers.NONE * 3}", "faint")], *_texts(s, room, home)][:height]
     if s.error:
@@ -234,7 +214,6 @@ def _strip(s: SessionSummary, room: int, height: int, colour: bool) -> list[Span
 
 
 def _axis_top(tokens: float) -> float:
-    """Upper end of the axis: three significant digits, at least `tokens`."""
     unit = 10 ** max(0, len(str(int(tokens))) - 3)
     return float(max(1, math.ceil(tokens / unit) * unit))
 
@@ -287,7 +266,6 @@ def _two_ends(left: str, right: str, style: str, room: int) -> list[Span]:
 
 
 def shorten_path(path: str, room: int) -> str:
-    """Shorten a path to `room` cells: beginning, ``…``, end."""
     if cells.width(path) <= room or room < 8:
         return cells.fit(path, room)
     name = path.rpartition("/")[2]
@@ -298,10 +276,7 @@ def shorten_path(path: str, room: int) -> str:
 
 
 def status_line(done: int, total: int, reading: bool, list_order: ListOrder) -> list[Span]:
-    """The progress while sessions are read, then sort key and order.
-
-    ``reading 41 of 61 ━━━───   S sort: age ↓``
-    """
+    """Sort key and order, after the progress while sessions are read: ``reading 41 of 61 ━━━───``."""
     sort = sorts()[list_order.sort]
     order = f" sort: {sort.name} {'↓' if list_order.falling else '↑'} "
     right = [Span("S", "accent bold"), Span(order, "dim")]
@@ -311,7 +286,6 @@ def status_line(done: int, total: int, reading: bool, list_order: ListOrder) -> 
 
 
 def empty_list_text(has_sessions: bool, words: str) -> Spans:
-    """Sentence for a list without rows."""
     if has_sessions and words:
         return [Span(f"No session matches “{words}”.  ", "dim"), Span("esc", "accent bold"), Span(" show all", "dim")]
     return [
@@ -347,10 +321,7 @@ WELCOME_HEIGHT: Final = 1 + len(WELCOME_LINES) + 1
 
 
 def welcome(room: int, *, has_sessions: bool = True) -> list[Spans]:
-    """The body of the welcome pane.
-
-    `has_sessions` is whether there are sessions other than the samples.
-    """
+    """The body of the welcome pane; `has_sessions`: there are others than the samples."""
     long, short = (WELCOME_LINES, WELCOME_SHORT) if has_sessions else (NO_SESSIONS_LINES, NO_SESSIONS_SHORT)
     words = long if room >= cells.width(long[0]) + 4 else short
     lines: list[Spans] = [[Span(f"  {line}")] for line in words]

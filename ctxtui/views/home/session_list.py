@@ -13,14 +13,12 @@ from ctxtui.views.text import numbers
 
 
 class Group(NamedTuple):
-    """Heading of a group: its name, and the count next to it."""
-
     name: str
     note: str
 
 
 class SessionsSought(NamedTuple):
-    """A source whose sessions were looked for, and the place; shown in a list without sessions."""
+    """A source whose sessions were looked for, and the place."""
 
     source: str
     where: str
@@ -38,7 +36,6 @@ class ListOrder(Struct, frozen=True):
 
 
 def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
-    """Whether all case-folded `words` occur in the session's texts."""
     models = " ".join(name for name, _ in summary.models)
     searched_text = "\0".join(
         (
@@ -58,10 +55,7 @@ def matches(summary: SessionSummary, words: Iterable[str]) -> bool:
 
 
 def group_of(summary: SessionSummary, directory: str) -> str:
-    """The session's group: ``here`` if it ran in `directory` or below it, else its own.
-
-    `directory` is absolute. Samples always have their own group.
-    """
+    """The session's group: ``here`` if it ran in `directory` (absolute) or below it, else its own."""
     if summary.group != SAMPLES and f"{summary.cwd}/".startswith(directory.rstrip("/") + "/"):
         return HERE
     return summary.group
@@ -74,10 +68,9 @@ def arrange(
     name: str,
     sought: Iterable[SessionsSought] = (),
 ) -> tuple[Entry, ...]:
-    """The list as displayed.
+    """The list as displayed: this directory's sessions under `name`, others, then samples.
 
-    Sessions of this directory under `name`, those of other directories, then the samples. Empty groups are left out. If
-    there are only samples and no filter words, the places `sought` follow them. Unreadable and unread sessions come
+    If there are only samples and no filter words, the places `sought` follow them. Unreadable and unread sessions come
     last if the sort key needs figures.
     """
     words = order.words.casefold().split()

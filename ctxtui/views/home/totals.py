@@ -29,7 +29,6 @@ class Totals(Struct, frozen=True, kw_only=True):
 
 
 def totals(call_sums: CallSums, sessions: int, of: int = 0) -> Totals:
-    """Build the totals of `sessions` listed sessions."""
     return Totals(
         sessions=sessions,
         calls=round(call_sums.calls),

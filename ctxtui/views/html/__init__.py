@@ -1,4 +1,1 @@
-"""SVG charts and the HTML frame of a document, which has their colours.
-
-Documents load nothing.
-"""
+"""SVG charts and the HTML frame of a document, which has their colours."""

@@ -16,21 +16,19 @@ from ctxtui.views.text.numbers import tokens
 from ctxtui.views.text.scale import short
 
 WIDTH: Final = 960
-"""Width in SVG units; charts scale to the available width."""
 # Margins in SVG units: axis labels at the left, call numbers below.
 _LEFT: Final = 52
 _BOTTOM: Final = 22
 _TOP: Final = 10
 _RIGHT: Final = 10
 MAX_COLUMNS: Final = 420
-"""Maximum number of columns; beyond it calls share a column, which shows the largest."""
+"""Calls beyond it share a column, which shows the largest."""
 
 Figure = Callable[[float], str]
-"""Formats a figure of an axis."""
 
 
 class StackPart(Struct, frozen=True):
-    """One part of each column: its `name`, CSS class, and values."""
+    """One part of each column; `fill` is a CSS class."""
 
     name: str
     fill: str
@@ -38,14 +36,12 @@ class StackPart(Struct, frozen=True):
 
 
 class LimitLine(Struct, frozen=True):
-    """A horizontal line at `value`, with its `name`."""
-
     value: float
     name: str
 
 
 class Mark(Struct, frozen=True):
-    """A sign below value `at` (from 0) in CSS class `style`, and its meaning as a tooltip."""
+    """A sign below value `at` (from 0); `says` is its tooltip."""
 
     at: int
     sign: str
@@ -54,10 +50,7 @@ class Mark(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """One curve: `name`, `letter` on the chart, CSS class of its `line`, and its values.
-
-    The values run from left to right; None is a gap.
-    """
+    """One curve: its `letter` on the chart, CSS class of its `line`, and its values (None: a gap)."""
 
     name: str
     letter: str
@@ -75,8 +68,7 @@ def stacked(
 ) -> str:
     """Draw stacked columns of `parts`, the tokens of each call; "" without values.
 
-    `description` is the text for readers who do not see the chart. A limit is drawn only if the highest column exceeds
-    a third of it, as the columns would be too low otherwise. Of several marks of one column the first is drawn.
+    A limit is drawn only if the highest column exceeds a third of it, as the columns would be too low otherwise.
     """
     count = max((len(part.values) for part in parts), default=0)
     if not count:
@@ -122,7 +114,7 @@ def curves(
     """Draw overlaid curves, each with its letter at the right end; "" without values.
 
     `figure` formats the axis labels and the values of limits. `calls` has the number of each value's call (empty: from
-    1 on). The other parameters are as in `stacked`.
+    1 on).
     """
     count = max((len(curve.values) for curve in curves_drawn), default=0)
     values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
@@ -151,7 +143,6 @@ def curves(
 
 
 def spark(values: Sequence[float], description: str) -> str:
-    """Draw a small chart for a table row, of at most 60 columns; "" without values."""
     if not values:
         return ""
     groups = _groups(len(values), 60)
@@ -190,8 +181,6 @@ def _format_range(group: range) -> str:
 
 
 class _Area:
-    """Coordinates of a chart of `height` units with upper value `top` and `columns` columns."""
-
     def __init__(self, height: int, top: float, columns: int) -> None:
         self._height, self._top, self._columns = height, top, columns
         self._wide = (WIDTH - _LEFT - _RIGHT) / columns
@@ -244,10 +233,7 @@ class _Area:
         return f'<text class="{mark.style}" text-anchor="middle" {place}>{mark.sign}{title}</text>'
 
     def column_numbers(self, numbers: Sequence[int]) -> list[str]:
-        """Label the first column, and those in which the rising `numbers` reach a round one.
-
-        Columns without room get no label.
-        """
+        """Label the first column, and those in which the rising `numbers` reach a round one."""
         every = max(1, round(scale.step(numbers[-1] - numbers[0] + 1, 8)))
         labelled = [0]
         for at in range(1, len(numbers)):
@@ -289,4 +275,3 @@ svg.spark{width:120px;height:20px;display:block}
 .track i{display:block;height:100%}
 @media (max-width:50rem){svg.chart text{font-size:14px}}
 """
-"""CSS rules of charts, for `document.head`."""

@@ -10,24 +10,20 @@ from typing import Final
 from ctxtui.views.text.signs import CATEGORY, DARK, LIGHT
 
 CONTENT_SECURITY_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""No scripts, and nothing is loaded from elsewhere."""
 DIRECTION_CONTROLS: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Characters that change the direction of text, which could then read differently than it is."""
+"""Characters that change the direction of text, which could then read differently."""
 CONTROL_CHARS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 """Controls other than tab and line ends, and lone surrogates: HTML cannot hold them."""
 
 
 def escape(text: str) -> str:
-    """Escape `text` for HTML.
-
-    Direction controls are shown as code points, other controls and surrogates as ``·``.
-    """
+    """Escape `text` for HTML; direction controls are shown, other controls are ``·``."""
     visible = DIRECTION_CONTROLS.sub(lambda m: f"⟨U+{ord(m[0]):04X}⟩", text)
     return html.escape(CONTROL_CHARS.sub("·", visible))
 
 
 def head(title: str, rules: str = "") -> Iterator[str]:
-    """Yield everything before the body content; `rules` are additional CSS rules."""
+    """Yield everything before the body's content; `rules` are additional CSS."""
     yield "<!doctype html>"
     yield '<html lang="en"><head><meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{CONTENT_SECURITY_POLICY}">'
@@ -36,15 +32,11 @@ def head(title: str, rules: str = "") -> Iterator[str]:
 
 
 def foot(text: str) -> str:
-    """Footer and closing tags; the caller has opened ``<main>`` after `head`."""
     return f"</main><footer>{escape(text)}</footer></body></html>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[int] = (0,)) -> Iterator[str]:
-    """Yield a table of cells that are HTML already.
-
-    Columns not in `left` are right-aligned figures.
-    """
+    """Yield a table of cells that are HTML already; columns not in `left` are right-aligned."""
     yield '<div class="wide"><table><thead><tr>'
     yield "".join(f"<th{_align(n, left)}>{escape(name)}</th>" for n, name in enumerate(heads))
     yield "</tr></thead><tbody>"
@@ -58,10 +50,7 @@ def _align(column: int, left: Sequence[int]) -> str:
 
 
 def style(rules: str = "") -> str:
-    """The document's CSS, with the theme's colours for dark and light screens.
-
-    Print is always light.
-    """
+    """The document's CSS, with the theme's colours for dark and light screens; print is light."""
     classes = "".join(
         f".c{n}{{background:var(--{sign.style})}}.t{n}{{color:var(--{sign.style})}}.f{n}{{fill:var(--{sign.style})}}"
         for n, sign in enumerate(CATEGORY)

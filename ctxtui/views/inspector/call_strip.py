@@ -18,7 +18,6 @@ from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans
 
 AXIS: Final = 4
-"""Cells of the axis labels at the left of a strip with several lines."""
 _MARK_OF: Final = {
     "miss": "miss",
     "compaction": "compaction",
@@ -29,34 +28,29 @@ _MARK_OF: Final = {
     "error": "error",
     "turn": "turn",
 }
-"""Mark of each kind of event; others have none."""
 
 
 class Columns:
-    """One column per call of a thread; only new or replaced calls are computed again."""
+    """One column per call of a thread.
+
+    A growing thread replaces only calls near its end, so all before the last unchanged one are kept.
+    """
 
     def __init__(self) -> None:
         self._calls: Sequence[Call] = ()
         self._events: Sequence[CallEvent] = ()
         self.columns: list[StripColumn] = []
         self.top = 0.0
-        self._highest = 0.0
 
     def update(
         self, calls: Sequence[Call], events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]
     ) -> list[StripColumn]:
-        """Return the columns of `calls`; `missed` maps call numbers to misses."""
         if calls is not self._calls:
             unchanged = min(len(calls), len(self._calls), len(self.columns))
             while unchanged and calls[unchanged - 1] is not self._calls[unchanged - 1]:
                 unchanged -= 1
-            only_appended, new_columns = (
-                unchanged == len(self.columns),
-                [_column(call, ()) for call in calls[unchanged:]],
-            )
-            del self.columns[unchanged:]
-            self.columns += new_columns
-            self._rescale(new_columns if only_appended else self.columns, self._highest if only_appended else 0.0)
+            self.columns[unchanged:] = [_column(call, ()) for call in calls[unchanged:]]
+            self._rescale()
             self._calls = calls
         if events is not self._events:
             self._mark(events, missed)
@@ -68,12 +62,10 @@ class Columns:
         for number, (call, size) in enumerate(zip(self._calls, sizes, strict=False)):
             if call.usage is None and size and self.columns[number].total != size:
                 self.columns[number] = _column(call, self.columns[number].marks, size)
-        self._rescale(self.columns)
+        self._rescale()
 
-    def _rescale(self, columns: Sequence[StripColumn], highest: float = 0.0) -> None:
-        """Set the scale to the highest of `columns` and `highest`."""
-        self._highest = max([highest, *(column.total for column in columns)])
-        self.top = scale.ceiling(self._highest)
+    def _rescale(self) -> None:
+        self.top = scale.ceiling(max((column.total for column in self.columns), default=0.0))
 
     def _mark(self, events: Sequence[CallEvent], missed: Mapping[int, CacheMiss]) -> None:
         marks: dict[int, tuple[str, ...]] = {}
@@ -98,15 +90,15 @@ def _column(call: Call, marks: tuple[str, ...], counted: int | None = None) -> S
     return StripColumn(usage.cache_read, usage.cache_write, usage.fresh, marks=marks)
 
 
-def window(before: Window | None, count: int, cursor: int, room: int) -> Window:
-    """The calls in view: all if they fit, with two cells per column if there is room.
+def window(before: Window | None, count: int, cursor: int, width: int) -> Window:
+    """The calls in view: all if they fit.
 
     An existing window moves by one column if the cursor leaves it by one; if `cursor` is farther away, it is centred.
     """
-    fresh = strip_columns.window(count, count - 1, room)
-    if fresh.first == 0 and fresh.last == count - 1:
-        return fresh
-    size = min(room, count)
+    whole = strip_columns.window(count, count - 1, width)
+    if whole.first == 0 and whole.last == count - 1:
+        return whole
+    size = min(width, count)
     first = before.first if before and before.per == 1 and before.last - before.first + 1 == size else count - size
     if cursor in (first - 1, first + size):
         first += 1 if cursor > first else -1
@@ -130,31 +122,28 @@ class CallStrip(Struct, frozen=True):
     usable: float
 
 
-def lines(strip: CallStrip, room: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
-    """The body: `height` lines of columns, with the axis, then the line of marks if `marked`."""
+def lines(strip: CallStrip, width: int, height: int, *, marked: bool, colour: bool = True) -> list[Spans]:
     axis = strip_columns.axis(height, strip.top, AXIS) if height > 1 else [[]]
-    lead = [Span(" ")]
+    axis_width = AXIS + 1 if height > 1 else 0
     columns = [
         column if column.is_shown == (number == strip.here) else replace(column, is_shown=number == strip.here)
         for number, column in enumerate(strip.columns)
     ]
     rows = strip_columns.rows(columns, height, strip.top, per=strip.per, colour=colour)
-    used, free = len(columns) * strip.per, room - 2 - (AXIS + 1 if height > 1 else 0)
-    ahead = strip_columns.limit_rows(max(0, free - used), height, strip.top, strip.usable)
-    out: list[Spans] = [[*lead, *axis[y], *rows[y], *ahead[y]] for y in range(height)]
+    free = max(0, width - 2 - axis_width - len(columns) * strip.per)
+    ahead = strip_columns.limit_rows(free, height, strip.top, strip.usable)
+    out: list[Spans] = [[Span(" "), *axis[y], *rows[y], *ahead[y]] for y in range(height)]
     if marked:
-        pad = Span(" " * (1 + (AXIS + 1 if height > 1 else 0)))
-        out.append([pad, *strip_columns.marks(strip.columns, strip.here, per=strip.per)])
+        out.append([Span(" " * (1 + axis_width)), *strip_columns.marks(strip.columns, strip.here, per=strip.per)])
     return out
 
 
 def room_for(width: int, height: int) -> int:
-    """Number of cells for columns in a strip of `width` x `height` cells."""
     return max(1, width - 2 - (AXIS + 2 if height > 1 else 0))
 
 
 def legend(misses: int, compactions: int, errors: int, room: int, loops: int = 0) -> list[Span]:
-    """Meaning of colours and marks with counts, for the rule; short on narrow screens."""
+    """Legend for the pane's border: marks with counts; colours too from 100 cells on."""
     event_counts = [
         [MARK["miss"].span, Span(f" miss {misses}", "dim")] if misses else [],
         [MARK["compaction"].span, Span(f" compaction {compactions}", "dim")] if compactions else [],

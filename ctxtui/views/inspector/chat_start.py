@@ -17,20 +17,16 @@ _KEYS: Final = (
     ("f1", "all keys"),
 )
 MAX_TEXT_WIDTH: Final = 100
-"""Maximum cells of a line of text."""
 
 
 class ChatStart(Struct, frozen=True):
     """Facts of the start page of a chat.
 
-    - `model`: its name ("": not chosen yet); `of`: its provider; `address`: where requests go.
-    - `local`: whether `address` is on this machine; `keeps`: whether also the model runs there, so that nothing leaves
-      the machine (a local gateway may forward requests).
-    - `offline`: whether it is the offline provider, which is no model.
+    - `of`: the model's provider; `address`: where requests go.
+    - `local`: `address` is on this machine; `keeps`: also the model runs there (a local gateway may forward requests).
+    - `offline`: it is the offline provider, which is no model.
     - `why`: how the model was chosen.
-    - `window`: tokens (0: unknown).
-    - `usd`: list prices of a million input and output tokens (None: unknown), valid once `priced`.
-    - `folder`: where tools work.
+    - `usd`: list prices of a million input and output tokens, valid once `priced`.
     - `waiting`: number of messages that are sent when the provider is ready.
     """
 
@@ -49,7 +45,6 @@ class ChatStart(Struct, frozen=True):
 
 
 def lines(start: ChatStart, room: int) -> list[Spans]:
-    """The lines, each at most `room` cells wide."""
     full_room, room = room, min(room, MAX_TEXT_WIDTH) - 2
     out: list[Spans] = [[]]
     if not start.model:

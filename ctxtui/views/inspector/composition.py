@@ -18,17 +18,14 @@ from ctxtui.views.text.signs import ATTACHED, NOT_RECORDED, Sign, category_at
 from ctxtui.views.text.span import Span, Spans, width
 
 BOLD_SHARE: Final = 0.2
-"""Share of the context from which a category is bold."""
 HEADS_FROM: Final = 70
-"""Width in cells from which the pane has columns for change and money, with heads."""
 BAR_FROM: Final = 40
-"""Width in cells from which rows have bars, and shares a decimal."""
 
 
 class CategoryPart(Struct, frozen=True, kw_only=True):
     """One category of the composition. None: not known yet, or nothing is staged.
 
-    - `tokens`: those in the context; `share`: their share of it, after staged edits if there are any.
+    - `share`: its share of the context, after staged edits if there are any.
     - `change`: tokens more than in the previous call.
     - `this`, `so_far`: USD in this call, and in all calls so far.
     - `shown`: how the transcript shows its blocks: ``line``, ``full`` or ``hidden``.
@@ -46,7 +43,6 @@ class CategoryPart(Struct, frozen=True, kw_only=True):
 
     @property
     def sign(self) -> Sign:
-        """Glyph, key and colour."""
         return category_at(self.category)
 
 
@@ -66,7 +62,6 @@ def heads(room: int) -> list[Span]:
 
 
 def category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
-    """A category's row in `room` cells; `scale` is the number of tokens of a full bar."""
     bar, money, decimals = column_widths(room)
     sign, is_unrecorded = part.sign, part.category >= NOT_RECORDED
     big = "bold" if part.share >= BOLD_SHARE and not is_unrecorded else ""
@@ -77,7 +72,7 @@ def category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
     name = (
         [Span(f"   {sign.name}", "faint")]
         if is_unrecorded
-        else [_key(sign), sign.span, Span(" "), Span(sign.name, name_style)]
+        else [Span(f" {sign.key or ' '} ", "faint"), sign.span, Span(" "), Span(sign.name, name_style)]
     )
     line = [
         *name,
@@ -95,7 +90,6 @@ def category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
 
 
 def _share(share: float, decimals: int, room: int) -> list[Span]:
-    """A share, right-aligned in `room` cells with the last cell free."""
     return [Span(f"{numbers.share(share, decimals)[:-2]:>{max(0, room - 3)}}", "dim"), Span(" %", "faint")]
 
 
@@ -104,17 +98,11 @@ def _bar(part: CategoryPart, now: int, scale: int, room: int, style: str) -> lis
     return [*drawn, Span(" " * max(0, room - width(drawn)))]
 
 
-def _key(sign: Sign) -> Span:
-    """The digit that filters a category."""
-    return Span(f" {sign.key or ' '} ", "faint")
-
-
 def _money(usd: float | None, room: int) -> Span:
     return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
 
 
 def folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
-    """One row for several small categories: glyphs and the sum of tokens, after staged edits."""
     tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
     used_cells = 3 + 2 * len(parts)
@@ -128,12 +116,10 @@ def folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
 
 
 def extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
-    """A row that is not a category, with its share of the total."""
     return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]
 
 
 NARROW_RESIDUAL_LINES = 4
-"""Lines of the opened residual in a narrow pane."""
 
 
 class Composition(Struct, frozen=True, kw_only=True):
@@ -142,8 +128,8 @@ class Composition(Struct, frozen=True, kw_only=True):
     - `total`: tokens; `reported`: by the provider, not counted.
     - `half_width`: half of the 90 % interval of our figures, as a share.
     - `parts`: the categories; empty while tokens are being counted.
-    - `residual`: the reported total minus our figures; `residual_cause`: its likely cause and first call ("": unknown).
-    - `after`: the total under staged edits, None if nothing is staged.
+    - `residual`: the reported total minus our figures; `residual_cause`: its likely cause and first call.
+    - `after`: the total under staged edits.
     """
 
     total: int
@@ -158,10 +144,10 @@ class Composition(Struct, frozen=True, kw_only=True):
 def with_staged_edits(
     composition: Composition, applied: Mapping[int, int], changes: Mapping[int, int], without: int, after: int
 ) -> Composition:
-    """Apply token changes by category index to `composition`.
+    """Apply token changes of `applied` edits, then of staged ones, by category index.
 
-    Those of `applied` edits come first, then `changes` by staged ones. `without` is the total before the staged edits,
-    `after` the total under them. The residual stays, since it cannot be assigned to blocks.
+    `without` is the total before the staged edits, `after` the total under them. The residual stays, since it cannot be
+    assigned to blocks.
     """
     if not composition.parts:
         return composition
@@ -186,8 +172,8 @@ def composition(
 ) -> Composition:
     """Compute the composition of the call shown.
 
-    `before` are the figures of the previous call; `money` is the USD by category index (last: not recorded) in this
-    call and so far; `shown` is how the transcript shows each category.
+    `before` are the figures of the previous call; `money` is the USD by category index in this call and so far; `shown`
+    is how the transcript shows each category.
     """
     current = scene.figures
     total = current.context_tokens
@@ -227,11 +213,7 @@ def composition(
 
 
 def notes(composition: Composition, room: int) -> list[Span]:
-    """Text for the rule: the total and its origin, with the interval if it was not reported.
-
-    Under staged edits it is the totals before and after them. A narrow pane has rounded totals; a wide one adds the
-    residual of a reported total. Without categories the text says that tokens are being counted.
-    """
+    """Text for the rule: the total and its origin, or the totals before and after staged edits."""
     exact = numbers.exact(composition.total)
     if not composition.parts:
         return [Span(exact if composition.reported else numbers.NOT_YET, "ink bold"), Span(" counting", "dim")]
@@ -256,10 +238,6 @@ def notes(composition: Composition, room: int) -> list[Span]:
 
 
 def residual_lines(composition: Composition, room: int) -> list[Spans]:
-    """The opened residual: its likely cause and first call.
-
-    At most `NARROW_RESIDUAL_LINES` lines in a narrow pane.
-    """
     texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
@@ -267,7 +245,7 @@ def residual_lines(composition: Composition, room: int) -> list[Spans]:
 def lines(composition: Composition, room: int, height: int, *, opened: bool = False) -> list[Spans]:
     """The pane's body: categories, unrecorded tokens, and the residual, `opened` or not.
 
-    A wide pane has heads. Categories that do not fit in `height` are folded into one row, smallest first.
+    Categories that do not fit in `height` are folded into one row, smallest first.
     """
     out: list[Spans] = [heads(room)] if room >= HEADS_FROM else []
     free = height - len(out)
@@ -290,17 +268,13 @@ def lines(composition: Composition, room: int, height: int, *, opened: bool = Fa
 
 
 def _residual_height(composition: Composition, room: int, opened: bool) -> int:
-    """Number of lines of the residual."""
     return bool(composition.residual) + (
         len(residual_lines(composition, room)) if opened and composition.residual else 0
     )
 
 
 def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], list[CategoryPart]]:
-    """Split `parts` into those with their own row in `room` rows, and those that share one.
-
-    The smallest share it.
-    """
+    """Split `parts` into those with their own row in `room` rows, and the smallest, which share one."""
     if len(parts) <= room:
         return list(parts), []
     by_size = sorted(parts, key=lambda part: part.tokens, reverse=True)
@@ -309,17 +283,13 @@ def fold(parts: Sequence[CategoryPart], room: int) -> tuple[list[CategoryPart], 
 
 
 def unfolded_height(composition: Composition, room: int, *, opened: bool = False) -> int:
-    """Number of lines of the pane without folding."""
     return max(1, len(composition.parts)) + _residual_height(composition, room, opened) + (room >= HEADS_FROM)
 
 
 def part_at(
     composition: Composition, room: int, height: int, line: int, *, opened: bool = False
 ) -> CategoryPart | None:
-    """The category in body line `line`, for a click; None for other lines.
-
-    A row of several small categories is such another line.
-    """
+    """The category in body line `line`, for a click; None for other lines."""
     own_rows, small = fold(
         composition.parts, height - (room >= HEADS_FROM) - _residual_height(composition, room, opened)
     )
@@ -331,7 +301,6 @@ def part_at(
 
 
 def is_residual(composition: Composition, room: int, height: int, line: int, *, opened: bool = False) -> bool:
-    """Whether body line `line` belongs to the residual, for a click."""
     drawn = len(lines(composition, room, height, opened=opened))
     return drawn - _residual_height(composition, room, opened) <= line < drawn
 
@@ -349,7 +318,6 @@ def next_scene(scene: Scene, model: str) -> Scene | None:
 
 
 def with_answer(composition: Composition, tokens: Mapping[int, int]) -> Composition:
-    """Add the `tokens` by category of a streaming answer to `composition`."""
     more = sum(tokens.values())
     if not more or not composition.parts:
         return composition

@@ -15,10 +15,8 @@ from ctxtui.views.text.span import Span, Spans, merged
 class GrowthChart(Struct, frozen=True):
     """Growth of a thread's context.
 
-    - `tokens`: the context of each call in order.
-    - `usable`: the usable window in tokens, drawn as the limit (0: unknown).
-    - `here`: the index of the call shown.
-    - `window`: the window in force.
+    - `tokens`: the context of each call in order; `here`: the index of the call shown.
+    - `usable`: the usable window in tokens, drawn as the limit (0: unknown); `window`: the window in force.
     - `compactions`: their positions as shares of the width.
     """
 
@@ -45,10 +43,7 @@ def notes(chart: GrowthChart) -> list[Span]:
 
 
 def lines(chart: GrowthChart, room: int, height: int) -> list[Spans]:
-    """The body: the curve in ink, the limit ``┄``, the limit's figure and zero at the left.
-
-    A sentence for fewer than two calls.
-    """
+    """The body: the curve, the limit ``┄``, the limit's figure and zero at the left."""
     if height < 1:
         return []
     if len(chart.tokens) < 2:
@@ -78,7 +73,6 @@ def _draw_compaction(lines: list[Spans], column: int) -> None:
 
 
 def _draw_limit(line: Spans) -> list[Span]:
-    """Draw the limit into a line of the chart where the curve leaves free cells."""
     return merged(Span("┄", "warn") if char == " " else Span(char, style) for text, style in line for char in text)
 
 

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.short_names import short_model
+from ctxtui.views.inspector.held_lines import format_clock
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, width
 
 if TYPE_CHECKING:
     from ctxtui.analysis.money.totals import SessionTotals
 
 
 CHAT_ID: Final = "chat-"
-"""Id prefix of ctxtui's own chats."""
 NEW_CHAT: Final = "new chat"
-"""Shown for a chat that has no title yet."""
 TITLE_CELLS: Final = 24
-"""Cells reserved for the title before optional parts."""
 
 
 class Header(Struct, frozen=True, kw_only=True):
@@ -31,12 +28,10 @@ class Header(Struct, frozen=True, kw_only=True):
 
     - `call`: number of the call shown; 0: none, or not known yet.
     - `state`: ``live``, ``following``, ``reading``, ``held`` or ``recorded``.
-    - `behind`: number of newer calls, printed after the state.
-    - `fidelity`: printed after ``recorded`` if there are no newer calls and there is room.
-    - `used`: tokens of the context; None if not known yet. `after`: those under staged edits. `limits`: the model's
-      window, and how much of it is usable.
-    - `cost`: USD of the thread up to this call; None if unknown. `priced`: whether prices are known yet; if not, no
-      cost is shown.
+    - `behind`: number of newer calls.
+    - `fidelity`: printed after ``recorded`` if there is room.
+    - `used`: tokens of the context; None if not known yet. `after`: those under staged edits.
+    - `cost`: USD of the thread up to this call; not shown until `priced`.
     - `thread`: label of a subagent, "" for the main thread.
     - `auto_release_s`: seconds until a held request is sent.
     - `record`: (correct forecasts, all forecasts) so far, for the explanations of figures; not drawn.
@@ -56,14 +51,13 @@ class Header(Struct, frozen=True, kw_only=True):
     auto_release_s: int | None = None
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
-    """Input and output tokens so far, if a subscription pays; shown instead of money."""
+    """Input and output tokens so far, if a subscription pays; shown before the list price, or instead."""
     after: int | None = None
     partial: bool = False
     """Whether the cost is a lower bound, because a price or the end of an answer is missing."""
     partly_answered: bool = False
     """Whether `spent` is a lower bound, because some answers are reported in part."""
     unreported: bool = False
-    """Whether there are answers but no reported call, so that the cost is unknown."""
     totals: SessionTotals | None = None
     """Totals of the whole session; None until computed. Shown if other threads used anything."""
 
@@ -82,7 +76,7 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
         fidelity=str(call.fidelity),
         used=used,
         limits=scene.limits,
-        # Before the first call the cost is 0, with or without prices.
+        # Before the first call the cost is 0, even if the model has no known price.
         cost=cost if scene.session.calls else 0.0,
         priced=priced,
         thread=label,
@@ -93,23 +87,18 @@ def header(scene: Scene, state: str, cost: float | None, priced: bool, *, subscr
 
 
 def _untitled(id_: str) -> str:
-    """Name of a session without a title; an empty chat is "new chat" instead of its id."""
     return NEW_CHAT if id_.startswith(CHAT_ID) else safe_text.one_line(id_, 80)
 
 
 def _tokens_so_far(scene: Scene) -> int:
-    # Late import: the first screenful of a long recording has no figures.
+    # Late import: the first screenful needs no prices.
     from ctxtui.pricing.price import count_charged_tokens
 
     return sum(map(count_charged_tokens, scene.calls[: scene.number]))
 
 
 def draw_header(content: Header, room: int) -> list[Span]:
-    """The header in `room` cells.
-
-    The figures at the right are never cut, so that a header in less than about 25 cells is wider. The title gets the
-    rest.
-    """
+    """The header in `room` cells; its figures are never cut, so that it may be wider."""
     badge = [Span(" ctxtui ", "accent-ink on-accent bold")] if room >= 100 else []
     name = f"{content.thread} ‹ {content.title}" if content.thread else content.title
     state, fidelity = _state(content, room)
@@ -132,33 +121,22 @@ def draw_header(content: Header, room: int) -> list[Span]:
 
 
 def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
-    """The state, and the fidelity that may follow it."""
     if content.state == "reading":
         return [Span("  reading", "dim")], []
-    if content.state == "following":
-        return [Span("  "), MARK["following"].span, Span(" following", "accent bold")], []
     sign = MARK[content.state]
+    state = [Span("  "), sign.span, Span(f" {content.state}", sign.style)]
     if content.behind:
-        state_spans = [
-            Span("  "),
-            sign.span,
-            Span(f" {content.state}", sign.style),
-            Span(f" +{content.behind:,}", "warn bold"),
-        ]
-        return state_spans, []
+        return [*state, Span(f" +{content.behind:,}", "warn bold")], []
     if content.state == "held" and content.auto_release_s is not None:
-        left = f" {content.auto_release_s // 60}:{content.auto_release_s % 60:02}"
-        return [Span("  "), sign.span, Span(f" {content.state}", sign.style), Span(left, sign.style)], []
-    fidelity = content.fidelity if content.state == "recorded" and room >= 100 else ""
-    return [Span("  "), sign.span, Span(f" {content.state}", sign.style)], [
-        Span(f" {fidelity}", "faint")
-    ] if fidelity else []
+        return [*state, Span(f" {format_clock(content.auto_release_s)}", sign.style)], []
+    shows_fidelity = content.fidelity and content.state == "recorded" and room >= 100
+    return state, [Span(f" {content.fidelity}", "faint")] if shows_fidelity else []
 
 
 def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
-    """Bar, size and share of the context, and cost, as detailed as `room` allows.
+    """Bar, size of the context and its share of the usable window, and cost.
 
-    `origin`: whether the origin of the window limit is shown.
+    `origin`: the origin of the window limit is shown.
     """
     bar = 40 if room >= 160 else 24 if room >= 100 else 12 if room >= 70 else 0
     others = _session_cost(content, room)
@@ -198,7 +176,7 @@ def _figures(content: Header, room: int, *, origin: bool = False) -> list[Span]:
 
 
 def _session_cost(content: Header, room: int) -> list[Span]:
-    """Cost of all threads, and the number of subagents; empty without other threads."""
+    """Cost of all threads, and the number of subagents; empty without other threads or known costs."""
     totals = content.totals
     if totals is None or not totals.is_split or not content.priced:
         return []
@@ -210,39 +188,5 @@ def _session_cost(content: Header, room: int) -> list[Span]:
 
 
 def _staged_change(used: int, after: int, usable: int, room: int) -> list[Span]:
-    """Size of the context under staged edits: ``154.0k → 107.3k``."""
     before = [Span(numbers.tokens(used), bars.budget_style(used, usable)), Span(" → ", "dim")] if room >= 70 else []
     return [*before, Span(numbers.tokens(after), f"{bars.budget_style(after, usable)} bold")]
-
-
-SHOWN_BELOW_SHARE: Final = 0.5
-"""Share left of a rate limit below which it is shown."""
-WARN_BELOW_SHARE: Final = 0.2
-"""Share left of a rate limit below which it is a warning."""
-
-
-class RateLimit(Protocol):
-    """One limit: its subject, the share left, its reset time (Unix seconds; None: unknown).
-
-    `providers.rate_limits.Headroom` is one; the pure core cannot import it.
-    """
-
-    @property
-    def what(self) -> str: ...
-    @property
-    def share(self) -> float: ...
-    @property
-    def reset(self) -> float | None: ...
-
-
-def headroom(limits: Sequence[RateLimit], now: float) -> Spans:
-    """Text about the first of `limits` with little left, at Unix time `now`.
-
-    Empty if none is so low. `limits` are sorted by the share left, the smallest first.
-    """
-    tightest = next((limit for limit in limits if limit.share < SHOWN_BELOW_SHARE), None)
-    if tightest is None:
-        return []
-    left = f"{tightest.what.replace('-', ' ')} {100 * tightest.share:.0f} % left"
-    until = f", resets in {max(0, tightest.reset - now):.0f} s" if tightest.reset is not None else ""
-    return [Span(f"{left}{until}  ", "warn" if tightest.share < WARN_BELOW_SHARE else "dim")]

@@ -18,7 +18,6 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 MAX_BLOCKS: Final = 64
-"""Blocks kept in order: more than any pane shows."""
 
 
 class Heaviest:
@@ -30,9 +29,9 @@ class Heaviest:
         self._running: object = None
 
     def update(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """Nodes of the heaviest blocks that the model reads in the context shown, heaviest first.
+        """Nodes of the heaviest blocks that the model reads on `path`, heaviest first.
 
-        `path` has the context's nodes. Empty while tokens are not counted.
+        Empty while tokens are not counted.
         """
         if not scene.counted:
             return []
@@ -55,7 +54,7 @@ class Heaviest:
 
 
 class HeaviestRow(Struct, frozen=True):
-    """One row: `says` previews the block; `usd` is its cost since it entered, None if unknown."""
+    """One row: `usd` is its cost since it entered, None if unknown."""
 
     node: int
     category: int
@@ -65,10 +64,7 @@ class HeaviestRow(Struct, frozen=True):
 
 
 def table(most: int, *, money: bool) -> Table[HeaviestRow]:
-    """The pane's table.
-
-    `most` is the size of the heaviest block in tokens, `money` whether prices are known.
-    """
+    """The pane's table; `most` is the tokens of the heaviest block, `money` whether prices are known."""
 
     def words(row: HeaviestRow, room: int) -> list[Span]:
         sign = CATEGORY[row.category]

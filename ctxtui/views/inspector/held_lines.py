@@ -9,11 +9,9 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import Span, Spans
 
 ANSWER_KEYS: Final = ("enter", "a", "w", "x")
-"""Keys that answer the question."""
 MORE_KEY: Final = "m"
-"""Further key, if the program can be kept waiting."""
+"""Key that keeps the program waiting, if it can be."""
 RED_SECONDS: Final = 20
-"""Seconds below which the remaining time is red."""
 WRITING: Final[Spans] = (Span(" ‖ ", "warn bold"), Span("your answer instead of the model's › ", "dim"))
 DECIDES: Final[Spans] = (Span("^o", "accent bold"), Span(" decides", "dim"))
 LATER: Final[Spans] = (
@@ -33,11 +31,9 @@ OUTCOMES: Final[Mapping[str, Spans]] = {
     "more": (Span("‖ ", "warn"), Span("ten more minutes: pings keep the program waiting", "dim")),
     "refuse": (Span("✗ ", "crit"), Span("the program got an error; nothing was sent", "dim")),
 }
-"""Confirmation of each decision on a held request."""
 
 
 COMPACTION_KEYS: Final = ("enter", "l", "R", "x")
-"""Keys named in the question about a held summary; ``l`` shows it and ``R`` edits it first."""
 COMPACTION_LATER: Final[Spans] = (
     Span("‖ ", "warn"),
     Span("summary held: d drop, t truncate, s summarize, a apply; then ", "dim"),
@@ -49,7 +45,6 @@ COMPACTION_OUTCOMES: Final[Mapping[str, Spans]] = {
     "more": OUTCOMES["more"],
     "refuse": (Span("✗ ", "crit"), Span("refused: the program keeps its history, under your applied edits", "dim")),
 }
-"""Confirmation of each decision on a held summary."""
 
 
 RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
@@ -59,27 +54,23 @@ RULES_SPELLED: Final[Spans] = (
 
 
 def rules_text(rules: Sequence[str]) -> str:
-    """The active rules as they are written."""
     return ", ".join(rules)
 
 
 def confirm_rules(rules: Sequence[str]) -> Spans:
-    """Confirmation after rules were set."""
     if not rules:
         return (Span("● ", "ok"), Span("requests are sent at once; no rule holds them", "dim"))
     return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(rules)}"))
 
 
 def format_clock(seconds: int) -> str:
-    """Minutes and seconds: ``1:43``."""
     return f"{seconds // 60}:{seconds % 60:02}"
 
 
 def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
-    """The question about a held request.
+    """The question about a held request, which is sent in `seconds_left`.
 
-    `seconds_left`: until it is sent. `staged`, `applied`: numbers of edits on its thread. `can_wait`: the program can
-    be kept waiting.
+    `staged`, `applied`: numbers of edits on its thread. `can_wait`: the program can be kept waiting.
     """
     keys = [("⏎", "release"), ("w", "answer"), ("x", "refuse")]
     if staged or applied:
@@ -97,10 +88,9 @@ def question(seconds_left: int, staged: int, can_wait: bool = False, applied: in
 def compaction_question(
     seconds_left: int, staged: int, can_wait: bool = False, pins: int = 0, is_edited: bool = False
 ) -> Spans:
-    """The question about a held summary.
+    """The question about a held summary, which is released in `seconds_left`.
 
-    `seconds_left`: until it is released. `staged`: number of staged edits on its thread. `pins`: number of pinned
-    blocks that are added to it. `is_edited`: the user changed it.
+    `pins`: number of pinned blocks that are added to it. `is_edited`: the user changed it.
     """
     release = "give yours" if is_edited else "release"
     release += f" +{pins:,} pinned" if pins else ""

@@ -1,4 +1,4 @@
-"""Positions of the Inspector's panes for any screen size. Pure arithmetic."""
+"""Positions of the Inspector's panes for any screen size."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ MIN_FULL_SIZE: Final = (60, 16)
 MIN_READABLE_SIZE: Final = (30, 6)
 """Width and height below which only a sentence is shown."""
 WHY_LINE_HEIGHT: Final = 20
-"""Screen height from which a line says why the context is so big."""
 
 
 class Box(NamedTuple):
@@ -32,7 +31,6 @@ class PaneNeeds(Struct, frozen=True):
 
     - `context` (the composition), `threads`, `tools`: lines (0: nothing to show).
     - `staged`: lines of the pane of edits, None without edits.
-    - `next_call`: the next call is shown instead of this one, in the same box but another pane.
     - `reading`: the transcript fills the screen.
     """
 
@@ -59,7 +57,6 @@ class Layout(Struct, frozen=True):
 
 
 def arrange(width: int, height: int, needs: PaneNeeds) -> Layout:
-    """The layout of a screen of `width` x `height` cells."""
     if width < MIN_READABLE_SIZE[0] or height < MIN_READABLE_SIZE[1]:
         return Layout({"sentence": Box(0, 0, width, height)})
     boxes = {"header": Box(0, 0, width, 1), "keys": Box(0, height - 1, width, 1)}
@@ -92,10 +89,7 @@ def arrange(width: int, height: int, needs: PaneNeeds) -> Layout:
 
 
 def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, needs: PaneNeeds) -> tuple[int, bool]:
-    """Stack the side column into `room`; return the rows of the map, and whether it has a scale.
-
-    To fit, these shrink in order: heaviest, scale, this call, small categories, map, edits.
-    """
+    """Stack the side column into `room`; return the rows of the map, and whether it has a scale."""
     edits = needs.staged is not None
     lines = {
         "context": needs.context + 1,

@@ -9,20 +9,14 @@ from ctxtui.views.text.signs import GUTTER, MARK
 from ctxtui.views.text.span import Span, Spans, width
 
 FULL_HEIGHT: int = 7
-"""Lines of the complete pane."""
 EXPIRY_WARNING_SECONDS: float = 60.0
-"""Seconds below which the remaining lifetime is amber."""
 KEEP_WARM_MARGIN: int = 16
 """Cells of the rule that the pane's name and the line need."""
 _TOKENS_END = 17
-"""Cells of a line up to the end of its tokens."""
 
 
 def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """Number and cost of the run's refreshes, and its limit if there is space.
-
-    Amber if the cache is not kept warm now.
-    """
+    """Number and cost of the run's refreshes, and its limit if there is space; amber if they stopped."""
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",
@@ -33,10 +27,7 @@ def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
 
 
 def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | None = None) -> Spans:
-    """Text for the rule: that the forecast is outdated, else how the cache is kept warm.
-
-    If neither is so: that it is a forecast, and whether the cache markers are inferred.
-    """
+    """Text for the rule: that the forecast is outdated, how the cache is kept warm, or its kind."""
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     if keep_warm is not None:
@@ -45,7 +36,6 @@ def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | Non
 
 
 def lines(forecast: NextCallForecast, now: float, room: int, height: int) -> list[Spans]:
-    """The body in at most `height` lines: complete, or figures in one line, total and lifetime."""
     if height < FULL_HEIGHT:
         return [_figures_line(forecast, room), _total_line(forecast, room, now), _lifetime_line(forecast, now, room)][
             : max(1, height)
@@ -112,7 +102,6 @@ def _total_line(forecast: NextCallForecast, room: int, now: float) -> Spans:
 
 
 def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
-    """Cache markers, their lifetime, and the time until the cached prefix expires."""
     marks = [
         Span(
             " " + MARK["automatic breakpoint" if forecast.inferred else "breakpoint"].glyph * forecast.marker_count,

@@ -20,17 +20,14 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "model": ("model", "client"),
     "resume": ("resume", "rewind"),
 }
-"""Kinds of destinations, and the events of each."""
 ANY_EVENT: Final = "event"
-"""Stands for an event of any kind."""
 ALL_EVENT_KINDS: Final = tuple(kind for kinds in KINDS.values() for kind in kinds)
 
 
 def next_event(events: Sequence[CallEvent], number: int, kind: str, step: int) -> CallEvent | None:
     """The nearest event of `kind` after call `number`, or before it if `step` is negative.
 
-    ``event`` is any kind. Of several events of a call, an unusual one is preferred to a plain turn. None if there is
-    none.
+    Of several events of a call, an unusual one is preferred to a plain turn.
     """
     kinds = ALL_EVENT_KINDS if kind == ANY_EVENT else KINDS[kind]
     candidates = [event for event in events if event.kind in kinds and (event.number - number) * step > 0]
@@ -42,8 +39,6 @@ def next_event(events: Sequence[CallEvent], number: int, kind: str, step: int) -
 
 
 class Go(Struct, frozen=True):
-    """Go to a call by number."""
-
     number: int
 
 
@@ -117,7 +112,6 @@ def _parse_categories(words: Iterable[str]) -> PromptCommand:
 
 
 def apply_filter(command: Show, line: str, hidden: str) -> tuple[str, ...]:
-    """The display of each category after `command`: `line` or `hidden`."""
     if not command.categories:
         return (line,) * len(CATEGORIES)
     return tuple(hidden if (index in command.categories) == command.hide else line for index in range(len(CATEGORIES)))

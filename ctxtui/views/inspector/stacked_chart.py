@@ -15,15 +15,13 @@ from ctxtui.views.text.signs import MARK, Sign
 from ctxtui.views.text.span import Span, Spans, merged, width
 
 AXIS: Final = 5
-"""Cells of the axis labels at the left."""
 _RESIDUAL: Final = Sign("residual", "░", "?", "hair")
 
 
 class StackedChart(Struct, frozen=True):
     """Each call's context by category.
 
-    - `parts`: tokens by name of each call in order (see `analysis.growth.growth.PARTS`).
-    - `window`: the window in force.
+    - `parts`: tokens by name of each call (see `analysis.growth.growth.PARTS`).
     - `here`: the index of the call shown (-1: none).
     - `cuts`: indices of calls before which the context was cut.
     """
@@ -35,28 +33,22 @@ class StackedChart(Struct, frozen=True):
 
     @property
     def top(self) -> float:
-        """Tokens of the full height.
-
-        Includes the limit if the largest context exceeds a third of it.
-        """
+        """Tokens of the full height, with the limit if the largest context exceeds a third of it."""
         most = max((sum(max(0, n) for n in part.values()) for part in self.parts), default=0)
         usable = self.window.usable
         return scale.ceiling(max(most, usable * 1.02 if most > usable / 3 else 0))
 
     @property
     def names(self) -> list[str]:
-        """The parts that occur, from the bottom up."""
         return [name for name in PARTS if any(part.get(name, 0) > 0 for part in self.parts)]
 
 
 def from_growth(growth: Growth, window: ContextWindow | None) -> StackedChart:
-    """The chart of a thread's growth."""
     cuts = [call.number - 1 for call in growth.calls if call.broken]
     return StackedChart([call.parts for call in growth.contexts], window or ContextWindow(), cuts=cuts)
 
 
 def explain_scale(chart: StackedChart) -> str:
-    """Explanation of the axis labels."""
     most = max((sum(max(0, n) for n in part.values()) for part in chart.parts), default=0)
     return f"Tokens of context at this height; the largest of {len(chart.parts):,} calls has {most:,}."
 
@@ -128,7 +120,6 @@ def _glyph_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def _draw_limit(line: Sequence[Span], lead: int, room: int) -> list[Span]:
-    """Draw the limit into a line where the columns leave free cells."""
     used_width = width(line)
     spans = [Span(char, style) for text, style in line for char in text]
     with_limit = [Span("┄", "warn") if n >= lead and span.text == " " else span for n, span in enumerate(spans)]

@@ -14,15 +14,13 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, merged
 
 EIGHTHS_UP: Final = " ▁▂▃▄▅▆▇█"
-"""Lower part of a cell, by eighths."""
 
 GHOST: Final = "faint"
-"""Style of the part of a column that staged edits would remove."""
 COMPACTION: Final = "compaction"
 MARKS_BY_RANK: Final = (COMPACTION, "here", "error", "miss", "ttl miss", "model", "loop", "edit", "bookmark", "turn")
 """Precedence of the marks in a column.
 
-Compactions come first: they are rare, and would be hidden by the miss that nearly always comes with them.
+Compactions come first: they are rare, and would be hidden by the miss that comes with most of them.
 """
 
 PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
@@ -30,12 +28,9 @@ PRICE_WEIGHTS: Final = (0.1, 1.25, 1.0)
 
 
 class StripColumn(Struct, frozen=True):
-    """One call in the strip.
+    """One call in the strip: tokens `read`, `write` and `fresh`.
 
-    - `read`, `write`, `fresh`: tokens.
-    - `marks`: names of `MARKS_BY_RANK`.
-    - `is_shown`: whether it is the call shown; its read tokens are drawn in accent.
-    - `ghost`: tokens that staged edits would remove.
+    `ghost`: tokens that staged edits would remove. `is_shown`: it is the call shown.
     """
 
     read: float
@@ -47,12 +42,11 @@ class StripColumn(Struct, frozen=True):
 
     @property
     def total(self) -> float:
-        """All input tokens."""
         return self.read + self.write + self.fresh
 
     @property
     def typical_cost(self) -> float:
-        """Estimated cost of the input, in fresh tokens of the same cost."""
+        """Estimated cost of the input, as a number of fresh tokens."""
         parts = zip(PRICE_WEIGHTS, (self.read, self.write, self.fresh), strict=True)
         return sum(weight * part for weight, part in parts)
 
@@ -64,15 +58,11 @@ class Window(NamedTuple):
     last: int
     per: int
 
-    def column_of(self, call: int) -> int:
-        """The first cell of the call with the index `call`."""
-        return (call - self.first) * self.per
-
 
 def window(count: int, cursor: int, room: int) -> Window:
-    """The part of `count` calls that fits in `room` cells.
+    """The part of `count` calls that fits in `room` cells, ending at `cursor` or later.
 
-    It ends at `cursor`, or later if there is room. All calls with two cells each if they fit.
+    All calls with two cells each if they fit.
     """
     if count <= 0 or room <= 0:
         return Window(0, -1, 1)
@@ -83,10 +73,7 @@ def window(count: int, cursor: int, room: int) -> Window:
 
 
 def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColumn]:
-    """All calls in at most `room` columns (0: no limit), in buckets.
-
-    A column is that of the dearest call of its bucket, with the marks of all.
-    """
+    """All calls in at most `room` columns (0: no limit), each the dearest of its calls, with the marks of all."""
     count = len(columns)
     if count <= room or room <= 0:
         return list(columns)
@@ -119,10 +106,7 @@ def _levels(column: StripColumn, height: int, top: float) -> list[tuple[int, str
 
 
 def stacked_cell(levels: list[tuple[int, str]], row: int) -> Span:
-    """One cell of a column, `row` (from 0) from the bottom.
-
-    Of more than two parts, the empty rest included, the smallest are merged with a neighbour.
-    """
+    """One cell of a column, `row` (from 0) from the bottom; small parts are merged with a neighbour."""
     if not levels or levels[-1][0] <= 8 * row:
         return Span(" ")
     if levels[0][0] >= 8 * row + 8:
@@ -157,7 +141,6 @@ def _plain_cell(levels: list[tuple[int, str]], row: int) -> Span:
 
 
 def ghost_sign(*, colour: bool) -> Span:
-    """A full cell of a ghost; without `colour` it looks different from other parts, too."""
     return Span("█" if colour else "░", GHOST)
 
 
@@ -166,8 +149,7 @@ def rows(
 ) -> list[list[Span]]:
     """The strip as `height` lines, top line first, with `per` cells for each call; not padded.
 
-    `top` is the number of tokens of the full height. Two colours share a cell as foreground and background; without
-    `colour` a cell has the style of its largest part.
+    `top` is the number of tokens of the full height. Without `colour` a cell has the style of its largest part.
     """
     cells = [_cells(column, height, top, colour) for column in columns]
     return [
@@ -178,17 +160,17 @@ def rows(
 
 @lru_cache(maxsize=4096)
 def _cells(column: StripColumn, height: int, top: float, colour: bool) -> tuple[Span, ...]:
-    """The column's cells, top first. Cached, since few columns change between two frames."""
+    """The column's cells, top first; cached, since few columns change between two frames."""
     levels = _levels(column, height, top)
     draw = stacked_cell if colour else _plain_cell
     return tuple(draw(levels, row) for row in range(height - 1, -1, -1))
 
 
 def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int = 1) -> list[Span]:
-    """The line under the strip.
+    """The line under the strip: the first mark of each call by rank, ``▲`` for call `here`.
 
-    Each call has its first mark by rank, and call `here` (index in `columns`) has ``▲``. A compaction stays: with two
-    cells per call the next mark is shown too, with one cell it gets the colour of ``▲`` for `here`.
+    A compaction stays: with two cells per call the next mark is shown too, with one cell it gets the colour of ``▲``
+    for `here`.
     """
     spans = []
     for number, column in enumerate(columns):
@@ -203,19 +185,13 @@ def marks(columns: Sequence[StripColumn], here: int | None = None, *, per: int =
 
 
 def limit_rows(room: int, height: int, top: float, usable: float) -> list[list[Span]]:
-    """The free area to the right of the columns, in `height` lines of `room` cells.
-
-    The `usable` limit (0: unknown) is drawn as ``┄`` in strips of 6 lines and more.
-    """
+    """The free area to the right of the columns, with the `usable` limit (0: unknown) as ``┄``."""
     limit = height - 1 - int(usable * height / top) if min(top, usable) > 0 and height >= 6 else -1
     return [merged([Span("┄", "warn") if y == limit else Span(" ")] * room) for y in range(height)]
 
 
 def axis(height: int, top: float, room: int) -> list[list[Span]]:
-    """The y axis, one list per line, right-aligned in `room` cells plus a blank.
-
-    The labels are `top`, its half in strips of 8 lines and more, and 0 in strips of several lines.
-    """
+    """The y axis, one list per line: `top`, its half from 8 lines on, and 0."""
     figures = dict.fromkeys(range(height), "")
     figures[0] = short(top)
     if height >= 8:

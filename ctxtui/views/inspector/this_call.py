@@ -18,18 +18,12 @@ from ctxtui.views.text.signs import GUTTER
 from ctxtui.views.text.span import Span, Spans
 
 FULL_HEIGHT: int = 7
-"""Lines of the complete pane: four figures, a rule, the total, the facts."""
 _TOKENS_END = 17
-"""Cells of a line up to the end of its tokens."""
 ORIGIN_WIDTH = 26
-"""Cells from which the rule says "reported"."""
 
 
 class CallPart(Struct, frozen=True):
-    """One part of the call.
-
-    `tokens` is None if not reported, a lower bound if reported in part (`partial`).
-    """
+    """One part of the call; `tokens` is None if not reported, a lower bound if `partial`."""
 
     name: str
     sign: Span
@@ -42,10 +36,9 @@ class CallPart(Struct, frozen=True):
 class ThisCall(Struct, frozen=True, kw_only=True):
     """Facts of the call shown.
 
-    - `total`: USD; None: no price is known. `priced`: whether prices are known yet; if not, no cost is shown.
+    - `total`: USD; `priced`: whether prices are known yet.
     - `uncached`: the cost of the same call without a cache; None if unknown, or if no cache figures are reported.
-    - `facts`: short texts about time and stop reason.
-    - `missed`: describes the cache miss ("": none); `by_pause`: a pause caused it.
+    - `by_pause`: a pause caused the miss.
     - `sent`: False for a request that is not sent yet.
     """
 
@@ -71,7 +64,6 @@ NO_USAGE_TEXT: Final = (
 
 
 def this_call(scene: Scene) -> ThisCall:
-    """The pane's content for the call shown."""
     call, usage = scene.call, scene.call.usage
     before = scene.calls[scene.index - 1] if scene.index else None
     missed = scene.missed.get(scene.number)
@@ -135,8 +127,7 @@ def _facts(before: Call | None, call: Call) -> tuple[str, ...]:
 def lines(content: ThisCall, room: int, height: int) -> list[Spans]:
     """The body in at most `height` lines: complete, or folded to figures, total and facts.
 
-    The folded figures take one line. In a single line it is the total. For a call without a report it is a sentence
-    and the facts.
+    In a single line it is the total.
     """
     if not content.reported:
         text = " No usage recorded for this call." if room >= 35 else " No usage recorded."
@@ -223,5 +214,4 @@ def _facts_line(content: ThisCall, room: int) -> list[Span]:
 
 
 def notes(content: ThisCall, room: int) -> list[Span]:
-    """Text for the rule: the origin of the figures."""
     return [Span("reported", "dim")] if content.reported and room >= ORIGIN_WIDTH else []

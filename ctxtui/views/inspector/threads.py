@@ -22,9 +22,8 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
     """One thread in the list.
 
     - `depth`: levels below the main one; `last`: it is the last of its parent's.
-    - `calls`: their number.
-    - `tokens`, `peak`: context of its last and of its largest call (None: unknown).
-    - `usd`: its cost (None: unknown). It is a lower bound if calls are `lacking` a price or the end of their answer.
+    - `tokens`, `peak`: context of its last and of its largest call.
+    - `usd`: its cost; a lower bound if calls are `lacking` a price or the end of their answer.
     - `priced`: whether the prices of all its calls were looked up; before, no cost is shown.
     """
 
@@ -41,10 +40,7 @@ class ThreadRow(Struct, frozen=True, kw_only=True):
 
 
 class _Sum(Struct):
-    """Sums over the first `read` calls of a thread.
-
-    The largest `reported` size, and calls without a report.
-    """
+    """Sums over the first `read` calls of a thread; `silent` are those without a report."""
 
     read: int = 0
     reported: int | None = None
@@ -54,7 +50,7 @@ class _Sum(Struct):
 
 
 class ThreadSums:
-    """Peaks and costs of threads, updated incrementally: only new calls are read."""
+    """Peaks and costs of threads; sums over all calls but the newest are kept."""
 
     def __init__(self) -> None:
         self._sums: dict[str, _Sum] = {}
@@ -62,15 +58,11 @@ class ThreadSums:
     def rows(self, session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadRow]:
         """The threads as a tree (see `thread_tree.order_threads`).
 
-        `costs` maps the calls that were looked up to prices, None if unknown; `size` gives a call's context in tokens.
+        `costs` maps the calls that were looked up to prices; `size` gives a call's context in tokens.
         """
         return [self._with(session, row, costs, size) for row in thread_rows(session)]
 
     def _with(self, session: Session, row: ThreadRow, costs: Mapping[str, Cost | None], size: Size) -> ThreadRow:
-        """`row` with contexts and cost.
-
-        Sums over all calls but the newest are kept for the next time.
-        """
         order = session.order.get(row.id, [])
         sums_so_far = self._sums.setdefault(row.id, _Sum())
         if sums_so_far.read > len(order):
@@ -114,7 +106,6 @@ def _add_call(sums_so_far: _Sum, call: Call, costs: Mapping[str, Cost | None]) -
 
 
 def thread_rows(session: Session) -> list[ThreadRow]:
-    """The threads as a tree (see `thread_tree.order_threads`), without contexts and costs."""
     return [_row(session, thread, depth, last) for thread, depth, last in order_threads(session)]
 
 
@@ -129,7 +120,6 @@ def _least(row: ThreadRow) -> str:
 
 
 PANE_HEADS: Final = "now   peak     cost"
-"""Column heads of the pane."""
 
 
 def _dot(shown: bool) -> Span:
@@ -141,8 +131,6 @@ def _tokens(count: int | None) -> str:
 
 
 def pane_table(current: str) -> Table[ThreadRow]:
-    """The pane's table; `current` is the thread shown on the screen."""
-
     def ink(row: ThreadRow) -> str:
         return "ink" if row.id == current else "dim"
 
@@ -163,8 +151,6 @@ def pane_table(current: str) -> Table[ThreadRow]:
 
 
 def table(current: str) -> Table[ThreadNode]:
-    """The list's table; `current` is the thread shown by the screen below."""
-
     def name(row: ThreadNode, room: int) -> list[Span]:
         shown = row.id == current
         branch = "  " * (row.depth - 1) + ("└ " if row.last else "├ ") if row.depth else ""
@@ -220,7 +206,6 @@ def _cost(row: ThreadNode, room: int) -> Span:
 
 
 _WIDE: Final = 100
-"""Line width from which the list has all columns."""
 _FIGURES: Final[tuple[Column[ThreadNode], ...]] = (
     Column("calls", 6, lambda row, _: Span(f"{row.calls:,}", "dim"), sum=_calls),
     Column("from call", 11, _since, from_width=_WIDE, sum=_calls),

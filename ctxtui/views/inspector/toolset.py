@@ -25,14 +25,10 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 STATE_LABELS: Final = {LOADED: "", DEFERRED: "deferred", FOUND: "found", UNKNOWN: "not recorded"}
-"""Label of a definition's state; the normal state has none."""
 
 
 class Toolset(Struct, frozen=True):
-    """All servers with their tools, and the numbers of `defined` and never called tools.
-
-    `source` is the recording's format.
-    """
+    """All servers with their tools, and the numbers of `defined` and never called tools."""
 
     servers: tuple[ToolServer, ...]
     defined: int
@@ -41,9 +37,9 @@ class Toolset(Struct, frozen=True):
 
 
 def toolset(scene: Scene, use: ToolUse) -> Toolset:
-    """The tools of the context shown, by server; most tokens first, then most calls.
+    """The tools of the context shown, by server; their calls in this context.
 
-    Counted are the calls in this context. `use` is read up to it, and may be reused for the next one.
+    `use` is read up to it, and may be reused for the next one.
     """
     use.read_path(scene.head)
     servers = tuple(use.servers(scene.running.block_tokens if scene.counted else None))
@@ -51,10 +47,7 @@ def toolset(scene: Scene, use: ToolUse) -> Toolset:
 
 
 def thread_toolset(scene: Scene) -> Toolset:
-    """Like `toolset`, but with all calls of the thread up to the call shown.
-
-    These include tool calls that are no longer in the context.
-    """
+    """Like `toolset`, with all calls of the thread up to the call shown, also those no longer in the context."""
     tree, use = scene.session.tree, ToolUse(scene.session.tree)
     use.read_path(scene.head)
     calls = count_tool_calls(tree, scene.calls[: scene.number])
@@ -63,7 +56,6 @@ def thread_toolset(scene: Scene) -> Toolset:
 
 
 def notes(tools: Toolset) -> list[Span]:
-    """Text for the rule: the number of unused definitions."""
     if not tools.defined:
         return [Span("definitions not recorded", "dim")] if tools.servers else []
     if not tools.unused:
@@ -82,7 +74,6 @@ def server_label(name: str, source: str) -> str:
 
 
 def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
-    """The body of the pane, one server per line."""
     if not tools.servers:
         yield [Span(" No tools in this context.", "dim")]
     most = max((server.tokens or 0 for server in tools.servers), default=0)
@@ -133,7 +124,6 @@ def explain_calls(row: ListRow) -> str:
 
 
 def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
-    """The rows of the tool list: each server, followed by its tools."""
     list_rows: list[ListRow] = []
     for server in servers:
         list_rows += [server, *server.tools]
@@ -141,7 +131,6 @@ def rows(servers: Sequence[ToolServer]) -> list[ListRow]:
 
 
 def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
-    """The table of the tool list; `source` is the recording's format."""
     most = max((row.tokens or 0 for row in rows if isinstance(row, ToolFigures)), default=0)
 
     def name(row: ListRow, room: int) -> list[Span]:

@@ -30,11 +30,8 @@ PART_NAMES: Final = {
     "summary": "summary",
 }
 _RESIDUAL: Final = -1
-"""Index of the residual among category indices."""
 MIN_PART_SHARE: Final = 0.03
-"""Share of the context from which a part is named."""
 MIN_GROUP_SHARE: Final = 0.12
-"""Share of its part from which a group is named."""
 COUNT_WORDS: Final = {1: "", 2: " twice", 3: " three times", 4: " four times", 5: " five times"}
 SENTENCE_FORMS: Final = ((6, 2), (5, 2), (4, 2), (4, 1), (3, 1), (3, 0), (2, 0), (1, 0))
 """(parts, groups of each) of each form, fullest first; the first that fits is drawn."""
@@ -46,7 +43,7 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
     """Content of the line.
 
     - `groups`: heaviest first; None: not known yet.
-    - `cut`: the safe cut that saves most; None: unknown. `key`: the key that opens the list of cuts.
+    - `cut`: the safe cut that saves most; `key` opens the list of cuts.
     """
 
     composition: Composition
@@ -60,12 +57,10 @@ class WhySoBig(Struct, frozen=True, kw_only=True):
 
     @property
     def frees(self) -> int:
-        """Additional tokens that the cut would free; 0 without a cut."""
         return max(0, self.cut.tag.freed - self.staged) if self.cut is not None else 0
 
 
 def line(facts: WhySoBig, room: int) -> list[Span]:
-    """The sentence in `room` cells: the fullest form that fits, with room for the cut."""
     return with_cut(facts, sentence(facts, room), room)
 
 
@@ -83,7 +78,6 @@ def sentence(facts: WhySoBig, room: int) -> Spans:
 
 
 def with_cut(facts: WhySoBig, spans: Spans, room: int) -> list[Span]:
-    """Append the cut to the sentence `spans`, in `room` cells."""
     if not spans:
         return []
     used_width = width(spans)
@@ -112,7 +106,6 @@ def _sentence(facts: WhySoBig, parts: int, groups: int) -> list[Span]:
 
 
 def _parts(content: Composition) -> list[tuple[int, int]]:
-    """(category, tokens) of all parts of the context, largest first."""
     sizes = [(part.category, part.tokens) for part in content.parts if part.tokens > 0]
     if content.residual > 0:
         sizes.append((_RESIDUAL, content.residual))
@@ -133,7 +126,6 @@ def _groups(facts: WhySoBig, category: int, tokens: int) -> list[HeavyGroup]:
 
 
 def _format_group(group: HeavyGroup) -> str:
-    """``README.md three times = 9.8k``, ``npm output 21.0k``, ``Write bodies 17.2k``."""
     name = safe_text.one_line(group.name.rpartition("/")[2] or group.name, 32)
     if group.what == "file":
         times = COUNT_WORDS.get(group.count, f" {group.count:,} times")

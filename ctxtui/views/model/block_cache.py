@@ -22,9 +22,8 @@ MAX_STEPS_BACK: Final = 512
 """Blocks before a result that are searched for its call; beyond that the index of all calls is used."""
 
 LARGE_BLOCK_BYTES: Final = 1 << 19
-"""Size in bytes from which a block is decoded in another thread."""
+"""Size from which a block is decoded in another thread."""
 LOADING: Final = Preview("", "·", "faint")
-"""Preview of a block that is not ready."""
 
 T = TypeVar("T")
 Schedule = Callable[[Callable[[], None]], None]
@@ -39,7 +38,6 @@ class Recent(Generic[T]):
         self._values: OrderedDict[object, T] = OrderedDict()
 
     def get(self, key: object) -> T | None:
-        """The value for `key`; None if it is not kept."""
         value = self._values.get(key)
         if value is not None:
             self._values.move_to_end(key)
@@ -53,12 +51,10 @@ class Recent(Generic[T]):
         return value
 
     def clear(self) -> None:
-        """Remove all values."""
         self._values.clear()
 
 
 def preview_of(book: Book, node: int) -> Preview:
-    """Preview of `node`'s block; for a result with its call's arguments."""
     here, names = book.session.tree[node], book.names
     value = here.block.value()
     content = read_value(here.block.kind, value)
@@ -84,7 +80,6 @@ class Readings:
 
     @property
     def tree(self) -> Tree:
-        """The session's tree."""
         return self._session.tree
 
     def ready(self, node: int) -> bool:
@@ -102,23 +97,19 @@ class Readings:
         self._scheduled.discard(node)
 
     def decoded(self, node: int) -> tuple[Json, BlockContent]:
-        """The block's JSON and content."""
         block = self._session.tree[node].block
-        if len(block.body) < LARGE_BLOCK_BYTES:
-            value = block.value()
-            return value, read_value(block.kind, value)
         decoded = self._large.get(node)
         if decoded is None:
             value = block.value()
-            decoded = self._large.put(node, (value, read_value(block.kind, value)))
+            decoded = value, read_value(block.kind, value)
+            if len(block.body) >= LARGE_BLOCK_BYTES:
+                self._large.put(node, decoded)
         return decoded
 
     def value(self, node: int) -> Json:
-        """The block's JSON."""
         return self.decoded(node)[0]
 
     def reading(self, node: int) -> BlockContent:
-        """The block's content."""
         return self.decoded(node)[1]
 
     def words(self, node: int) -> str:
@@ -152,7 +143,6 @@ class Readings:
 
     @property
     def cwd(self) -> str:
-        """The session's directory."""
         return self._session.about.cwd
 
     def call_id(self, node: int) -> str:
@@ -163,10 +153,7 @@ class Readings:
         return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
-        """The call that a result answers, if it is ready and near before it; else None.
-
-        Only the `MAX_STEPS_BACK` blocks before the result are searched.
-        """
+        """The call that a result answers, if it is ready and among the `MAX_STEPS_BACK` blocks before it."""
         tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
         if node.category != _RESULT or not call_id:
             return None

@@ -29,11 +29,9 @@ class Charge(NamedTuple):
     recorded: bool = False
 
     def state(self, depth: int) -> str:
-        """The state of the block at `depth` of the context."""
         return STATES[(depth > self.depths[0]) + (depth > self.depths[1])]
 
     def state_at(self, token: float) -> str:
-        """The state at a token of the context."""
         return next((state for state, end in zip(STATES, self.ends, strict=True) if token < end), STATES[-1])
 
     def segments(self) -> list[tuple[str, float]]:
@@ -93,16 +91,12 @@ def _recorded_breakpoints(scene: Scene, path: Sequence[int]) -> list[int]:
 
 
 class ChargeCache:
-    """Caches the charge of the call shown until one of its inputs changes.
-
-    Later calls are not inputs.
-    """
+    """Caches the charge of the call shown until one of its inputs changes."""
 
     def __init__(self) -> None:
         self._cached: tuple[object, Charge | None] = None, None
 
     def get(self, scene: Scene, path: Sequence[int]) -> Charge | None:
-        """Like `charge`; None while tokens are not counted."""
         if not scene.counted:
             # Only the end of a long recording is read, without a book.
             return None

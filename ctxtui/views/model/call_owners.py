@@ -1,8 +1,7 @@
 """Assigns each call to one session, so that totals over sessions count it once.
 
-Used by Home and by every command that sums over sessions. Of several copies of a call the one with the fullest report
-counts: with usage before without, a complete answer before a partial one, with a price before without. Calls that
-ctxtui copied into a session for resuming count nowhere.
+Of several copies of a call the one with the fullest report counts: with usage before without, a complete answer before
+a partial one, with a price before without. Calls that ctxtui copied into a session for resuming count nowhere.
 """
 
 from __future__ import annotations
@@ -34,15 +33,11 @@ class CallSums(NamedTuple):
     read: float = 0
 
     def plus(self, other: CallSums, sign: int = 1) -> CallSums:
-        """Add `other`, or subtract it with a `sign` of -1."""
         return CallSums(*(a + sign * b for a, b in zip(self, other, strict=True)))
 
     @property
     def fullness(self) -> tuple[float, ...]:
-        """Sort key for copies of one call: the fullest copy counts.
-
-        Copies with the same key are equal.
-        """
+        """Sort key for copies of one call: the fullest copy counts."""
         return bool(self.tokens), -self.partial, -self.unpriced, self.tokens, self.usd, self.read, self.input
 
 
@@ -57,14 +52,12 @@ def _figures_of(call: CallSpent) -> tuple[float, ...]:
 class CallOwners(Struct):
     """Ownership of calls by sessions.
 
-    If several sessions contain a call, the one with its fullest report owns it; of equal ones the first. Calls are
-    keyed by the hash of their id, because there may be a million of them.
+    Calls are keyed by the hash of their id, because there may be a million of them.
     """
 
     _owner: dict[int, tuple[str, int]] = field(default_factory=dict)
     """The owning session of a call, and the call's index there."""
     _others: dict[int, dict[str, int]] = field(default_factory=dict)
-    """Other sessions that contain the call."""
     _names: dict[str, list[int]] = field(default_factory=dict)
     _figures: dict[str, array[float]] = field(default_factory=dict)
     _sums: dict[str, CallSums] = field(default_factory=dict)
@@ -118,7 +111,6 @@ class CallOwners(Struct):
         del self._names[key], self._figures[key], self._sums[key]
 
     def owned_calls(self, key: str, calls: Iterable[CallSpent]) -> Iterator[CallSpent]:
-        """The `calls` of session `key` that it owns."""
         remaining = {name for at, name in enumerate(self._names.get(key, ())) if self._owner[name] == (key, at)}
         for call in calls:
             if hash(call.id) in remaining and not call.copied:
@@ -126,7 +118,7 @@ class CallOwners(Struct):
                 yield call
 
     def sums_of(self, keys: Collection[str]) -> CallSums:
-        """Sums over the sessions `keys` only; a call in several of them counts once."""
+        """Sums over the sessions `keys`; a call in several of them counts once."""
         sums = NO_SUMS
         best: dict[int, CallSums] = {}
         for key in keys:
@@ -148,12 +140,10 @@ class CallOwners(Struct):
 
 
 def is_own_session(summary: SessionSummary) -> bool:
-    """Whether a session is the user's own; samples do not count."""
     return summary.group != SAMPLES
 
 
 def sessions_with_owned_calls(sessions: Iterable[SessionSummary]) -> Iterator[tuple[SessionSummary, list[CallSpent]]]:
-    """Each session with the calls that it owns."""
     session_list = list(sessions)
     yield from zip(session_list, split_owned([session.spent for session in session_list]), strict=True)
 

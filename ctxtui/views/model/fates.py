@@ -15,8 +15,7 @@ class Fate(Struct, frozen=True, kw_only=True):
     - `tokens`, `after`: tokens before and after the edits (None: being counted; 0: removed), with the message header of
       a first part.
     - `mark`: the name of the row's mark.
-    - `out`: the block is removed; `repair`: only to keep the request valid.
-    - `kind`, `author`: those of the edit.
+    - `repair`: removed or changed only to keep the request valid.
     - `stays`: header tokens that are sent without the block.
     """
 
@@ -31,7 +30,6 @@ class Fate(Struct, frozen=True, kw_only=True):
 
     @property
     def freed(self) -> int:
-        """Tokens removed from the request; negative if tokens are added."""
         return self.tokens - (self.after or 0) - self.stays
 
 
@@ -50,10 +48,7 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order.
-
-    `whole`: all are counted.
-    """
+    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order."""
 
     by_node: dict[int, Fate]
     steps: list[Step]

@@ -14,15 +14,13 @@ from ctxtui.core.tool_calls import main_argument, split_output
 from ctxtui.views.text import safe_text
 
 SEARCHED_TAIL_CHARS: Final = 1 << 16
-"""Characters at the end of an output that are searched, since test summaries come last."""
+"""Characters at the end of an output that are searched: test summaries come last."""
 
 PYTEST_TAIL_CHARS: Final = 1 << 12
-"""Characters searched for pytest's summary; its search word is too common for more."""
+"""Characters searched for pytest's summary, whose search word is common."""
 
 _SGR = re.compile(r"\x1b\[[0-9;]*m")
-"""A colour sequence of a terminal."""
 _N = r"\d+(?:,\d{3})*"
-"""A count, perhaps with commas."""
 _PYTEST = "failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected|rerun"
 # Each with a word that must occur: a plain search is a hundred times as fast as the pattern.
 _PATTERNS: Final = (
@@ -54,10 +52,7 @@ _MOCHA: Final = rf"^\s*({_N} (?:passing(?: \([\d.]+\w+\))?|pending|failing))\s*$
 
 
 def describe_test_run(text: str) -> str:
-    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``).
-
-    "" if `text` is no test output.
-    """
+    """The outcome of a test run in one line (``12 passing (18s) · 1 failing``); "" if there is none."""
     tail = text[-SEARCHED_TAIL_CHARS:]
     if "\x1b[" in tail:
         tail = _SGR.sub("", tail)
@@ -80,24 +75,22 @@ def _mocha_lines(tail: str) -> list[str]:
 
 
 MAX_PREVIEW_CHARS: Final = 400
-"""Maximum characters of a one-line text: more than the widest row shows."""
 
 MAX_ARGUMENT_CHARS: Final = 44
-"""Maximum characters of a call's arguments before its result."""
+"""Longest arguments of a call before its result."""
 CODEX_SHELLS: Final = frozenset({"exec_command", "shell", "shell_command", "local_shell", "container.exec"})
 """Codex's names of the tool that runs a command; rows show ``$``."""
 
 _NUMBERED: Final = r"^\s*\d+(?:→|\t)"
-"""The line number that a tool prints before a line of a file."""
 FILE_WRAPPER: Final = r'\A<(?:file|folder|memory|instructions) path="([^"\n]+)"(?: form="(signatures)")?>\n'
-"""Wrapper that ctxtui writes around a file it adds to a context."""
+"""Wrapper of a file that ctxtui adds to a context."""
 
 
 class Preview(NamedTuple):
     """A block in one line, safe to draw.
 
-    `voice` is the style of `text`; a `loud` label is bold; `failed` is whether a tool reported an error; `detail` are
-    the arguments of a result's call, or the form of a project's file that is not whole.
+    `voice` is the style of `text`; a `loud` label is bold; `failed`: a tool reported an error; `detail`: the arguments
+    of a result's call, or the form of a project's file that is not whole.
     """
 
     label: str
@@ -116,10 +109,7 @@ def short_tool(name: str) -> str:
 def preview(
     kind: str, category: int, value: Json, content: BlockContent, call: BlockContent | None = None, cwd: str = ""
 ) -> Preview:
-    """The preview of a block of `kind` (JSON `value`, content `content`).
-
-    `call` is the call that a result answers.
-    """
+    """The preview of a block; `call` is the call that a result answers."""
     name = CATEGORIES[category]
     if kind == UNREADABLE:
         return Preview("", _line("unreadable record, " + content.text), "warn")
@@ -154,10 +144,7 @@ def tool_label(name: str) -> str:
 
 
 def _shorten_arguments(call: BlockContent, cwd: str) -> str:
-    """A call's main argument in one line, shortened to leave room for the result.
-
-    A path keeps its end, other text its beginning.
-    """
+    """A call's main argument, shortened to leave room for the result; a path keeps its end."""
     words = _line(main_argument(call, cwd))
     if len(words) <= MAX_ARGUMENT_CHARS:
         return words
@@ -179,7 +166,6 @@ def _tool_description(value: Json) -> str:
 
 
 def _result(content: BlockContent) -> tuple[str, bool]:
-    """A result's line, and whether it failed."""
     text, failed = split_output(content.text)
     test_outcome = describe_test_run(text)
     if test_outcome:

@@ -16,7 +16,7 @@ from ctxtui.core.turns import Turns, turns_of
 from ctxtui.views.text import numbers
 
 FORMATS_WITH_TIPS = frozenset({"ctxtui", "attached"})
-"""Formats whose threads end where the next request does, regardless of the last answer."""
+"""Formats whose threads end where the next request does, whatever the last answer is."""
 
 if TYPE_CHECKING:
     from ctxtui.analysis.book import Book
@@ -55,35 +55,30 @@ class Scene(Struct, frozen=True):
 
     @property
     def session(self) -> Session:
-        """The recording."""
         return self.book.session
 
     @property
     def call(self) -> Call:
-        """The call shown."""
         return self.calls[self.index]
 
     @property
     def number(self) -> int:
-        """Number of the call in the thread, from 1."""
         return self.index + 1
 
     @property
     def head(self) -> int:
-        """Last node of the context shown."""
         return self.call.sent_head
 
     @property
     def last(self) -> bool:
-        """Whether this is the thread's last call."""
         return self.index == len(self.calls) - 1
 
     @property
     def tip(self) -> int:
-        """The end of the call's answer, or for the thread's last call that of the thread.
+        """The end of the call's answer, or for the last call of the thread that continues it.
 
-        The thread must continue the answer. A ctxtui chat, and a held request, may continue in another context (with
-        other tools): then it is that context's end.
+        A ctxtui chat, and a held request, may continue in another context (with other tools): then it is that context's
+        end.
         """
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)
@@ -95,12 +90,11 @@ class Scene(Struct, frozen=True):
 
     @property
     def counted(self) -> bool:
-        """Whether all tokens of this context are counted."""
         return self.figures.counted and self.running.is_counted(self.head)
 
     @property
     def missing(self) -> int:
-        """Unrecorded tokens, re-attached ones included; 0 if there are none."""
+        """Unrecorded tokens, re-attached ones included."""
         return (self.figures.not_recorded or 0) + self.figures.attached
 
     def position(self, node: int) -> int:
@@ -119,10 +113,7 @@ class Scene(Struct, frozen=True):
 
 
 def calls_of(session: Session, thread: str) -> list[Call]:
-    """The calls of a thread.
-
-    A thread without calls gets one made of its recorded blocks, so that it can be shown.
-    """
+    """The calls of a thread; without any, one made of its recorded blocks, so that it can be shown."""
     calls = session.thread_calls(thread)
     if calls:
         return calls
@@ -144,7 +135,7 @@ def scene_at(
 ) -> Scene:
     """The scene of `calls[index]`; the index is clamped.
 
-    `usable_share` is the share of a context window to fill. `turns` are those of `calls`, if known already.
+    `usable_share` is the share of a context window to fill.
     """
     index = min(max(index, 0), len(calls) - 1)
     call = calls[index]
@@ -166,10 +157,7 @@ def scene_at(
 
 
 def shown_category(scene: Scene | None, tree: Tree, node: int) -> int:
-    """The category index in which a node's block is shown.
-
-    The node's own until there is a `scene`.
-    """
+    """The category index in which a node's block is shown; its own without a `scene`."""
     return scene.running.category(node) if scene is not None else tree[node].category
 
 
@@ -187,10 +175,7 @@ def is_unreported(scene: Scene) -> bool:
 
 
 def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
-    """Facts about a call sent by ctxtui.
-
-    The outcome of its edits, its size before and after them, and the user's decisions.
-    """
+    """Facts about a call sent by ctxtui: its edits' outcome, its size, the user's decisions."""
     call = scene.call
     record = call.extra.get(EDITS)
     if not isinstance(record, dict):

@@ -22,10 +22,9 @@ SAMPLES: Final = "samples"
 
 
 class GrowthColumn(NamedTuple):
-    """One call of the main thread: input tokens by cache state, and events at it.
+    """One call: input tokens by cache state, and events.
 
-    Without cache figures all tokens are in `read`, which has the plain colour. `marks` holds any of ``miss``,
-    ``compaction``, ``model``, ``turn``.
+    Without cache figures all tokens are in `read`. `marks`: ``miss``, ``compaction``, ``model``, ``turn``.
     """
 
     read: int
@@ -35,7 +34,6 @@ class GrowthColumn(NamedTuple):
 
     @property
     def tokens(self) -> int:
-        """The call's total input."""
         return self.read + self.write + self.fresh
 
 
@@ -87,8 +85,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """Home's data about one session.
 
     With `known` False only the fields up to `group` are filled, from names and file times, and those that the user set
-    (tags, archived, subscription). With `known` True the file was read, with `error` if that failed. Tokens are
-    integers, money is USD, times are Unix seconds. 0 and "" mean "none", except if None means "unknown".
+    (tags, archived, subscription). Tokens are integers, money is USD, times are Unix seconds. 0 and "" mean "none",
+    except if None means "unknown". Peak, growth, turns and texts are those of the thread that opens.
     """
 
     key: str
@@ -124,40 +122,32 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     known: bool = False
     error: str = ""
-    """Why it could not be read: ``binary data at byte 0``."""
     usage_only: bool = False
-    """Whether only the usage of its calls is known yet, nothing that needs contexts or token counts."""
+    """Whether only the usage of its calls is known yet."""
     model: str = ""
     calls: int = 0
-    """Calls over all threads."""
     copied: int = 0
-    """Calls copied by ctxtui from another session, for a client to resume.
-
-    They are in no sum of calls, turns, tokens and money; `calls` are those made in this session.
-    """
+    """Calls copied by ctxtui from another session, for a client to resume; in no other sum."""
     turns: int = 0
     subagents: int = 0
     lines: int = 0
     skipped: int = 0
     """Lines that could not be read."""
     peak_tokens: int = 0
-    """The largest input of any call of the main thread."""
+    """The largest context of a call."""
     peak_call: int = 0
-    """Number of that call, from 1."""
     last_tokens: int = 0
-    """The input of the last call of the main thread."""
+    """The context of the last call."""
     expires: float = 0.0
-    """Expiry of the cache entry of that call (Unix seconds), unless read since; 0: unknown."""
+    """Expiry of the cache entry of that call, unless read since; 0: unknown, or not live."""
     window: int = 0
     """The window in force for the peak (`analysis.context_window`), in tokens; 0 unknown."""
     usable: int = 0
-    """The usable part of it."""
     window_origin: str = ""
-    """Its origin."""
     total_tokens: int = 0
     """Input and output of all calls."""
     sent_tokens: int = 0
-    """Their input, for calls that are known individually."""
+    """Their input."""
     read_tokens: int = 0
     """The part of it that was read from a cache."""
     cost_usd: float | None = None
@@ -179,9 +169,8 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     sentence: str = ""
     """One sentence about the session: ``188k rewritten after a 52-minute pause``."""
     composition_at_peak: tuple[tuple[str, int], ...] = ()
-    """(category, tokens) in the order of core.category, without zeros; ``not recorded``, ``residual`` last."""
+    """(category, tokens) in the order of core.category; unrecorded parts and the residual last."""
     growth: tuple[GrowthColumn, ...] = ()
-    """The calls of the main thread, in order."""
     misses: int = 0
     compactions: int = 0
     model_changes: int = 0
@@ -194,7 +183,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     spent: tuple[CallSpent, ...] = ()
     """Every call of every thread, for totals over sessions."""
     by_category: tuple[tuple[str, float], ...] = ()
-    """(category, USD) as shared out by `analysis.money.spending`; they add up to `cost_usd`."""
+    """(category, USD) as shared out by `analysis.money.spending`."""
     by_tool: tuple[tuple[str, float], ...] = ()
     """(tool, USD), likewise."""
     tools: tuple[ToolCosts, ...] = ()
@@ -210,7 +199,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     quotas: tuple[QuotaReport, ...] = ()
     """The newest recorded report on each quota window."""
     subscription: bool = False
-    """Whether the user marked it as paid by a subscription: tokens come first, money is list price."""
+    """Whether the user marked it as paid by a subscription."""
 
     @property
     def is_made(self) -> bool:
@@ -219,8 +208,5 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> bool:
-        """Whether its program runs, judging by its file.
-
-        A file just written by ctxtui does not count.
-        """
+        """Whether its program runs, judging by its file, which ctxtui did not just write itself."""
         return self.live and not self.is_made

@@ -37,7 +37,6 @@ BREAKAGE_INDEPENDENT: Final = (
     "cached",
     "following",
 )
-"""Cached properties of `Staging` that do not depend on its breakage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +83,15 @@ class Staging:
         copy.__dict__.update({name: self.__dict__[name] for name in BREAKAGE_INDEPENDENT if name in self.__dict__})
         return copy
 
-    def with_applied(self, applied: Applied) -> Staging:
-        """A copy under other edits."""
-        return replace(self, applied=applied)
-
     @property
     def was_sent_plain(self) -> bool:
-        """Whether the call shown was sent without edits. Edits then begin with the next request."""
+        """Whether the call shown was sent without edits, so that edits begin with the next request."""
         return not self.scene.call.is_edited
 
     def fate(self, node: int) -> Fate | None:
-        """The effect on the block shown as `node`; None if unchanged."""
         return self.fates.get(node if self.sent is None else self.sent.block(node))
 
     def insert_of(self, node: int) -> InsertedBlock | None:
-        """The inserted block that the call shown sent as `node`; None if it is none."""
         edit = self.sent.inserted.get(node) if self.sent is not None else None
         if edit is None:
             return None
@@ -106,7 +99,7 @@ class Staging:
         return next((new for new in self.inserted if new.edit.id == edit.id and new.item.block.digest == digest), None)
 
     def first(self, position: int) -> int | None:
-        """The first visible node at or after a raw position; None if there is none."""
+        """The first visible node at or after a raw position."""
         if self.sent is not None:
             return self.sent.first(position)
         nodes = self.applied.context.nodes
@@ -121,12 +114,10 @@ class Staging:
 
     @property
     def fates(self) -> dict[int, Fate]:
-        """Effects on changed blocks by node, in order of the changes."""
         return self.computed_fates.by_node
 
     @cached_property
     def computed_fates(self) -> FoundFates:
-        """`fates`, with their steps in prompt order and whether all are counted."""
         category = self.scene.running.category
         fates, steps = dict[int, Fate](), list[Step]()
         for position, change in self.applied.changes.items():
@@ -161,10 +152,7 @@ class Staging:
         )
 
     def _header_before(self, position: int) -> int:
-        """Tokens of the message header that counts with the first part at `position`.
-
-        It stays if that part changes. 0 if there is none.
-        """
+        """Tokens of the message header that counts with the first part at `position`; it stays if that changes."""
         items = self.applied.context.items
         if position == 0 or items[position - 1].block.kind != HEADER or position - 1 in self.applied.changes:
             return 0
@@ -180,7 +168,6 @@ class Staging:
 
     @cached_property
     def unsent_inserts(self) -> tuple[InsertedBlock, ...]:
-        """Inserted blocks that the call shown did not send."""
         if self.was_sent_plain:
             return self.inserted
         tree = self.scene.session.tree
@@ -196,24 +183,20 @@ class Staging:
 
     @cached_property
     def counted(self) -> bool:
-        """Whether the tokens of the request, with and without edits, are known."""
         inserted_tokens = [new.tokens for new in self.inserted]
         whole = self.computed_fates.whole and self.scene.running.is_counted(self.head)
         return whole and None not in (*inserted_tokens, self.request, self.raw)
 
     @cached_property
     def request(self) -> RequestCount | None:
-        """Count of the next request; None while it is being counted."""
         return self.count(self.applied)
 
     @cached_property
     def raw(self) -> RequestCount | None:
-        """Count of the next request without any edit; None while it is being counted."""
         return self.count(self.applied.without_edits)
 
     @property
     def before(self) -> int:
-        """Tokens of the request without any edit; 0 while it is being counted."""
         return self.raw.whole if self.raw is not None else 0
 
     @property
@@ -223,10 +206,9 @@ class Staging:
 
     @property
     def without(self) -> int:
-        """Tokens of the next request to compare with.
+        """Tokens of the next request to compare with; 0 while it is being counted.
 
-        It is under the applied edits if others are staged on top, else as the call shown was sent. 0 while it is being
-        counted.
+        It is under the applied edits if others are staged on top, else as the call shown was sent.
         """
         if self.under is not None:
             return self.under.after
@@ -246,7 +228,6 @@ class Staging:
 
     @property
     def after(self) -> int:
-        """Tokens of the next request; 0 while it is being counted."""
         return self.request.whole if self.request is not None else 0
 
     @cached_property
@@ -270,7 +251,7 @@ class Staging:
     def cached(self) -> int:
         """Tokens that the cache holds after the call shown, by its report.
 
-        Those read and written; an automatic cache, which reports no writes, holds all input once any was read.
+        An automatic cache, which reports no writes, holds all input once any was read.
         """
         call, usage = self.scene.call, self.scene.call.usage
         if usage is None or not usage.has_cache:
@@ -281,20 +262,18 @@ class Staging:
 
     @property
     def breaks_at(self) -> int | None:
-        """The raw position from which cached tokens become unreadable; None if nothing breaks."""
+        """The raw position from which cached tokens become unreadable."""
         return self.breakage.at if self.breakage is not None else None
 
     @property
     def broken(self) -> int:
-        """Number of cached tokens that become unreadable."""
         return self.breakage.tokens if self.breakage is not None else 0
 
     @property
     def by_category(self) -> dict[int, int]:
         """Change in tokens by category index, from the request of `without` to the next one.
 
-        Empty while one is being counted. An unedited continuation of a call that was sent under edits is not counted by
-        itself: without `under` the result is then empty too.
+        Empty while one is being counted, and without `under` if the call shown was sent under edits.
         """
         before = self.under.request if self.under is not None else self.raw if self.was_sent_plain else None
         if before is None or self.request is None:
@@ -325,10 +304,7 @@ class Staging:
         return "pinned" if at in self.applied.pinned else ""
 
     def is_behind_break(self, node: int) -> bool:
-        """Whether `node` is after the part of the cached prefix that stays readable.
-
-        That part ends at the last cache entry before the first change.
-        """
+        """Whether `node` is after the part of the cached prefix that stays readable."""
         breakage, scene = self.breakage, self.scene
         if breakage is None:
             return False
@@ -338,5 +314,4 @@ class Staging:
 
     @property
     def repairs(self) -> int:
-        """Number of blocks removed or changed so that the provider accepts the rest."""
         return self.applied.repair_count

@@ -1,7 +1,4 @@
-"""A report as an HTML document with charts, about one session, several, or one call.
-
-Its texts are masked already.
-"""
+"""A report as an HTML document with charts; its texts are masked already."""
 
 from __future__ import annotations
 
@@ -24,15 +21,12 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.span import plain
 
 MAX_PHASES: Final = 60
-"""Maximum phases in the table; a note says how many there are."""
 
 
 class ReportedCall(Struct, frozen=True):
-    """One call.
+    """One call: reported tokens read, written and fresh; cost; the cause of a cache miss.
 
-    - `usage`: reported tokens read, written and fresh (None: no report).
-    - `usd`: cost (None: unknown; a lower bound if `partial`).
-    - `missed`: the cause of a cache miss ("": no miss).
+    `usd` is None if unknown, and a lower bound if `partial`.
     """
 
     usage: tuple[int, int, int] | None
@@ -42,12 +36,7 @@ class ReportedCall(Struct, frozen=True):
 
 
 class ReportedBlock(Struct, frozen=True):
-    """A heavy block.
-
-    - `words`: its first words.
-    - `calls`: number of calls that contain it.
-    - `usd`: its cost in these calls (None: unknown).
-    """
+    """A heavy block: `calls` is the number of calls that contain it, `usd` its cost in these."""
 
     category: str
     label: str
@@ -60,8 +49,8 @@ class ReportedBlock(Struct, frozen=True):
 class ReportedSession(Struct, frozen=True, kw_only=True):
     """One session of the document.
 
-    `facts` are short texts. `growth`, `findings` and `calls` describe its main thread; `parts` is the bill as
-    (name, USD, tokens), `usd` its sum (None: no price is known). `number` is the call that it is about (0: all).
+    `growth`, `findings` and `calls` describe its main thread; `parts` is the bill as (name, USD, tokens), `usd` its
+    sum. `number` is the call that it is about (0: all).
     """
 
     title: str
@@ -84,14 +73,13 @@ class ReportedSession(Struct, frozen=True, kw_only=True):
 
     @property
     def peak(self) -> int:
-        """The largest context, in tokens."""
         return max((call.tokens for call in self.growth.growth.calls), default=0)
 
 
 class ReportPage(Struct, frozen=True, kw_only=True):
     """The document.
 
-    - `sessions`: in order; `rest` is the number of sessions at the end that are only rows of the overview.
+    - `rest`: the number of sessions at the end that are only rows of the overview.
     - `level`: the masking level; `masked`: one line for each kind of masked text.
     - `failed`: unreadable files, each with the reason.
     """
@@ -105,7 +93,6 @@ class ReportPage(Struct, frozen=True, kw_only=True):
 
 
 def page(report: ReportPage) -> str:
-    """Render the HTML, without scripts or external resources."""
     return "\n".join(_page(report)) + "\n"
 
 
@@ -188,7 +175,7 @@ def _cards(session: ReportedSession) -> Iterator[str]:
 
 
 def _css_classes(name: str) -> tuple[str, str]:
-    """The CSS classes of a part, as an area and next to text."""
+    """CSS classes of a part: of an area, and of text."""
     if name in CATEGORIES:
         n = CATEGORIES.index(name)
         return f"f{n}", f"c{n}"

@@ -14,10 +14,8 @@ from ctxtui.views.text import numbers
 from ctxtui.views.text.signs import CATEGORY, NOT_RECORDED, Sign
 
 MAX_ROW_CHARS: Final = 200
-"""Characters of a block's text in its row."""
 
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-"""Types of images that are embedded."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 """Data of an image that is embedded: other characters could end the attribute that holds it."""
 
@@ -25,7 +23,6 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/=\s]*")
 class SharedBlock(Struct, frozen=True, kw_only=True):
     """One block.
 
-    - `category`: see `category_index`; `role`: that of its message.
     - `text`: as the model read it; `images`: as (media type, base64).
     - `tokens`: its size; `method`: how that was counted.
     - `read`: False if the provider removed the block.
@@ -44,7 +41,6 @@ class SharedBlock(Struct, frozen=True, kw_only=True):
 class SharedCall(Struct, frozen=True, kw_only=True):
     """Content of the page about one call.
 
-    - `facts`: short texts under the title.
     - `total`: the context's tokens; `method`: how they were obtained.
     - `residual`: the total minus the blocks' tokens.
     - `body`: the request's JSON ("": it cannot be built); `lost`: parts of the context missing in it.
@@ -64,7 +60,6 @@ class SharedCall(Struct, frozen=True, kw_only=True):
 
 
 def page(call: SharedCall) -> str:
-    """Render the HTML, without scripts or external resources."""
     parts = [*_head(call), *_composition(call), *_blocks(call.blocks), *_body(call)]
     return "\n".join(parts) + "\n"
 
@@ -128,7 +123,6 @@ def _sign(category: int) -> Sign:
 
 
 def category_index(category: str) -> int:
-    """The page's index of a category name; unrecorded content comes last."""
     return INDEX.get(category, NOT_RECORDED)
 
 

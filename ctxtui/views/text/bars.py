@@ -16,18 +16,11 @@ EIGHTHS_ACROSS = " ▏▎▍▌▋▊▉"
 
 
 def _cells(value: float, scale: float, room: int) -> float:
-    """Number of `room` cells filled by `value` if `scale` fills them all."""
-    if scale <= 0 or value <= 0 or math.isnan(value) or math.isnan(scale):
-        return 0.0
-    return min(float(room), value * room / scale)
+    return min(float(room), value * room / scale) if scale > 0 and value > 0 else 0.0
 
 
 def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
-    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``.
-
-    Less than half a cell is `tiny`. Lists of figures use the dot; the transcript passes "" for `tiny`. The text is not
-    padded.
-    """
+    """Draw `value` of `scale` as a line of at most `room` cells: ``━━╸``; less than half a cell is `tiny`."""
     filled = _cells(value, scale, room)
     if filled <= 0 or room <= 0:
         return ""
@@ -38,48 +31,36 @@ def line(value: float, scale: float, room: int, tiny: str = "·") -> str:
 
 
 def level(value: float, scale: float, room: int, style: str = "readtx") -> list[Span]:
-    """Draw a level on its track in exactly `room` cells.
-
-    ``━`` in `style` is `value`, ``─`` the rest of `scale`.
-    """
+    """Draw a level in exactly `room` cells: ``━`` in `style` for `value`, ``─`` for the rest of `scale`."""
     filled = line(value, scale, room, tiny="")
     return merged([Span(filled, style), Span("─" * (room - len(filled)), "hair")])
 
 
 def progress(done: int, total: int, room: int) -> list[Span]:
-    """Draw progress for a rule: a level in accent, full only when all is done."""
+    """Draw a level in accent, full only when all is done."""
     if done < total:
         filled = line(min(done, total), total, room, tiny="")[: max(0, room - 1)]
         return merged([Span(filled, "accent"), Span("─" * (room - len(filled)), "hair")])
     return level(1, 1, room, "accent")
 
 
-def staged(
-    remaining: float, freed: float, scale: float, room: int, style: str, freed_style: str = "warn"
-) -> list[Span]:
-    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded.
-
-    `style` is for the kept part.
-    """
+def staged(remaining: float, freed: float, scale: float, room: int, style: str) -> list[Span]:
+    """Draw kept and freed parts: ``━━╌╌``, at most `room` cells, not padded; `style` is for the kept part."""
     whole = line(remaining + freed, scale, room)
     if whole == "·" or freed <= 0:
         return merged([Span(whole, style)])
     kept_bar = (line(remaining, scale, room) if remaining > 0 else "")[: max(0, len(whole) - 1)]
-    return merged([Span(kept_bar, style), Span("╌" * (len(whole) - len(kept_bar)), freed_style)])
+    return merged([Span(kept_bar, style), Span("╌" * (len(whole) - len(kept_bar)), "warn")])
 
 
 def budget_style(used: float, usable: float) -> str:
-    """Level colour of `used` tokens.
-
-    ``readtx`` under 90 % of `usable` and without a known limit (0), ``warn`` under 100 %, else ``crit``.
-    """
+    """Colour of `used` tokens: ``readtx`` under 90 % of `usable` or if that is 0 (unknown), ``warn``, ``crit``."""
     if usable <= 0 or used < 0.9 * usable:
         return "readtx"
     return "warn" if used < usable else "crit"
 
 
 def limit_words(window: ContextWindow) -> list[Span]:
-    """The window limit and its origin; empty without a limit."""
     if not window.limit:
         return []
     model_window = f"; the model's window is {numbers.tokens(window.model)}" if window.model > window.limit else ""
@@ -99,7 +80,7 @@ def budget(used: float, usable: float, window: float, room: int, after: float | 
     """Draw the budget bar in exactly `room` cells; its scale is the context window (tokens).
 
     ``█`` used, ``·`` free, ``┃`` at the usable limit, ``╱`` the reserve after it. With staged edits, `after` is the new
-    size of the context (tokens), and the freed part is ``░``. A context larger than its window fills the bar.
+    size of the context, and the freed part is ``░``.
     """
     if room <= 0:
         return []

@@ -25,11 +25,7 @@ def curve(
     x_range: tuple[float, float],
     y_range: tuple[float, float],
 ) -> Mask:
-    """The dots of a line through `points` (ascending x) in `width` x `height` cells.
-
-    Outside values are clamped. `y_range` runs from the lowest line to the topmost. Consecutive dots are joined by a
-    line.
-    """
+    """The dots of a line through `points` (ascending x) in `width` x `height` cells; outside values are clamped."""
     mask = [[0] * width for _ in range(height)]
     if width <= 0 or height <= 0:
         return mask
@@ -51,10 +47,7 @@ def _line_between(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tupl
 
 
 def dot(mask: Mask, column: int, row: int) -> None:
-    """Set one dot of `mask`: `column` of 2 per cell, `row` of 4 per cell from the top.
-
-    A dot outside the mask is ignored.
-    """
+    """Set a dot of `mask`, at `column` of 2 per cell and `row` of 4; ignored if outside."""
     if 0 <= row < 4 * len(mask) and mask and 0 <= column < 2 * len(mask[0]):
         mask[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
 
@@ -66,11 +59,11 @@ def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
     height, width = len(layers[0][0]), len(layers[0][0][0]) if layers[0][0] else 0
     out = []
     for row in range(height):
-        spans = []
-        for column in range(width):
-            bits_and_style = next(
-                ((mask[row][column], style) for mask, style in layers if mask[row][column]), (0, "ink")
+        cells = (
+            next(
+                (Span(chr(0x2800 + mask[row][column]), style) for mask, style in layers if mask[row][column]), Span(" ")
             )
-            spans.append(Span(chr(0x2800 + bits_and_style[0]) if bits_and_style[0] else " ", bits_and_style[1]))
-        out.append(merged(spans))
+            for column in range(width)
+        )
+        out.append(merged(cells))
     return out

@@ -82,10 +82,7 @@ def width(text: str) -> int:
 
 
 def reach(text: str, start: int, room: int) -> int:
-    """Index of the first character from `start` on that does not fit in `room` cells.
-
-    The text's length if all fit.
-    """
+    """Index of the first character from `start` on that does not fit in `room` cells; else the length."""
     if room <= 0:
         return start
     if text[start : start + room].isascii():
@@ -98,10 +95,7 @@ def reach(text: str, start: int, room: int) -> int:
 
 
 def cut(text: str, room: int) -> str:
-    """The first `room` cells of `text`.
-
-    If a wide character is cut in half, a space fills the half cell.
-    """
+    """The first `room` cells of `text`; a space fills half a wide character."""
     end = reach(text, 0, room)
     if end == len(text):
         return text
@@ -110,10 +104,7 @@ def cut(text: str, room: int) -> str:
 
 
 def tail(text: str, room: int) -> str:
-    """The last `room` cells of `text`, without half a character or a mark without its letter.
-
-    Reads only the end of `text`.
-    """
+    """The last `room` cells of `text`, without half a character or a mark without its letter."""
     last = text[-room:] if room > 0 else ""
     if not last or last.isascii():
         return last
@@ -136,10 +127,7 @@ def fit(text: str, room: int) -> str:
 
 
 def ends(text: str, room: int) -> str:
-    """`text` if it fits in `room` cells, else with its middle cut out.
-
-    Most of the end is kept, for paths.
-    """
+    """`text` if it fits in `room` cells, else without its middle; most of the end is kept, for paths."""
     if width(text) <= room:
         return text
     last = tail(text, (room - 1) * 2 // 3)

@@ -21,10 +21,9 @@ BODY: Final = 8
 
 
 class Grid(Struct, frozen=True):
-    """Widths in cells; `text` takes the rest.
+    """Widths in cells; hidden columns are 0.
 
-    Hidden columns `bar`, `call` and `cost` are 0. While edits are `staged`, `before` is the column of the size before
-    them (0: hidden).
+    While edits are `staged`, `before` is the column of the size before them.
     """
 
     width: int
@@ -38,7 +37,6 @@ class Grid(Struct, frozen=True):
     @classmethod
     @lru_cache(maxsize=16)
     def for_pane(cls, pane: int, screen: int, *, staged: bool = False) -> Grid:
-        """The grid of a pane of `pane` cells on a screen of `screen` columns."""
         if staged:
             before, bar = (8, 4) if screen >= MEDIUM else (0, 0)
             right = 2 + before + 7 + 1 + (bar + 1 if bar else 0)
@@ -56,8 +54,8 @@ class Grid(Struct, frozen=True):
     def heads(self, above: int, blocks: int, *, partial: bool = False) -> list[Span]:
         """Right part of the rule: column heads, and the number of rows `above` the view.
 
-        In a narrow pane the number of `blocks` instead of heads, under staged edits the heads alone. Without counts if
-        the rows are the end of a longer list (`partial`).
+        A narrow pane has the number of `blocks` instead of heads. No counts if the rows are the end of a longer list
+        (`partial`).
         """
         up = "↑ ·" if partial else f"↑ {above:,}" if above else ""
         if self.staged:
@@ -83,5 +81,4 @@ def fitted(spans: Spans, room: int) -> list[Span]:
 
 
 def figure(text: str, style: str, room: int) -> Span:
-    """A right-aligned figure."""
     return Span(cells.right(text, room), style)

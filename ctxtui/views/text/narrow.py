@@ -9,10 +9,7 @@ from ctxtui.views.text.span import Span, Spans, width
 
 
 def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
-    """Figures with their signs in one line of `room` cells.
-
-    Blanks between them are left out if they do not fit.
-    """
+    """Figures with their signs in one line; without blanks between them if they do not fit in `room` cells."""
     for gap in (" ", ""):
         line = [Span(" ")]
         for sign, figure in parts:
@@ -23,10 +20,7 @@ def figures(parts: Sequence[tuple[Span, Span]], room: int) -> Spans:
 
 
 def facts(words: Iterable[str], room: int) -> str:
-    """The first `words` that fit completely in `room` cells.
-
-    At least the beginning of the first.
-    """
+    """Those of `words` that fit completely in `room` cells; at least the beginning of the first."""
     text = ""
     for fact in words:
         longer = f"{text} · {fact}" if text else fact

@@ -10,13 +10,10 @@ MINUS: Final = "−"
 """U+2212: as wide as the plus, unlike the hyphen."""
 
 NONE: Final = "·"
-"""Shown for "none"."""
 
 NOT_APPLICABLE: Final = "–"
-"""Shown if a figure does not apply, such as the read share of a single call."""
 
 NOT_YET: Final = "?"
-"""Shown if a figure is not known yet."""
 
 _UNITS: Final = "kMGTPEZY"
 
@@ -24,7 +21,7 @@ _UNITS: Final = "kMGTPEZY"
 def tokens(n: float) -> str:
     """Format tokens in at most 6 cells: ``999``, ``1.0k``, ``999.9k``, ``1.00M``, ``100.0M``.
 
-    Halves round up. Negative counts have a sign (7 cells). From 10^27 on the result is ``∞``.
+    Halves round up. From 10^27 on the result is ``∞``.
     """
     if n < 0:
         short = tokens(-n)
@@ -50,12 +47,11 @@ def _rounded(top: int, bottom: int) -> int:
 
 
 def exact(n: int) -> str:
-    """Format all digits, with commas: ``122,441``."""
     return f"{n:,}".replace("-", MINUS)
 
 
 def many(count: int, noun: str, plural: str = "") -> str:
-    """Format a count: ``1 call``, ``1,200 calls``; `plural` if it is not the noun with an s."""
+    """Format a count: ``1 call``, ``1,200 calls``."""
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
@@ -90,18 +86,12 @@ def money(usd: float | None) -> str:
 
 
 def least(usd: float | None, partial: bool) -> str:
-    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`).
-
-    ``unknown`` if no part of it is known.
-    """
+    """Like `money`, with ``≥`` if a price or the end of an answer is missing (`partial`)."""
     return f"≥ {money(usd)}" if partial and usd else money(None if partial else usd)
 
 
 def least_tokens(n: float, partial: bool) -> str:
-    """Like `tokens`, with ``≥`` if the end of an answer is missing (`partial`).
-
-    ``·`` if no part of it is known.
-    """
+    """Like `tokens`, with ``≥`` if the end of an answer is missing; ``·`` if no part is known."""
     return f"≥{tokens(n)}" if partial and n else NONE if partial else tokens(n)
 
 
@@ -120,9 +110,9 @@ def share(part: float, decimals: int = 1) -> str:
 
 
 def interval(value: float, low: float, high: float) -> str:
-    """Format half of the 90 % interval [`low`, `high`] in percent of `value`: ``±0.4 %``.
+    """Format the wider half of the interval [`low`, `high`] in percent of `value`: ``±0.4 %``.
 
-    The wider half counts. "" for an exact figure, and if `value` is 0.
+    "" for an exact figure, and if `value` is 0.
     """
     half = max(high - value, value - low, 0.0)
     if half == 0 or value == 0:
@@ -132,10 +122,7 @@ def interval(value: float, low: float, high: float) -> str:
 
 
 def ago(seconds: float | None) -> str:
-    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``.
-
-    None is ``?``.
-    """
+    """Format a duration in at most 5 cells: ``4:41``, ``59:59``, ``2 h``, ``3 d``, ``3 y``; None is ``?``."""
     if seconds is None or not math.isfinite(seconds):
         return NOT_YET
     whole = max(0, math.floor(seconds))

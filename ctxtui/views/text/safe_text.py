@@ -1,8 +1,8 @@
 """Makes untrusted text safe to draw.
 
 It cannot move the cursor, change direction, hide, or exceed its cells. Escapes and direction marks are shown (``␛``,
-``⟨U+202E⟩``), as are other invisible characters; ASCII's control characters are ``·``. Characters that only modify
-their neighbour (U+FE0F, U+200D) are dropped, because terminals disagree about their width.
+``⟨U+202E⟩``), as are other invisible characters. Characters that only modify their neighbour (U+FE0F, U+200D) are
+dropped, because terminals disagree about their width.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ from ctxtui.views.text import cells
 from ctxtui.views.text.span import Span
 
 TAB_CELLS: Final = 4
-"""Cells between tab stops."""
 
 MAX_LINE_CHARS: Final = 4096
 """Maximum characters of a drawn line; longer lines are split (a recording may have 10 MB without a newline)."""
 
 MAX_SKIPPED_BLANKS: Final = 1 << 16
-"""Maximum number of leading blanks that `one_line` skips."""
 
 _INK = re.compile(r"\S")
 _UNSAFE = (
@@ -34,23 +32,15 @@ _UNSAFE = (
     "]"
 )
 _DROPPED = "[\u034f\u180b-\u180d\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-"""Unsafe characters that are dropped, as they only modify their neighbour."""
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]"
 _HEAP = f"({_MARK}{{3}}){_MARK}+"
-"""More than three combining marks on a letter.
-
-Three of them stay, so that they do not cover other lines.
-"""
+"""More than three combining marks on a letter; more could cover other lines."""
 _SHOWN = "␛|⟨U\\+[0-9A-F]{4,6}⟩"
-"""Replacements of unsafe characters, which are drawn in a style of their own."""
 
 
 @cache
 def unsafe_pattern() -> re.Pattern[str]:
-    """Pattern of a character that is never drawn as it is, except tab, newline and return.
-
-    Compiled on first use.
-    """
+    """Pattern of a character that is never drawn as it is; tab, newline and return are not among them."""
     return re.compile(_UNSAFE)
 
 
@@ -71,7 +61,6 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def _safe(text: str) -> str:
-    """Replace everything unsafe in `text` except tab, newline and return."""
     if text.isascii() and text.isprintable():
         return text
     text = unsafe_pattern().sub(_replacement, text)
@@ -86,7 +75,7 @@ def _with_base(text: str) -> str:
 def one_line(text: str, limit: int = 1024) -> str:
     """The beginning of `text` as one line, with runs of whitespace as one space.
 
-    Reads at most `limit` characters. Use `cells.fit` to cut it to a width; `limit` must be well above that width.
+    Reads at most `limit` characters, which must be well above the width that it is cut to.
     """
     first_ink = _INK.search(text, 0, MAX_SKIPPED_BLANKS)
     if not first_ink:
@@ -96,18 +85,12 @@ def one_line(text: str, limit: int = 1024) -> str:
 
 
 def plain(text: str) -> str:
-    """A whole text for a terminal or a model.
-
-    Tabs and line breaks stay, other unsafe characters are replaced.
-    """
+    """A whole text for a terminal or a model: tabs and line breaks stay."""
     return _safe(text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def line(text: str) -> str:
-    """One line of a text, safe to draw: tabs expanded to stops of four, line ends as ``·``.
-
-    A final return is dropped.
-    """
+    """One line of a text, safe to draw: tabs expanded to stops of four, line ends as ``·``."""
     text = _safe(text.removesuffix("\r"))
     if "\r" in text or "\n" in text:
         text = text.replace("\r", "·").replace("\n", "·")
@@ -128,10 +111,7 @@ def _expand_tabs(text: str) -> str:
 
 
 def lines(text: str, start: int = 0) -> Iterator[str]:
-    """Yield the safe lines of `text` from character `start`, lazily.
-
-    A final newline starts no further line. Lines of more than `MAX_LINE_CHARS` characters are split.
-    """
+    """Yield the safe lines of `text` from character `start`, lazily; long ones are split."""
     size = len(text)
     while start < size:
         end = text.find("\n", start, start + MAX_LINE_CHARS)
@@ -145,10 +125,7 @@ def lines(text: str, start: int = 0) -> Iterator[str]:
 
 
 def wrap(text: str, room: int) -> list[str]:
-    """Split a safe line into pieces of at most `room` cells, at a space if possible.
-
-    Only a space in a piece's second half counts. A character wider than `room` is a piece.
-    """
+    """Split a safe line into pieces of at most `room` cells, at a space in a piece's second half if there is one."""
     out: list[str] = []
     start = 0
     while (end := cells.reach(text, start, room)) < len(text):

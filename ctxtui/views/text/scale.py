@@ -39,8 +39,8 @@ def short(value: float) -> str:
 def line(width: int, scale: float, here: float | None = None) -> list[Span]:
     """The scale below a map: ``0    50k    100k   150k``, with ``▲`` below the token `here`.
 
-    It is `width` cells wide. Figures start at their position, the last one ends at the right edge; a figure that `▲`
-    or another figure would overlap is left out.
+    Figures start at their position, the last one ends at the right edge; a figure that `▲` or another figure would
+    overlap is left out.
     """
     spans = [Span(" ")] * width
     mark = min(width - 1, max(0, int(here * width / scale))) if here is not None and scale > 0 and width > 0 else None

@@ -1,7 +1,6 @@
 """Signs: a glyph, letter and style for each category, mark and cache state; the colours.
 
-All glyphs take one cell and have no emoji form. The letters are for terminals without Unicode; other ASCII
-replacements are in `tui.theme.glyphs`.
+The letters are for terminals without Unicode; other ASCII replacements are in `tui.theme.glyphs`.
 """
 
 from __future__ import annotations
@@ -18,14 +17,12 @@ if TYPE_CHECKING:
     from ctxtui.core.note import Note
 
 NOT_RECORDED: Final = len(CATEGORIES)
-"""Category index of unrecorded content: faint, ``░`` in the map."""
+"""Category index of unrecorded content."""
 ATTACHED: Final = NOT_RECORDED + 1
 """Category index of content that a client attached again after a compaction and did not record."""
 
 
 class Sign(Struct, frozen=True):
-    """Drawing of one thing: `glyph`, ASCII `letter`, `style`, displayed `name`, number `key`."""
-
     name: str
     glyph: str
     letter: str
@@ -34,7 +31,6 @@ class Sign(Struct, frozen=True):
 
     @property
     def span(self) -> Span:
-        """The glyph in its style."""
         return Span(self.glyph, self.style)
 
 
@@ -91,7 +87,6 @@ MARK: Final[dict[str, Sign]] = {
         Sign("recorded", "○", "o", "dim"),
     )
 }
-"""Marks by name."""
 
 GUTTER: Final[dict[str, Sign]] = {
     "read": Sign("read", "┃", "|", "read"),
@@ -122,7 +117,6 @@ REPEAT: Final[dict[str, Sign]] = {
 
 
 def failed(reason: object) -> list[Span]:
-    """The line that says why something was not done."""
     return [Span("✗ ", "crit"), Span(safe_text.one_line(str(reason), 300), "crit")]
 
 
@@ -131,30 +125,23 @@ def warned(warning: object) -> list[Span]:
 
 
 def done(message: object) -> list[Span]:
-    """The line that confirms an action."""
     return [Span("✓ ", "ok"), Span(safe_text.one_line(str(message), 300))]
 
 
 def key_hint(key: str, does: str) -> list[Span]:
-    """A key and what it does."""
     return [Span(key, "accent bold"), Span(f" {does}", "dim")]
 
 
 def of_note(note: Note) -> Span:
-    """The sign of a note: a star for a bookmark, a pen for other notes."""
     return MARK["bookmark" if note.bookmark else "note"].span
 
 
 def category(name: str) -> Sign:
-    """The sign of a category by its name in `core` (``tool_call``).
-
-    Unknown names have that of unrecorded content.
-    """
+    """The sign of a category by its name in `core` (``tool_call``); else that of unrecorded content."""
     return RE_ATTACHED if name == "reattached" else CATEGORY[INDEX.get(name, NOT_RECORDED)]
 
 
 def category_at(index: int) -> Sign:
-    """The sign of a category by index, including re-attached content."""
     return RE_ATTACHED if index == ATTACHED else CATEGORY[index]
 
 
@@ -168,7 +155,6 @@ DARK: Final = {
     "cat-assistant": "#EEF1F8", "cat-thinking": "#858BA6", "cat-call": "#9AD3FA", "cat-result": "#55A9F5",
     "cat-image": "#FCA6AD", "cat-document": "#DC5010", "cat-summary": "#A9BE1E",
 }  # fmt: skip
-"""Colours by variable name on a dark screen."""
 
 LIGHT: Final = {
     "bg": "#FBFBF9", "panel": "#EFF0EC", "turn": "#F1F2EE", "cur": "#D3ECEB", "hair": "#CFD3D8",
@@ -180,4 +166,3 @@ LIGHT: Final = {
     "cat-assistant": "#2B2C31", "cat-thinking": "#82848A", "cat-call": "#5694E1", "cat-result": "#0E68C4",
     "cat-image": "#AA2D94", "cat-document": "#872B08", "cat-summary": "#6C7213",
 }  # fmt: skip
-"""Colours by variable name on a light screen."""

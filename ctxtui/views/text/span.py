@@ -11,11 +11,9 @@ from ctxtui.views.text import cells
 class Span(NamedTuple):
     """A piece of one line.
 
-    `style` is one or more words joined by spaces: a colour of the theme (``ink``, ``dim``, ``cat-user``, ``write``), a
-    background (``on-cur``, ``on-cat-tools``), attributes (``bold``, ``italic``, ``strike``,
-    ``underline``, ``reverse``, and ``quiet``: dim if there is no colour). Colour values are applied outside of this
-    package.
-    A tuple, because a frame creates a thousand of them.
+    `style` is one or more words joined by spaces: a colour of the theme (``ink``, ``cat-user``), a background
+    (``on-cur``), attributes (``bold``, ``italic``, ``strike``, ``underline``, ``reverse``, and ``quiet``: dim if there
+    is no colour). A tuple, because a frame creates a thousand of them.
     """
 
     text: str
@@ -26,7 +24,6 @@ Spans = Sequence[Span]
 
 
 def width(spans: Iterable[Span]) -> int:
-    """Number of cells of `spans`."""
     used = 0
     for text, _ in spans:
         # Inlined `cells.width`, which a frame would call a thousand times.
@@ -35,7 +32,6 @@ def width(spans: Iterable[Span]) -> int:
 
 
 def plain(spans: Iterable[Span]) -> str:
-    """The text of `spans`, without style."""
     return "".join(text for text, _ in spans)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from ctxtui.analysis.money.status_line import COLD, ENDING, MISS, OVER, QUOTA_NEAR, ClientStatus, StatusWarning
-from ctxtui.views.text import numbers, safe_text
+from ctxtui.views.text import bars, numbers, safe_text
 from ctxtui.views.text.signs import warned
 from ctxtui.views.text.span import Span, Spans
 
 SEPARATOR = Span(" · ", "dim")
 EXPIRY_WARNING_SECONDS = 60.0
-"""Seconds below which the remaining cache lifetime is a warning."""
 
 
 def line(status: ClientStatus, usd: float | None, warning: StatusWarning | None) -> Spans:
-    """The line; `usd` is the cost of the next call (None: no price is known)."""
+    """The line; `usd` is the cost of the next call."""
     if status.context is None:
         return [Span("no call yet", "dim")]
     parts: list[Spans] = [
@@ -33,10 +32,9 @@ def _context(status: ClientStatus) -> Spans:
     context = status.context or 0
     if not status.usable:
         return [Span(numbers.tokens(context))]
-    share = context / status.usable
-    style = "crit" if share > 1 else "warn" if share >= 0.9 else "readtx"
     limit = Span(f" of {numbers.tokens(status.usable)} ", "dim")
-    return [Span(numbers.tokens(context)), limit, Span(numbers.share(share, 0), style)]
+    share = Span(numbers.share(context / status.usable, 0), bars.budget_style(context, status.usable))
+    return [Span(numbers.tokens(context)), limit, share]
 
 
 def _cache(status: ClientStatus) -> Spans:
@@ -73,7 +71,7 @@ def describe_warning(warning: StatusWarning) -> str:
 
 
 def describe_cold_send(tokens: int, seconds: float, usd: float | None, warm_usd: float | None) -> str:
-    """A sentence about a message that is sent `seconds` after the cache expired, with its price."""
+    """A sentence about a message that is sent `seconds` after the cache expired."""
     price = f", about {numbers.money(usd)} instead of {numbers.money(warm_usd)}" if usd is not None else ""
     again = f"this message writes {numbers.tokens(tokens)} tokens again{price}"
     return f"The prompt cache expired {numbers.ago(seconds)} ago: {again}. Esc stops it."

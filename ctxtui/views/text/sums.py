@@ -10,7 +10,6 @@ from ctxtui.views.text import numbers
 ROW: Final = "row"
 """Key of the explanation that applies to any figure of a row."""
 MAX_TERMS: Final = 3
-"""Terms of a long sum that are written individually; the rest is one term."""
 
 
 def share(part: int, whole: int, of: str = "") -> str:
@@ -22,9 +21,7 @@ def share_of_money(part: float | None, whole: float | None, of: str = "") -> str
     """``$1.20 of $4.80 = 25.0 %.``, without a share if the whole is 0; "" if either is unknown."""
     if part is None or whole is None or whole < 0:
         return ""
-    if not whole:
-        return f"{usd(part)} of {usd(whole)}{of}."
-    return f"{usd(part)} of {usd(whole)}{of} = {numbers.share(part / whole)}."
+    return f"{usd(part)} of {usd(whole)}{of}{f' = {numbers.share(part / whole)}' if whole else ''}."
 
 
 def usd(amount: float) -> str:
@@ -33,10 +30,7 @@ def usd(amount: float) -> str:
 
 
 def rate(amount: float | None, tokens: int, of: str = "tokens") -> str:
-    """A cost per token: ``$0.310 for 183,200 tokens: $1.69 per million.``
-
-    Without the rate if either is 0; "" if the cost is unknown.
-    """
+    """``$0.310 for 183,200 tokens: $1.69 per million.``; "" if the cost is unknown."""
     if amount is None:
         return ""
     if not amount or not tokens:

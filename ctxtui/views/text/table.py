@@ -15,7 +15,6 @@ from ctxtui.views.text.span import Span, Spans, padded, width
 Row = TypeVar("Row")
 
 SORT_MARK: Final = " ↓"
-"""Suffix of the head of the sorted column."""
 
 
 class Column(Struct, Generic[Row], frozen=True):
@@ -43,11 +42,9 @@ class Column(Struct, Generic[Row], frozen=True):
     sum: Callable[[Row], str] | None = None
 
     def room(self, line: int) -> int:
-        """Cells of the column in a line of `line` cells."""
         return next((wide for start, wide in reversed(self.wider) if line >= start), self.width)
 
     def draw(self, row: Row, room: int) -> Spans:
-        """Draw the cell of a row in exactly `room` cells."""
         spans = self.cell(row, room)
         if isinstance(spans, Span):
             return [self.align_span(spans, room)]
@@ -78,7 +75,6 @@ class Table(Struct, Generic[Row], frozen=True):
     group: Callable[[Row], Spans] | None = None
 
     def visible_columns(self, line_width: int) -> list[tuple[Column[Row], int]]:
-        """The columns of a line of `line_width` cells, with their widths."""
         visible = [
             (column, column.room(line_width))
             for column in self.columns
@@ -89,14 +85,10 @@ class Table(Struct, Generic[Row], frozen=True):
 
     @property
     def has_heads(self) -> bool:
-        """Whether any column has a name."""
         return any(column.name for column in self.columns)
 
     def heads(self, line_width: int, order: str = "") -> list[Span]:
-        """The line of heads; `order` is the name of the sorted column.
-
-        A right-aligned head longer than its column extends into the blanks before it.
-        """
+        """The line of heads; `order` is the name of the sorted column."""
         line = [Span(" " * self.mark, self.style)]
         for column, wide in self.visible_columns(line_width):
             here = bool(order) and column.name == order
@@ -112,7 +104,6 @@ class Table(Struct, Generic[Row], frozen=True):
         return line
 
     def draw(self, row: Row, line_width: int, *, here: bool = False) -> list[Span]:
-        """A row in `line_width` cells; `here` adds the cursor mark."""
         line = [Span(("▸" if here else "").ljust(self.mark), "accent")] if self.mark else []
         words = self.instead(row) if self.instead is not None else ()
         for column, wide in self.visible_columns(line_width)[: 1 if words else None]:
@@ -135,15 +126,11 @@ class Table(Struct, Generic[Row], frozen=True):
         return None
 
     def head_at(self, line_width: int, x: int) -> str:
-        """The name of the column at cell `x` of a line of `line_width` cells; "" if there is none."""
         column = self.column_at(line_width, x)
         return column.name if column is not None else ""
 
     def sum_at(self, row: Row, line_width: int, x: int) -> str:
-        """Explain the figure of `row` at cell `x`.
-
-        "" without an explanation, and for rows with `instead`.
-        """
+        """Explain the figure of `row` at cell `x`; "" without an explanation."""
         column = self.column_at(line_width, x)
         is_replaced = self.instead is not None and self.instead(row)
         return column.sum(row) if column is not None and column.sum is not None and not is_replaced else ""
@@ -158,10 +145,7 @@ class Table(Struct, Generic[Row], frozen=True):
         return [column.name for column in self.columns if column.sort is not None]
 
     def sort_rows(self, rows: Iterable[Row], name: str) -> list[Row]:
-        """Sort `rows` by the column `name`, one of `sortable_names`, largest first.
-
-        The sort is stable.
-        """
+        """Sort `rows` by the column `name`, one of `sortable_names`, largest first."""
         sort = next(column.sort for column in self.columns if column.name == name and column.sort is not None)
         return sorted(rows, key=sort, reverse=True)
 

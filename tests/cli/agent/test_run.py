@@ -127,6 +127,26 @@ def test_the_rounds_end_and_so_does_the_money(ctxtui: Run, where: tuple[str, ...
     assert ran.code == 7 and "budget: $0.0000 spent" in ran.err and not posted
 
 
+def test_a_run_that_ends_at_a_limit_counts_only_what_was_sent(ctxtui: Run, where: tuple[str, ...]) -> None:
+    ran = ctxtui("run", TASK, *where, "--max-rounds", "1", "--json").json["metadata"]
+    assert ran["outcome"] == "rounds used up" and ran["final_message_count"] == 2
+    assert ran["context"]["message_count"] == 1
+    assert ran["estimated_total_tokens"] == ran["tokens"]["input"] + ran["tokens"]["output"]
+    rule = ctxtui("--set", f"hold_over_tokens={ran['tokens']['input']}", "run", TASK, *where, "--json")
+    assert rule.json["metadata"]["context"] == ran["context"] and rule.json["metadata"]["outcome"] == "refused"
+
+
+def test_a_named_window_has_the_settings_of_its_policy(ctxtui: Run, where: tuple[str, ...]) -> None:
+    # Nine messages, the first one, and four until it acts again.
+    many = " then ".join(["read a.txt"] * 20)
+    ran = ctxtui("run", many, *where, "--policy", "sliding_window", "--max-rounds", "9")
+    assert ran.code == 8 and "trimmed: sliding_window" in ran.err and "widened" not in ran.err
+    Path("mem").mkdir()
+    Path("mem/todo.md").write_text("water the plants\n")
+    ran = ctxtui("run", many, *where, "--memory", "mem", "--max-rounds", "9", "--max-context-messages", "9")
+    assert ran.code == 8 and "trimmed: sliding_window" in ran.err and "widened" not in ran.err
+
+
 def test_what_cannot_work_is_said_before_anything_is_sent(
     ctxtui: Run, where: tuple[str, ...], server: RunningProvider
 ) -> None:

@@ -232,6 +232,11 @@ def test_sizes_by_model(tmp_path: Path) -> None:
         ('[models."qwen2.5-coder:32b"]\nusable_context = 40000', "40,000 is more than its window of 32,768", "24576"),
         ("[models.mine]\ncontext_size = 8000\nusable_context = 9000", "9,000 is more than its window of 8,000", "6000"),
         ("[models.mine]\ncontext_size = 8\n[windows]\nmine = 9", "two windows of one model", "remove one of them"),
+        (
+            '[models."anthropic/claude-sonnet-4.5"]\ncontext_size = 8\n[windows]\n"claude-sonnet-4-5" = 9',
+            "windows.claude-sonnet-4-5 = 9 are two windows",
+            "remove one of them",
+        ),
     ],
 )
 def test_sizes_that_do_not_fit_are_told_with_file_value_maximum_and_fix(

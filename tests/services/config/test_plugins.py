@@ -91,7 +91,20 @@ def test_a_sure_format_of_ours_asks_no_plugin(put: Put, tmp_path: Path) -> None:
     put(READERS, "loud.py", "raise RuntimeError('loaded')")
     (tmp_path / "s.jsonl").write_text('{"ctxtui":1,"minor":0}\n{"thread":"main"}\n')
     assert format_registry.detect((tmp_path / "s.jsonl").read_bytes(), "s.jsonl")
+    assert format_registry.find_format("codex")
     assert plugins.troubles() == []
+
+
+def test_passes_of_other_models_in_its_answers_are_calls(put: Put, tmp_path: Path) -> None:
+    iterations = [{"type": "advisor_message", "model": "claude-opus-5", "input_tokens": 9, "output_tokens": 1}]
+    iterations += [{"type": "message", "input_tokens": 5, "output_tokens": 1}]
+    call = f"Call('c1', MAIN, model='claude-haiku-4-5', extra={{'iterations': {iterations!r}}})"
+    events = f"[ThreadSeen(MAIN), CallSeen({call})]"
+    text = READER.replace("return []", f"from ctxtui.core.call import Call; return {events}")
+    put(READERS, "diary.py", text.replace("Described,", "CallSeen, Described,", 1))
+    (tmp_path / "d.txt").write_text("diary:\ndear me\n")
+    models = [call.model for call in load(tmp_path / "d.txt").session.calls.values()]
+    assert models == ["claude-haiku-4-5", "claude-opus-5"]
 
 
 @pytest.mark.parametrize(

@@ -117,6 +117,23 @@ async def test_an_address_that_cannot_be_is_an_error(given: dict[str, Any]) -> N
             pass
 
 
+def failing(*arguments: Any) -> Any:
+    raise ValueError("odd")
+
+
+async def test_an_error_of_an_observer_or_a_policy_ends_the_run(given: dict[str, Any]) -> None:
+    for heard in ("observe", "say"):
+        run = agent_run(**given)
+        with pytest.raises(ValueError, match="odd"):
+            async with run:
+                setattr(run, f"_{heard}", failing)
+                await run.tell("call agent `say hello`")
+    own = Policy("odd", "Fails.", failing, {})
+    async with agent_run(**given, policies=["odd"], own_policies=[own]) as run:
+        result = await run.tell("say hello")
+    assert result.outcome.value == "error" and result.why == "ValueError: odd"
+
+
 def test_one_task(given: dict[str, Any]) -> None:
     seen: list[int] = []
 

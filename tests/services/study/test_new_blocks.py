@@ -8,7 +8,7 @@ from ctxtui.analysis.book import Book
 from ctxtui.core.block import Block
 from ctxtui.core.session import MAIN, CallSeen, TipMoved
 from ctxtui.core.usage import Usage
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import local_pricer

@@ -12,7 +12,7 @@ from ctxtui.analysis.cache.call_forecasts import CallForecaster
 from ctxtui.analysis.cache.miss_finder import find_misses
 from ctxtui.core.call import Call
 from ctxtui.core.session import MAIN
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.config.package_data import model_table
 from ctxtui.services.counting.books import cache_rules_by_call
 from ctxtui.services.counting.pricing import local_pricer

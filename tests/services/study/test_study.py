@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.figures import figures
 from ctxtui.core.session import MAIN, CallSeen, Session
-from ctxtui.pricing.price import PriceTable
+from ctxtui.pricing.table import PriceTable
 from ctxtui.services.counting.pricing import local_pricer
 from ctxtui.services.study.study import Study
 from tests.cases.scenes import study_of

@@ -119,6 +119,24 @@ def test_what_is_damaged_or_missing_is_said(tmp_path: Path) -> None:
     assert [one.reason.split(":")[0] for one in session.skipped] == ["002-response.txt", "003-tool-calls.json"]
 
 
+def test_a_damaged_log_of_a_turn_is_reported_once(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "turn_000001.json").write_text("[{")
+    (tmp_path / "logs" / "turn_000002.json").write_text(json.dumps(TURN))
+    session = load(tmp_path / "logs").session
+    assert [one.reason.split(":")[0] for one in session.skipped] == ["turn_000001.json"]
+    assert len(session.calls) == 1
+
+
+def test_arguments_of_a_call_may_be_json_text(tmp_path: Path) -> None:
+    put(tmp_path / "job")
+    calls = [{"function": {"name": "read", "arguments": '{"path": "a"}'}}, {"tool": "sh", "args": "ls"}]
+    (tmp_path / "job" / "007-tool-calls.json").write_text(json.dumps(calls))
+    session = load(tmp_path / "job").session
+    blocks = [item.block.value() for item in session.tree.items(session.threads[MAIN].tip)]
+    assert [one["input"] for one in blocks if one.get("type") == "tool_use"] == [{"path": "a"}, {"value": "ls"}]
+
+
 def test_a_list_of_nothing_is_no_session(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_bytes(as_bytes(job()[:1]))

@@ -11,10 +11,10 @@ import pytest
 
 from ctxtui.services.config.package_data import glossary
 from ctxtui.views.glossary.entries import parse_glossary
-from ctxtui.views.glossary.page import render_page
 from ctxtui.views.inspector import composition
 from ctxtui.views.text import signs
 from ctxtui.views.text.span import plain
+from scripts.glossary import render_page
 from tests.pty_app import REPO
 
 SHOWN = ("views", "tui", "analysis", "curation", "cache", "core")

@@ -223,9 +223,9 @@ def test_a_report_of_no_input_at_all_is_drawn_as_counted() -> None:
     scene = scene_of(session)
     path = session.tree.path(scene.head)
     assert scene.figures.reported and scene.figures.context_tokens == 0 and scene.position(scene.head) > 0
-    what = context_map.context_map(scene, path, None, 400, path[-1])
-    assert INDEX["user"] in what.shown and what.cursor_at is not None
-    assert context_map.node_at(scene, path, what.cursor_at) == path[-1]
+    assert INDEX["user"] in context_map.context_map(scene, path, None, 400).shown
+    at = context_map.cursor_token(scene, path[-1])
+    assert at is not None and context_map.node_at(scene, path, at) == path[-1]
 
 
 # This call

@@ -10,18 +10,14 @@ from urllib.parse import quote, unquote
 from ctxtui.live_database import INDEX, LOG, has_index
 
 MARK: Final = "#"
-"""Separates a database from the id of a session in it."""
 MAGIC: Final = b"SQLite format 3\0"
 
 _UNQUOTED: Final = ":@+,=~ "
-"""Characters that an address has as they are in the id."""
+"""Characters of an id that are not escaped in an address."""
 
 
 def is_database(path: Path) -> bool:
-    """True if the file `path` is a SQLite database.
-
-    It is judged by its first bytes, or while in use by the files next to it.
-    """
+    """Whether the file `path` is a SQLite database, by its first bytes, or while in use by the files next to it."""
     try:
         if not path.is_file() or path.name.endswith((INDEX, LOG)):
             return False

@@ -1,7 +1,6 @@
-"""List and read the sessions in other programs' SQLite databases: OpenCode, Goose, llm.
+"""Lists and reads the sessions in other programs' SQLite databases: OpenCode, Goose, llm.
 
-Sessions are listed by the database's own columns, addressed as ``DATABASE#ID``, and read as rows. Databases are only
-read (facts §13.4).
+Sessions are listed by the database's own columns, addressed as ``DATABASE#ID``, and read as rows (facts §13.4).
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from ctxtui.core.json_values import as_str
 from ctxtui.live_database import LOG, has_index
 from ctxtui.services.config.format_registry import detect
 from ctxtui.services.recordings.databases.address import MAGIC, MARK, is_database
+from ctxtui.services.recordings.multi_file import json_line
 from ctxtui.transcripts.kit.fields import as_time, get_path, one_line
 from ctxtui.transcripts.kit.readers import TABLES_KEY, decode_column
 
@@ -40,15 +40,12 @@ _WAL: Final = slice(18, 20)
 """Format version bytes in a database's header: 2 and 2 for a write-ahead log."""
 
 RowFilter = Callable[[sqlite3.Connection, str], tuple[str, Mapping[str, object]]]
-"""A row filter: returns an SQL condition for a table, and its values by name."""
+"""Returns an SQL condition for a table, and its values by name."""
 
 
 @contextmanager
 def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open the database `path` without changing it; SQLite may make the index (-shm) of its log. Raises `Unreadable`.
-
-    Invalid UTF-8 is read as U+FFFD.
-    """
+    """Open the database `path` to read; SQLite may make the index (-shm) of its log. Raises `Unreadable`."""
     address = f"{path.absolute().as_uri()}?mode=ro"
     try:
         with closing(sqlite3.connect(address + ("&immutable=1" if _is_at_rest(path) else ""), uri=True)) as connection:
@@ -60,7 +57,7 @@ def open_readonly(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def _is_at_rest(path: Path) -> bool:
-    """True if a write-ahead database has no log, or an empty one, and so no writer.
+    """Whether a write-ahead database has no log, or an empty one, and so no writer.
 
     Such a file is opened as immutable, because an ordinary connection would leave files next to it.
     """
@@ -75,19 +72,18 @@ def _is_at_rest(path: Path) -> bool:
 
 
 def tables_of(connection: sqlite3.Connection) -> list[str]:
-    """The tables of a database that some reader knows."""
     existing = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     return [name for name in TABLES if name in existing]
 
 
 def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes]:
-    """Yield the rows of the known tables as JSON lines, in order of writing.
+    """Yield the rows of the known tables as JSON lines, in order of writing, after a line with the tables' names.
 
-    The first line names the tables. `row_filter` selects rows (None: all). Raises `Unreadable`.
+    `row_filter` selects rows (None: all). Raises `Unreadable`.
     """
     with open_readonly(path) as connection:
         tables = tables_of(connection)
-        head = _json_line({TABLES_KEY: tables})
+        head = json_line({TABLES_KEY: tables})
         if detect(head) is None:
             # Another program's database: yield the magic bytes, so that the error names its type.
             yield MAGIC
@@ -96,11 +92,7 @@ def read_rows(path: Path, row_filter: RowFilter | None = None) -> Iterator[bytes
         for name in tables:
             where, values = row_filter(connection, name) if row_filter is not None else ("1", {})
             for row in connection.execute(f'SELECT * FROM "{name}" WHERE {where} ORDER BY rowid', values):
-                yield _json_line({"table": name, "row": {key: _json_value(row[key]) for key in row.keys()}})  # noqa: SIM118
-
-
-def _json_line(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+                yield json_line({"table": name, "row": {key: _json_value(row[key]) for key in row.keys()}})  # noqa: SIM118
 
 
 def _json_value(value: object) -> object:
@@ -175,10 +167,7 @@ def list_roots(database: Path) -> list[DatabaseSession]:
 
 
 def find_session(database: Path, name: str) -> DatabaseSession:
-    """Find a session by its id, its title, or the unique beginning of one.
-
-    Raises `NotFound`, `Several`, `Unreadable`.
-    """
+    """Find a session by id or title, or the unique beginning of one. Raises `NotFound`, `Several`, `Unreadable`."""
     sessions = list_sessions(database)
     for matches in _NAME_MATCHES:
         matching = [session for session in sessions if matches(session, name)]
@@ -196,7 +185,7 @@ _NAME_MATCHES: Final[tuple[Callable[[DatabaseSession, str], bool], ...]] = (
     lambda session, name: session.id.lower().startswith(name.lower()),
     lambda session, name: session.title.lower().startswith(name.lower()),
 )
-"""Ways in which a name may match a session, the most exact first."""
+"""The most exact first."""
 
 
 def _list_some(sessions: Sequence[DatabaseSession]) -> str:
@@ -212,8 +201,8 @@ def session_filter(database: Path, id_: str) -> RowFilter:
     """A row filter for the session `id_` and its descendants."""
     sessions = list_sessions(database)
     family = [id_]
-    for known_id in family:
-        family += [session.id for session in sessions if session.parent == known_id and session.id not in family]
+    for parent in family:
+        family += [session.id for session in sessions if session.parent == parent and session.id not in family]
     by_session = next((_ROWS[session.source] for session in sessions if session.source in _ROWS), None)
 
     def select_rows(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
@@ -224,7 +213,6 @@ def session_filter(database: Path, id_: str) -> RowFilter:
 
 
 _ONE_OF: Final = "IN (SELECT value FROM json_each(:family))"
-"""SQL that compares a column with the ids of `:family`."""
 _ROWS: Final = {
     OPENCODE: {
         "session": f"id {_ONE_OF}",
@@ -249,7 +237,7 @@ def _has_tips(connection: sqlite3.Connection) -> bool:
 def _llm_rows(existing_tables: set[str], tips: bool) -> dict[str, str]:
     """The conditions for those of llm's tables, old and new, that are in `existing_tables`.
 
-    `tips` is True if threads name their last message.
+    With `tips`, threads name their last message.
     """
     conditions: dict[str, str] = {}
     if "turns" in existing_tables:
@@ -289,10 +277,7 @@ _SHARED: Final = (
 def _read_columns(
     connection: sqlite3.Connection, table: str, wanted_columns: Sequence[str]
 ) -> Iterator[dict[str, Json]]:
-    """Yield the rows of `table` with those of the given columns that exist.
-
-    Nothing if none exists.
-    """
+    """Yield the rows of `table` with those of the given columns that exist; nothing if none does."""
     has = _columns(connection, table)
     columns = ", ".join(name for name in wanted_columns if name in has)
     if columns:
@@ -343,14 +328,9 @@ def _list_goose(connection: sqlite3.Connection) -> Iterator[DatabaseSession]:
 
 
 def _list_llm(connection: sqlite3.Connection, existing_tables: set[str]) -> Iterator[DatabaseSession]:
-    session_rows = {}
-    for table in ("conversations", "threads"):
-        for row in (
-            _read_columns(connection, table, ("id", "name", "forked_from", "datetime_utc"))
-            if table in existing_tables
-            else ()
-        ):
-            session_rows[as_str(row.get("id"))] = row
+    columns: Sequence[str] = ("id", "name", "forked_from", "datetime_utc")
+    tables = [table for table in ("conversations", "threads") if table in existing_tables]
+    session_rows = {as_str(row.get("id")): row for table in tables for row in _read_columns(connection, table, columns)}
     turns_by_session: dict[str, dict[str, dict[str, Json]]] = {id_: {} for id_ in session_rows}
     for table, parent_column in (("responses", "conversation_id"), ("turns", "thread_id")):
         columns = ("id", parent_column, "model", "resolved_model", "datetime_utc")

@@ -1,8 +1,4 @@
-"""Finds requests and answers inside arbitrary JSON records.
-
-They may be under any of many common names, as objects, strings or event streams. `bodies.reader` uses it for logs of
-other programs.
-"""
+"""Finds requests and answers inside arbitrary JSON records, under any of many common names."""
 
 from __future__ import annotations
 
@@ -22,23 +18,22 @@ from ctxtui.transcripts.kit.http_exchange.shapes import BodyShape, classify, is_
 from ctxtui.wire.codec import spans
 from ctxtui.wire.sse import is_stream
 
-REQUESTS: Final = (
+_REQUEST_KEYS: Final = (
     "request", "req", "request_body", "requestBody", "raw_request", "llm_request", "input", "inputs", "prompt", "body",
     "json", "params", "payload", "data", "kwargs", "parsed_body",
 )  # fmt: skip
 """Members that may hold a request, the likeliest first."""
 
-RESPONSES: Final = (
+_ANSWER_KEYS: Final = (
     "response", "res", "resp", "response_body", "responseBody", "raw_response", "llm_response", "output", "outputs",
     "completion", "result", "body", "json", "payload", "data", "message", "content", "text", "parsed_body",
 )  # fmt: skip
 """Members that may hold an answer, the likeliest first."""
 
-_ANSWERS_AT_TOP: Final = RESPONSES[: RESPONSES.index("body")]
-"""Members that hold an answer at the top of a record; there, the names after them may also hold a request."""
+_TOP_ANSWER_KEYS: Final = _ANSWER_KEYS[: _ANSWER_KEYS.index("body")]
+"""At the top of a record the names after them may also hold a request."""
 _STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
                    "created_at", "recorded_at", "created")  # fmt: skip
-"""Members that may hold the start time."""
 _ENDED: Final = ("ended_at", "end_time", "endTime", "completed_at", "finished_at")
 _DEPTH: Final = 4
 """Maximum levels of a record that are searched."""
@@ -65,15 +60,12 @@ class Pair(Struct, frozen=True):
 
 
 def find_pair(text: JsonText) -> Pair | None:
-    """Find the request and the answer in a record; None if it has neither.
-
-    An error alone is no answer.
-    """
+    """Find the request and the answer in a record; None if it has neither, or an error alone."""
     record = text.value()
     if not isinstance(record, dict):
         return None
     request = _find_request(record, text)
-    answer = _find_answer(record, _ANSWERS_AT_TOP, _DEPTH)
+    answer = _find_answer(record, _TOP_ANSWER_KEYS, _DEPTH)
     if request is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
         return None
     pair = request or Pair()
@@ -84,7 +76,7 @@ def find_pair(text: JsonText) -> Pair | None:
 
 def has_answer(request: Json) -> bool:
     """Whether a request's members are in one object with its answer."""
-    return isinstance(request, dict) and _find_answer(request, _ANSWERS_AT_TOP, _DEPTH) is not None
+    return isinstance(request, dict) and _find_answer(request, _TOP_ANSWER_KEYS, _DEPTH) is not None
 
 
 def _read_headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
@@ -111,8 +103,8 @@ def _read_time(record: dict[str, Json], names: tuple[str, ...]) -> float | None:
 def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
     if classify(record) == BodyShape.REQUEST:
         # The request's members are mixed with the answer's, so which were sent is not known.
-        return Pair(to_json_text({key: item for key, item in record.items() if key not in _ANSWERS_AT_TOP}))
-    path = _find_path(record, REQUESTS, _DEPTH)
+        return Pair(to_json_text({key: item for key, item in record.items() if key not in _TOP_ANSWER_KEYS}))
+    path = _find_path(record, _REQUEST_KEYS, _DEPTH)
     if path is None:
         return None
     value, keys = path
@@ -126,10 +118,7 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request inside `value`, and the keys to it; None if there is none.
-
-    The request is an object, its text, or messages. The keys are incomplete if it is text.
-    """
+    """The request inside `value` (an object, its text, or messages), and the keys to it unless it is text."""
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:
@@ -156,7 +145,6 @@ def _slice_text(text: JsonText, keys: list[str]) -> str | None:
 
 
 def _find_answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> Json:
-    """The answer inside `value`: an object, or an event stream's text."""
     for name in names:
         member = value.get(name)
         if isinstance(member, str):
@@ -164,7 +152,7 @@ def _find_answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> 
             if isinstance(member, str):
                 return member
         if isinstance(member, list):
-            member = events_text(member) or (member[-1] if member and is_message(member[-1]) else None)
+            member = _events_text(member) or (member[-1] if member and is_message(member[-1]) else None)
             if isinstance(member, str):
                 return member
         if not isinstance(member, dict):
@@ -176,13 +164,13 @@ def _find_answer(value: dict[str, Json], names: tuple[str, ...], depth: int) -> 
             or (is_message(member) and as_str(member.get("role")) == "assistant")
         ):
             return member
-        inner = _find_answer(member, RESPONSES, depth - 1) if depth > 1 else None
+        inner = _find_answer(member, _ANSWER_KEYS, depth - 1) if depth > 1 else None
         if inner is not None:
             return inner
     return None
 
 
-def events_text(value: Json) -> str:
+def _events_text(value: Json) -> str:
     """Join a list of stream events to the text of their stream; "" if it is not one."""
     items = as_list(value)
     events = [as_dict(item) for item in items]

@@ -1,6 +1,6 @@
 """Reads plain bodies: requests, pairs of request and answer, answers, messages.
 
-A file has one or many. Messages that are one a line are one growing conversation.
+Messages that are one a line are one growing conversation.
 """
 
 from __future__ import annotations
@@ -21,16 +21,7 @@ from ctxtui.core.session import MAIN, Described, Event, Skipped, TipMoved
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.bodies import pairs
 from ctxtui.transcripts.formats.bodies.pairs import Pair
-from ctxtui.transcripts.formats.bodies.values import (
-    BLANK,
-    JsonText,
-    Margins,
-    ValueStream,
-    decode_text,
-    encode_text,
-    to_json_text,
-    walk_value,
-)
+from ctxtui.transcripts.formats.bodies.values import BLANK, JsonText, Margins, ValueStream, to_json_text, walk_value
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.conversations import Conversation
 from ctxtui.transcripts.kit.fields import as_time
@@ -47,6 +38,7 @@ from ctxtui.transcripts.kit.http_exchange.shapes import (
     is_message,
     list_messages,
 )
+from ctxtui.transcripts.kit.records import decode_text, encode_text
 from ctxtui.transcripts.reader import Reader
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
@@ -61,25 +53,22 @@ _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "o
 _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama", GOOGLE: "google"}
 
 
-class BodyDecoder:
-    """Decodes the bodies of one recording.
-
-    `source` is the dialect that is assumed if a body does not show its own.
-    """
+class _BodyDecoder:
+    """Decodes the bodies of one recording; `source` is the dialect of a body that does not show its own."""
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._memo = Memo()
 
     def decode(self, pair: Pair) -> Decoded:
-        """Decode the context in a record and its answer. Raises `Malformed`.
+        """Decode the context in a record and its answer; raises `Malformed`.
 
         The context comes from a request, from messages, or only from the parts that the answer echoes.
         """
         if pair.request is not None:
             decoded = self._decode_request(pair.request, pair.sent, pair.path)
         elif pair.messages is None:
-            decoded = self.start_context(echoed_items(pair.answer))
+            decoded = self.start_context(_echoed_items(pair.answer))
         else:
             dialect = detect_dialect(pair.messages, self._source)
             body = canonical.dumps({"input" if dialect == RESPONSES else "messages": pair.messages})
@@ -88,7 +77,6 @@ class BodyDecoder:
         return decoded._replace(response=decode_answer(pair.answer, decoded.dialect) or Response())
 
     def start_context(self, items: list[Item]) -> Decoded:
-        """Start a context with `items` that grows record by record."""
         return Decoded(self._source, tuple(items), "", {}, Response())
 
     def message(self, value: Json) -> list[Item]:
@@ -107,11 +95,11 @@ class BodyDecoder:
         return Decoded(dialect, request.items, model, request.params, Response(), skeleton)
 
 
-def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
+def _base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     """Build a call from the fields of the record `text` outside its bodies.
 
     Without an answer's id, equal records are the same call. A request without a model may be incomplete, so its
-    fidelity is that of a transcript; Google's have the model in the URL.
+    fidelity is that of a transcript.
     """
     created = pair.answer.get("created", pair.answer.get("created_at")) if isinstance(pair.answer, dict) else None
     model = decoded.response.model or decoded.model
@@ -128,7 +116,7 @@ def base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     )
 
 
-def echoed_items(answer: Json) -> list[Item]:
+def _echoed_items(answer: Json) -> list[Item]:
     """Decode tools and instructions that a Responses answer repeats from its request."""
     members = {key: answer[key] for key in ("instructions", "tools") if isinstance(answer, dict) and answer.get(key)}
     if not members:
@@ -142,7 +130,7 @@ _PREFIXES: Final = (("response.", RESPONSES), ("message_", ANTHROPIC), ("content
 def decode_answer(value: Json, dialect: str) -> Response | None:
     """Decode `value` as an answer to a request in `dialect`; None if it is not an answer.
 
-    `value` is JSON, or the text of an event stream. An interrupted or unreadable answer is kept as far as possible.
+    `value` is JSON, or the text of an event stream.
     """
     if isinstance(value, str):
         return _decode_stream(value, dialect)
@@ -194,8 +182,8 @@ class BodiesReader(Reader):
     def __init__(self, tree: Tree, source: str) -> None:
         self._tree = tree
         self._source = source
-        self._stream = ValueStream(is_record)
-        self._decoder = BodyDecoder(source)
+        self._stream = ValueStream(_is_record)
+        self._decoder = _BodyDecoder(source)
         self._exchanges = Exchanges(tree)
         self._threads = self._exchanges.threads
         self._margins = Margins()
@@ -207,7 +195,6 @@ class BodiesReader(Reader):
         """The call whose context grows by messages that are one a line."""
         self._title = ""
         self._last_incomplete = b""
-        """The incomplete body that was read last."""
 
     @property
     def tail(self) -> Skipped | None:
@@ -301,15 +288,14 @@ class BodiesReader(Reader):
         client = self._exchanges.identify_thread(
             decoded, sender, pair.path, pair.request.value() if pair.request else None
         )
-        call = replace(base_call(pair, decoded, text), bytes_=place)
+        call = replace(_base_call(pair, decoded, text), bytes_=place)
         yield from self._exchanges.add_call(decoded, call, client, sender.session)
 
     def _add_message(self, value: Json, text: JsonText) -> Iterator[Event]:
-        """Append a message to the growing context of messages that are one a line."""
         items = self._decoder.message(value)
         if self._growing is None:
             decoded = self._decoder.start_context(items)
-            yield from self._exchanges.add_call(decoded, base_call(Pair(), decoded, text))
+            yield from self._exchanges.add_call(decoded, _base_call(Pair(), decoded, text))
             self._growing = self._threads.last
             return
         conversation, call = self._growing
@@ -318,10 +304,7 @@ class BodiesReader(Reader):
         yield from self._threads.update(*self._growing)
 
     def _add_incomplete_body(self, text: str) -> Iterator[Event]:
-        """Read an incomplete file of one body.
-
-        The received part is a context, but not a complete call.
-        """
+        """Read an incomplete file of one body: a context, but not a complete call."""
         value = file_head.repair_json(text.lstrip(BLANK))
         if classify(value) not in (BodyShape.REQUEST, BodyShape.MESSAGES):
             return
@@ -334,7 +317,7 @@ class BodiesReader(Reader):
         yield TipMoved(MAIN, self._tree.extend(ROOT, items))
 
 
-def is_record(text: str) -> bool:
+def _is_record(text: str) -> bool:
     """Whether a line's text is a record by itself, not part of one that spans many lines."""
     try:
         walked = walk_value(text)
@@ -347,7 +330,6 @@ def is_record(text: str) -> bool:
 
 
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses", GOOGLE: "google"}
-"""Format name of each dialect."""
 
 
 _SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
@@ -358,39 +340,31 @@ _LOG: Final = 0.7
 """Confidence in a gateway's log."""
 _OTHERS: Final = frozenset({"kwargs", "backing_model"})
 """Members of a gateway's log, which `request_log` reads better."""
-_LOOKED_AT: Final = 8
-"""Maximum values in a head, and items of a list there, that are examined."""
+_MAX_EXAMINED: Final = 8
+"""Values in a head, and items of a list there, that are examined."""
 _SURE_OF_TOOLS: Final = 0.5
 """Confidence in a request that the head cuts before its messages."""
 _TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
-"""Members that hold a request's conversation."""
 _BEFORE_SYSTEM: Final = frozenset({"system", "max_tokens", "stream", "temperature", "metadata", "thinking"})
 _BEFORE_INPUT: Final = frozenset({"input", "model", "instructions", "stream", "store", "temperature", "metadata"})
 """Members that may accompany a long text before other evidence of a request."""
 _DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"})
-"""A tool's definition has one of these members."""
 
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
-    """Confidence that a head is in dialect `name`."""
     dialect, sure = _detect(head[: file_head.HEAD_BYTES])
     return sure if dialect == name else 0.0
 
 
 def open_as(name: str, tree: Tree) -> BodiesReader:
-    """Make a reader of a file whose head is in dialect `name`."""
     return BodiesReader(tree, name)
 
 
 @lru_cache(maxsize=4)
 def _detect(head: bytes) -> tuple[str, float]:
-    """Dialect of a head and the confidence in it.
-
-    Cached, since the formats of all dialects ask for it.
-    """
-    values = file_head.parse_values(head)[:_LOOKED_AT]
+    values = file_head.parse_values(head)[:_MAX_EXAMINED]
     lists = [value for value in values if isinstance(value, list) and classify(value) == BodyShape.OTHER]
-    values += [item for value in lists for item in value[:_LOOKED_AT]]
+    values += [item for value in lists for item in value[:_MAX_EXAMINED]]
     best = _detect_cut(values[-1]) if values and len(head) >= file_head.HEAD_BYTES else ("", 0.0)
     lines = [value for value in values if classify(value) == BodyShape.MESSAGE]
     for value in values:
@@ -404,11 +378,7 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request longer than the head by the members before its messages.
-
-    Such a request has a long system prompt or many tools. A pair is detected by its request. Returns the dialect ("":
-    none) and the confidence.
-    """
+    """Detect a request that the head cuts before its messages, by its long system prompt or many tools."""
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:

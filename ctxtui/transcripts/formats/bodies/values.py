@@ -1,7 +1,6 @@
 """Extract JSON values from bytes in any chunking, each with its own text, byte for byte.
 
-If a file is one body, the white space around it (before it at most `MAX_HEAD_BYTES`) is part of it: an export
-reproduces the file byte for byte.
+If a file is one body, the white space around it is part of it: an export reproduces the file byte for byte.
 """
 
 from __future__ import annotations
@@ -16,7 +15,15 @@ from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 from ctxtui.core.session import Skipped
-from ctxtui.transcripts.kit.records import BRACKET, LineBuffer, TextLine, bracket_depth, skip
+from ctxtui.transcripts.kit.records import (
+    BRACKET,
+    LineBuffer,
+    TextLine,
+    bracket_depth,
+    decode_text,
+    encode_text,
+    skip,
+)
 from ctxtui.wire.codec import spans
 from ctxtui.wire.codec.spans import Member, Value
 
@@ -24,7 +31,7 @@ BLANK: Final = " \t\r\n\0\ufeff"
 """Characters allowed around a value: white space, NULs that a crash left, byte order marks."""
 
 INTO: Final = frozenset({"messages", "input", "contents", "tools", "functions", "system", "instructions"})
-"""Members that are walked element by element, since they hold a request's context."""
+"""Members that are walked element by element."""
 
 
 class JsonText(Struct, frozen=True):
@@ -42,7 +49,6 @@ class JsonText(Struct, frozen=True):
 
     @property
     def raw(self) -> bytes:
-        """The bytes as in the file."""
         return encode_text(self.text)
 
     def value(self) -> Json:
@@ -52,18 +58,8 @@ class JsonText(Struct, frozen=True):
         return None if self.items is None else [item.value for item in self.items]
 
 
-def encode_text(text: str) -> bytes:
-    """Return the bytes that `text` was read from."""
-    return text.encode("utf-8", "surrogateescape")
-
-
-def decode_text(data: bytes) -> str:
-    """Decode bytes that may not all be UTF-8."""
-    return data.decode("utf-8", "surrogateescape")
-
-
 def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
-    """Walk the value at the beginning of `text`. Raises `Malformed` if there is none."""
+    """Walk the value at the beginning of `text`; raises `Malformed` if there is none."""
     if text[:1] == "{":
         members = list(spans.members(text, 0, INTO))
         end = spans.close(text, members[-1].end if members else 1)
@@ -75,7 +71,6 @@ def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
 
 
 def to_json_text(value: Json) -> JsonText:
-    """Walk the canonical JSON text of `value`."""
     return walk_value(canonical.dump_text(value))
 
 
@@ -179,7 +174,7 @@ def _skip_line(line: TextLine) -> Skipped:
     return Skipped(line.number, "no JSON")
 
 
-MAX_HEAD_BYTES: Final = 4096
+_MAX_HEAD_BYTES: Final = 4096
 """First bytes of a file that are kept, as text before the body."""
 
 _BLANK: Final = " \t\r\n"
@@ -195,30 +190,26 @@ class Margins:
         self._bounds: tuple[int, int] | None = None
 
     def feed(self, data: bytes) -> None:
-        if len(self._head) < MAX_HEAD_BYTES:
-            self._head += data[: MAX_HEAD_BYTES - len(self._head)]
+        if len(self._head) < _MAX_HEAD_BYTES:
+            self._head += data[: _MAX_HEAD_BYTES - len(self._head)]
         if self._bounds is not None:
             self._after += data
         self._offset += len(data)
 
     def set_value(self, start: int, end: int, data: bytes) -> None:
-        """Set the position of the first value: bytes `start` to `end` of the file.
-
-        `data` is the chunk of the file that was fed last.
-        """
+        """Set the position of the first value; `data` is the chunk of the file that was fed last."""
         self._bounds = start, end
         self._after += data[max(0, end - (self._offset - len(data))) :]
 
     def add_to(self, skeleton: Skeleton) -> Skeleton:
         """Add the surrounding text to `skeleton`, of the body that is the file's only value.
 
-        It is left out if it is more than white space and a byte order mark, or longer than `MAX_HEAD_BYTES` before the
-        body.
+        It is left out if it is more than white space and a byte order mark, or too long.
         """
         start, _ = self._bounds or (0, 0)
         before, after_value = decode_text(bytes(self._head[:start])), decode_text(bytes(self._after))
         plain = (
-            start <= MAX_HEAD_BYTES
+            start <= _MAX_HEAD_BYTES
             and not before.removeprefix("\ufeff").strip(_BLANK)
             and not after_value.strip(_BLANK)
         )

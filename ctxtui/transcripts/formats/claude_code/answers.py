@@ -1,8 +1,4 @@
-"""Turns records of assistant messages into calls (Claude Code).
-
-One API response may be many records, in one file or several. `messages` passes the records, `Answers`
-collects them per response.
-"""
+"""Turns Claude Code's records of assistant messages into calls; a response may be many records."""
 
 from __future__ import annotations
 
@@ -85,7 +81,6 @@ class PendingCall:
         self._end = call.bytes_[1]
 
     def add_record(self, message: ClaudeMessage, record: ClaudeRecord, time: float | None, end: int) -> None:
-        """Add the data of `record`, which has the time `time` and ends at byte `end`."""
         self.model = message.model or self.model
         self.stop_reason = message.stop or self.stop_reason
         if time is not None and (self.ended is None or time > self.ended):
@@ -104,7 +99,6 @@ class PendingCall:
             self.epoch = complete_epoch(self.epoch, usage.input)
 
     def build(self, tree: Tree) -> Call:
-        """Build the call."""
         call, usage = self.call, self.usage
         # Built field by field, since `replace` takes several times as long and every answer passes here.
         self.call = built = Call(
@@ -134,20 +128,14 @@ class PendingCall:
 
 
 def newer_report(old: Usage | None, new: Usage | None) -> Usage | None:
-    """Return the newer of two reports of one answer.
-
-    A final report is kept over one from before the answer's end.
-    """
+    """Return the newer of two reports of one answer; a final one is kept over a partial one."""
     if new is None or (old is not None and old.output_final and not new.output_final):
         return old
     return new
 
 
 def _with_min_tokens(extra: dict[str, Json], answer: ApiResponse, tree: Tree) -> dict[str, Json]:
-    """Add the minimum tokens of an answer that has a report, but no final one.
-
-    Blocks in the tree are weighed once; without contexts, all are weighed each time.
-    """
+    """Add the minimum tokens of an answer that has a report, but no final one."""
     if answer.contents:
         blocks = {part.block.digest: part.block for raw in answer.contents for part in parse_parts(raw, None)}
         answer.least = sum(map(min_tokens, blocks.values()))
@@ -176,7 +164,6 @@ def first_facts(
 
 
 def _compaction_facts(anchor: Anchor, input_before: int) -> dict[str, Json]:
-    """Trigger and size of the compaction before the first call after it."""
     if anchor.used or not anchor.trigger:
         return {}
     return {COMPACTED: {"trigger": anchor.trigger, "tokens": anchor.tokens_before or input_before}}
@@ -189,10 +176,9 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the newest record cannot be the request's start.
+    """Time of the user's message, if the newest record `before` the answer cannot be the request's start.
 
-    `before` is the time of the newest record before the answer. It cannot be the start if the answer would be too fast:
-    a copied file has the copy's time. Empty in all other cases.
+    It cannot if the answer would be too fast: a copied file has the copy's time.
     """
     if (
         prompted is None
@@ -206,7 +192,6 @@ def _prompt_time(prompted: float | None, before: float | None, answer_time: floa
 
 
 def add_facts(record: ClaudeRecord, message: ClaudeMessage, facts: dict[str, Json]) -> dict[str, Json]:
-    """Add a record's facts to a call's existing `facts`."""
     merged = dict(facts)
     if record.copied_by:
         merged[COPIED_BY] = record.copied_by
@@ -223,8 +208,6 @@ ASSISTANT: Final = message_place("assistant")
 
 
 class Answers:
-    """The API responses of a session and the calls they answer, by message id."""
-
     def __init__(self, tree: Tree, *, contexts: bool = True) -> None:
         self._tree = tree
         self.contexts = contexts
@@ -238,17 +221,12 @@ class Answers:
         self._pending_call: PendingCall | None = None
         """The call whose answer is being read."""
         self.calls: dict[str, Call] = {}
-        """Every call as last emitted."""
-
-    def owner(self, call_id: str) -> ApiResponse | None:
-        """Find the answer that made the tool call `call_id`."""
-        return self._owners.get(call_id)
 
     def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
-        """Return the call id of a record's message, and its answer so far.
+        """Return the call id of a record's message, and its answer so far (None: no record of it was read).
 
-        The answer is None if no earlier record of it was read. The message id identifies a response; responses to which
-        a gateway gives one id are told apart by the request id.
+        The message id identifies a response; responses to which a gateway gives one id are told apart by the request
+        id.
         """
         id_ = message.id or record.request_id or record.uuid or f"answer {len(self._answers) + 1}"
         answer = self._answers.get(id_)
@@ -269,10 +247,7 @@ class Answers:
         source: RawRecord,
         sent: SentRequest,
     ) -> ApiResponse:
-        """Begin a new call of `thread`, whose request was sent after `parent`.
-
-        `sent` is its recorded part.
-        """
+        """Begin a new call of `thread`, whose request was sent after `parent`."""
         sent_after, head = find_sendable(parent), ROOT
         if sent.exchange is not None:
             head = sent.exchange.raw_head
@@ -319,8 +294,7 @@ class Answers:
     ) -> tuple[str, Usage | None]:
         """Add a record of the time `time`, which ends at byte `end`, to `answer`.
 
-        New blocks are added in order; of the reports counts that of `newer_report`. Returns the call's model and usage;
-        the call itself is built by `build_call`.
+        Returns the call's model and usage; the call itself is built by `build_call`.
         """
         pending = self._pending_call
         if pending is None or pending.answer is not answer or pending.call is not self.calls[answer.id]:
@@ -331,7 +305,6 @@ class Answers:
         return pending.model, pending.usage
 
     def build_call(self, answer: ApiResponse, thread: ClaudeThread) -> Call:
-        """Build the call of `answer` of `thread` from all its records so far."""
         pending = self._pending_call
         if pending is None or pending.answer is not answer:
             return self.calls[answer.id]
@@ -345,10 +318,7 @@ class Answers:
         return pending.extra if pending is not None and pending.answer.id == id_ else self.calls[id_].extra
 
     def set_front(self, ids: Iterable[str], front: int, old: int) -> Iterator[CallSeen]:
-        """Set the system prompt and tools at `front`, now known, on calls that have `old` there.
-
-        Yields the changed calls.
-        """
+        """Set the system prompt and tools at `front`, now known, on calls that have `old` there."""
         for id_ in ids:
             answer, call = self._answers[id_], self.calls[id_]
             if answer.front != old:
@@ -379,7 +349,6 @@ class Answers:
             answer.version += 1
 
     def _expect_result(self, answer: ApiResponse, call_id: str) -> None:
-        """Note that `answer` waits for a call's result, unless the call is known as its own."""
         if self._owners.get(call_id) is not answer:
             # A call that an earlier answer made gets its result there, so this answer never gets one.
             self._owners.setdefault(call_id, answer)
@@ -389,7 +358,7 @@ class Answers:
         """Add a result to the answer that made its call.
 
         Returns that answer (None for an unknown call), and whether the result belongs there: a second, different result
-        of one call does not. Raises `NeedsContexts` for any second result if contexts are not built.
+        of one call does not.
         """
         owner = self._owners.get(part.answers)
         if owner is None:
@@ -406,10 +375,7 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id` with `text`.
-
-        In later requests the client replaces a large result so.
-        """
+        """Replace the result of `call_id` with `text`, as the client does with large ones in later requests."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:
@@ -419,9 +385,8 @@ class Answers:
 
 
 def estimate_start(before: float | None, answer_time: float | None) -> float | None:
-    """Estimate when the request answered at `answer_time` was sent.
+    """Estimate when a request was sent: `before`, the time of the newest record in its context.
 
-    It is `before`, the time of the newest record in its context. None if that is unknown, or later, as in a copied
-    file, whose records may have the copy's time.
+    None if that is unknown, or later than the answer, as in a copied file, whose records may have the copy's time.
     """
     return before if before is None or answer_time is None or before <= answer_time else None

@@ -1,8 +1,7 @@
 """Converts Claude Code's attachments to items, and recognizes the client's own texts.
 
-An attachment record holds the facts (a file's text, a reminder's
-list), not the sentences that the client builds from them. The texts in it are shown. Kinds without any text are known
-and ignored.
+An attachment record holds the facts (a file's text, a reminder's list), not the sentences that the client builds from
+them. The texts in it are shown.
 """
 
 from __future__ import annotations
@@ -29,13 +28,11 @@ _NOT_SENT: Final = frozenset(
 _SENT_HOOKS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
 """Events at which the output of a successful hook is sent."""
 _HEADING_KEYS: Final = ("path", "filePath", "filename", "displayPath", "planFilePath", "server", "uri")
-"""Members that name an attachment's subject."""
 _TEXT_KEYS: Final = (
     "content text prompt snippet message additionalContext planContent lines addedLines addedBlocks removedNames "
     "blockingError response systemMessage reason newDate style items memories skills files file cells source todos "
     "subject contents messages diagnostics hookSpecificOutput"
 ).split()
-"""Members that hold an attachment's text."""
 _FILES: Final = {"image": "image", "pdf": "document"}
 _META_TEXT: Final = re.compile(
     r"\s*(?:<(?:local-command-|bash-std|system-reminder|task-notification|teammate-message)"
@@ -57,8 +54,7 @@ _WRAPPED: Final = re.compile(r"\s*<system-reminder>\n(.*)\n</system-reminder>\s*
 def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
     """Convert an attachment of `kind` in the form that the client recorded as sent.
 
-    It is a text of a system turn without its wrapper, or blocks of the user's message; `role` is the recorded role
-    ("" if none).
+    `role` is the recorded role ("" if none).
     """
     side = role or ("system" if kind in _SYSTEM_KINDS else "user")
     items = []
@@ -75,10 +71,7 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
 
 
 def text_mark(words: str) -> str:
-    """Return the mark of a user text that the client wrote without a flag; "" for any other.
-
-    Most of its texts are flagged by ``isMeta``.
-    """
+    """Return the mark of a user text that the client wrote without ``isMeta``; "" for any other."""
     if not _META_TEXT.match(words):
         return ""
     return MEMORY if _MEMORY_TEXT.match(words) else META

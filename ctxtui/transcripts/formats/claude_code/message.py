@@ -19,14 +19,11 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.formats.claude_code.attachments import META, text_mark
 from ctxtui.transcripts.formats.claude_code.records import ClaudeRecord
 from ctxtui.transcripts.kit import raw_block
-from ctxtui.transcripts.kit.fields import replace_surrogates
+from ctxtui.transcripts.kit.fields import ESTIMATED_BY, replace_surrogates
 from ctxtui.transcripts.kit.records import has_needless_escapes, minify
 from ctxtui.wire import usage
 
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage that names the program that estimated it, in place of a provider's report."""
 _EXTRA_KEYS: Final = ("service_tier", "speed", "inference_geo", "server_tool_use", "iterations", "fallback_credit")
-"""Keys of a usage report that a call keeps unchanged."""
 
 
 class Report(Struct, frozen=True):
@@ -52,10 +49,7 @@ class _Split(msgspec.Struct, forbid_unknown_fields=True, gc=False):
 
 
 class _CommonReport(msgspec.Struct, forbid_unknown_fields=True, gc=False):
-    """A report in the common form.
-
-    Any other takes the slow path, which gives the same result for this form.
-    """
+    """A report in the common form; any other takes the slow path."""
 
     input_tokens: _Count
     output_tokens: _Count
@@ -75,8 +69,8 @@ _COMMON_DECODER: Final = msgspec.json.Decoder(_CommonReport)
 def parse_report(raw: bytes, final: bool) -> Report:
     """Parse the usage in the JSON text `raw`.
 
-    Not `final`: the record has no stop reason, and its output count is partial. The result is cached, because the
-    records of one message mostly repeat one report. Raises `msgspec.DecodeError`.
+    Not `final`: the record has no stop reason, and its output count is partial. The records of one message mostly
+    repeat one report. Raises `msgspec.DecodeError`.
     """
     if not raw:
         return NO_REPORT
@@ -139,10 +133,7 @@ SYNTHETIC: Final = "<synthetic>"
 
 
 class ContentPart(Struct, frozen=True):
-    """A content part: its block, and the tool call that it makes or answers.
-
-    `makes` is the id of the call that it makes, `answers` that of the call it answers ("" if none).
-    """
+    """A content part: its block, and the id of the tool call that it makes or answers ("" if none)."""
 
     block: Block
     makes: str = ""
@@ -189,7 +180,7 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
     """Parse the message in `record`, None if it has none.
 
     `clean`: whether the record's JSON is canonical (`records.minify`); None if it is neither minified nor checked yet.
-    `contexts`: if False, skip the bodies of most blocks (`_parse_outline`).
+    Without `contexts`, the bodies of most blocks are skipped.
     """
     if record.loose is not None:
         return message_from_value(record.loose.get("message"), record.type or "")
@@ -344,7 +335,6 @@ class UserContent(Struct):
 
 
 def sort_content(record: ClaudeRecord, message: ClaudeMessage) -> UserContent:
-    """Sort the content of the user record `record` with `message`."""
     mark = _context_mark(record)
     role = message.role if message.role != "assistant" else "user"
     content = UserContent()
@@ -387,10 +377,7 @@ def is_exit_command(text: str) -> bool:
 
 
 def client_text(content: Json) -> list[Item]:
-    """Convert a text that the client wrote to a user block with the mark `META`.
-
-    Empty for a blank text, and for anything but text.
-    """
+    """Convert a text that the client wrote to a user block; empty for anything but text."""
     if not isinstance(content, str) or not content.strip():
         return []
     return [Item(block.text(content), message_place("user", META))]

@@ -83,7 +83,6 @@ class ApiResponse(Anchor):
     contents: tuple[bytes, ...] = ()
 
     def blocks(self, tree: Tree, start: int = 0) -> list[Block]:
-        """List the answer's blocks in order, from index `start` on, after its header if it has one."""
         return [tree[node].block for node in tree.path(self.head, self.context)[start:]]
 
 
@@ -112,10 +111,7 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the point after `point` for a record that adds `items`.
-
-    `rendered`: an attachment as it was sent.
-    """
+    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as sent."""
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -128,8 +124,7 @@ def add_point(
 def add_side_point(anchor: Anchor, order: int, at: float | None, items: Iterable[Item]) -> Point:
     """Make a point under `anchor` that is part of every later context (a queued message).
 
-    Later records need not descend from it. A context that already has all its items after `anchor` does not get them
-    again.
+    A context that already has all its items after `anchor` does not get them again.
     """
     added = Point(anchor, None, CLIENT, items=tuple(items), order=order, at=at)
     anchor.sides += (added,)
@@ -167,7 +162,6 @@ def _build_with_sides(tree: Tree, point: Point) -> int:
 
 
 def adds_nothing(point: Point) -> bool:
-    """Whether the context at `point` equals that of its anchor."""
     anchor = point.anchor
     if anchor.results or anchor.sides or anchor.rendered:
         return False
@@ -255,10 +249,7 @@ def _header(role: str) -> Item:
 
 
 def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """Append `items` to `head`.
-
-    Neighbours of one role form one message, whose header comes first.
-    """
+    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
     if not items:
         return head
     before = tree[head].place
@@ -291,43 +282,33 @@ def newest_time(point: Point) -> float | None:
 
 
 def later_time(first: float | None, second: float | None) -> float | None:
-    """Return the later of two times, either of which may be unknown."""
     return second if first is None or (second is not None and second > first) else first
 
 
 def last_prompt_time(point: Point) -> float | None:
-    """Return the time of the latest user text in the context at `point`, since its anchor.
+    """Return the time of the latest user text in the context at `point`, since its anchor."""
+    prompt = _find_prompt(point)
+    return prompt.at if prompt is not None else None
 
-    None if there is none, or if its time is unknown.
-    """
+
+def _find_prompt(point: Point) -> Point | None:
     ancestor: Point | None = point
     while ancestor is not None and ancestor.kind != SAID:
         ancestor = ancestor.up
-    return ancestor.at if ancestor is not None else None
+    return ancestor
 
 
 def find_sendable(point: Point) -> Point:
     """Find the point from which the request after `point` continues.
 
-    No request has an unanswered call. If the answer above still waits for results and no user text followed, there are
-    two cases: the chain holds another conversation, or the answer was abandoned. The context then continues from that
-    answer's request.
+    No request has an unanswered call. If the answer above still waits for results and no user text followed, the chain
+    holds another conversation, or the answer was abandoned: the context continues from that answer's request.
     """
     while isinstance(point.anchor, ApiResponse) and point.anchor.waiting and point.anchor.request_point is not None:
-        if has_prompt(point):
+        if _find_prompt(point) is not None:
             break
         point = point.anchor.request_point
     return point
-
-
-def has_prompt(point: Point) -> bool:
-    """Whether there is user text at `point` or before it, since its anchor."""
-    ancestor: Point | None = point
-    while ancestor is not None:
-        if ancestor.kind == SAID:
-            return True
-        ancestor = ancestor.up
-    return False
 
 
 CLEARED: Final = "[Old tool result content cleared]"
@@ -345,10 +326,7 @@ def after_compaction(metadata: Json) -> Anchor:
 
 
 def after_microcompaction(tree: Tree, point: Point, metadata: Json) -> Anchor:
-    """Start a context from `point`, with some results cleared.
-
-    The boundary's `metadata` names them.
-    """
+    """Start a context from `point`, without the results that the boundary's `metadata` names."""
     listed = metadata.get("compactedToolIds") if isinstance(metadata, Mapping) else None
     ids = {id_ for id_ in listed if isinstance(id_, str)} if isinstance(listed, list) else set()
     items = [_clear_result(item, ids) for item in tree.items(build_context(tree, point))]
@@ -368,8 +346,7 @@ def _clear_result(item: Item, ids: set[str]) -> Item:
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:
     """Return the record (uuid) that a compaction's kept messages follow, and these messages.
 
-    They are kept verbatim; ("", []) if there are none. The client names the first and the last record kept; both are
-    before the boundary in the file.
+    ("", []) if there are none. The client names the first and the last record kept.
     """
     segment = metadata.get("preservedSegment") if isinstance(metadata, Mapping) else None
     if not isinstance(segment, Mapping):

@@ -1,7 +1,4 @@
-"""Handles Claude Code records that have a message, and records of requests.
-
-`reader` dispatches to these functions; each returns the events of its record.
-"""
+"""Handles Claude Code records that have a message, and records of requests."""
 
 from __future__ import annotations
 
@@ -189,11 +186,8 @@ def _note_input(
     return events
 
 
-def handle_request(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of a request or of its parts.
-
-    A request followed by another one was not answered.
-    """
+def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Event]:
+    """Handle a record of a request or of its parts; one that another request follows was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
@@ -208,10 +202,7 @@ def handle_request(state: ClaudeState, record: ClaudeRecord, source: RawRecord, 
 def _emit_unanswered(
     state: ClaudeState, first_request: ClaudeRequest, next_request: ClaudeRequest, agent: str
 ) -> list[Event]:
-    """Emit the request `first_request`, which `next_request` follows without an answer.
-
-    It gets a thread of its own, so that no figure of the conversation counts it as an answered call.
-    """
+    """Emit a request without an answer, in a thread of its own, so that no figure counts it as answered."""
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
     words = "a request has no recorded answer"
@@ -226,7 +217,7 @@ def _emit_unanswered(
     return [*events, ThreadSeen(unanswered_thread(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
-def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) -> list[Event]:
+def handle_meter(state: ClaudeState, source: RawRecord) -> list[Event]:
     """Handle a record of the session's usage so far."""
     if not state.contexts:
         raise NeedsContexts("tokens that the client counted outside of its calls")
@@ -234,18 +225,14 @@ def handle_meter(state: ClaudeState, record: ClaudeRecord, source: RawRecord) ->
     report = value.get("modelUsage") if isinstance(value, dict) else None
     place = (source.start, source.end)
     state.about.set_window(max(map(window_from_name, report), default=0) if isinstance(report, dict) else 0)
-    is_known = state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
-    (state.silent if is_known else state.unknown_types)[record.type or ""] += 1
+    state.side.read_meter(report, parse_timestamp(state.clock), source.line, place, state.answers.calls)
     return []
 
 
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the recorded part of the request that the answer in `record` names.
-
-    Also returns notes on what is missing.
-    """
+    """Find the recorded part of the request that the answer in `record` names; with notes on what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

@@ -1,12 +1,8 @@
-"""Reader of Claude Code's session files (facts §11): bytes in, events out.
-
-`ClaudeCodeReader` splits the bytes into records; `handle_record` passes each to the function for its type.
-"""
+"""Reader of Claude Code's session files (facts §11): bytes in, events out."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
@@ -31,15 +27,8 @@ if TYPE_CHECKING:
 
 NAME: Final = SOURCE
 
-_SILENT: Final = frozenset(
-    "file-history-snapshot attribution-snapshot last-prompt pr-link tag mode permission-mode worktree-state "
-    "task-summary agent-name agent-color agent-setting file-history-delta atis-latch tools-used memory-mode "
-    "api-request-resumed fork-context-ref continued-in derived-from session-owner relocated isolation-latch "
-    "history-suppression bridge-session observer-ref frame-link data-flow-records resume-head-vouch".split()
-)
-"""Types of records that the model does not read."""
 _BEGINNING: Final = 120
-"""First bytes of a block that are searched for the output of one of the client's own commands."""
+"""Bytes of a block that are searched for the output of one of the client's own commands."""
 _TITLES: Final = frozenset({"summary", "custom-title", "ai-title"})
 _SPEAKERS: Final = ("user", "assistant")
 """Types of most records with a message."""
@@ -82,7 +71,6 @@ def _confidence(head: bytes) -> float:
 
 
 def _may_be_qwen_code(record: dict[str, Json]) -> bool:
-    """Whether a record may be Qwen Code's, which have the same members."""
     message = record.get("message", {})
     if "systemPayload" in record or (isinstance(message, dict) and "parts" in message):
         return True
@@ -91,10 +79,7 @@ def _may_be_qwen_code(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader(Reader):
-    """Reads one file of a session.
-
-    `part` returns readers for its subagents' files, which share its state.
-    """
+    """Reads one file of a session; `part` makes readers for its subagents' files, which share its state."""
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -109,16 +94,6 @@ class ClaudeCodeReader(Reader):
             return None if self._foreign else self._with_name(self._stream.tail)
         return None if self._agent else self._state.threads.missing_files()
 
-    @property
-    def unknown_types(self) -> Counter[str]:
-        """Counts of records of unknown types, by type; the model reads none of them."""
-        return self._state.unknown_types
-
-    @property
-    def silent(self) -> Counter[str]:
-        """Counts of known records that the model does not read, by kind."""
-        return self._state.silent
-
     def feed(self, data: bytes) -> list[Event]:
         if self._foreign:
             return []
@@ -130,7 +105,7 @@ class ClaudeCodeReader(Reader):
         return events if self._agent else [*events, *self._state.side_calls()]
 
     def part(self, name: str) -> Reader:
-        if is_body_name(name):
+        if _is_body_name(name):
             raise NeedsContexts("bodies of requests")
         return ClaudeCodeReader(self._state, agent_id(name), name)
 
@@ -172,10 +147,7 @@ class ClaudeCodeReader(Reader):
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of one session's files.
-
-    They include bodies that the client wrote to separate files.
-    """
+    """Make a reader of one session's files, also of bodies that the client wrote to separate files."""
     state = ClaudeState(tree, Answers(tree))
 
     @cache
@@ -186,7 +158,7 @@ def reader(tree: Tree) -> Reader:
         return WrittenExchanges(tree, state.about.sessions)
 
     def companion_reader(name: str) -> Reader | None:
-        if not is_body_name(name):
+        if not _is_body_name(name):
             return None
         from ctxtui.transcripts.formats.claude_code.written.files import body_reader
 
@@ -201,22 +173,17 @@ def usage_reader(tree: Tree) -> Reader:
     return ClaudeCodeReader(ClaudeState(tree, Answers(tree, contexts=False)))
 
 
-def is_body_name(name: str) -> bool:
-    """Whether the companion file `name` is one that the client writes bodies to."""
+def _is_body_name(name: str) -> bool:
     return name == _BODIES[0] or name.endswith(_BODIES[1:])
 
 
 def agent_id(name: str) -> str:
-    """Return the id of the subagent whose file is called `name`."""
     match = _AGENT.search(name)
     return match.group(1) if match else name.rsplit("/", 1)[-1].removesuffix(".jsonl")
 
 
 def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Return the events of one record.
-
-    `agent` is the subagent whose file it is in ("" for the session's).
-    """
+    """Return the events of one record; `agent` is the subagent whose file it is in ("": the session's)."""
     if state.threads.is_repeat(record, agent):
         return []
     if not agent:
@@ -242,9 +209,9 @@ def _dispatch(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent
         case "content-replacement":
             return state.emit_pending() + system_records.handle_replacements(state, record)
         case "cost-state" | "result" if not agent:
-            return state.emit_pending() + messages.handle_meter(state, record, source)
+            return state.emit_pending() + messages.handle_meter(state, source)
         case kind if kind in KINDS:
-            return state.emit_pending() + messages.handle_request(state, record, source, agent)
+            return state.emit_pending() + messages.handle_request(state, source, agent)
         case kind if kind in _TITLES:
             state.about.add_title_record(record, is_known=record.leaf_uuid in state.threads.points)
             return []
@@ -260,6 +227,4 @@ def _handle_message_record(state: ClaudeState, record: ClaudeRecord, source: Raw
             if first.body.find(_OUTPUT, 0, _BEGINNING) >= 0:
                 state.about.set_window(parse_shown_window(read(first).text))
         return messages.handle_message(state, record, message, source, agent)
-    tally = state.silent if record.type in _SILENT else state.unknown_types
-    tally[record.type or "no type"] += 1
     return state.emit_pending() + system_records.handle_link(state, record, agent) if record.uuid else []

@@ -1,6 +1,6 @@
 """The typed records of a Claude Code session file (facts §11).
 
-The format is internal to the client and changes between versions, so every field may be missing or of another type.
+The format changes between versions, so every field may be missing or of another type.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ def is_newer(version: str | None, than: tuple[int, int, int]) -> bool:
 
 @lru_cache(maxsize=64)
 def records_requests(version: str | None) -> bool:
-    """Whether a client of this version may record its requests."""
     return is_newer(version, _BEFORE_REQUESTS)
 
 
@@ -84,7 +83,6 @@ class ClaudeRecord(msgspec.Struct, rename="camel", gc=False):
     custom_title: str | None = None
     ai_title: str | None = None
     copied_by: str | None = None
-    """The program that copied this answer into a session to be resumed."""
     loose: dict[str, Any] | None = msgspec.field(default=None, name="(read leniently)")
     """The whole record as JSON value, if it had to be read leniently."""
 
@@ -102,27 +100,19 @@ _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 def decode_strictly(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`.
-
-    Raises `msgspec.MsgspecError` if a field has an unexpected type.
-    """
+    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
     return _decoder.decode(raw)
 
 
 def decode(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`.
-
-    Fields of an unexpected type are left out, but stay in `json`.
-    """
+    """Decode the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, RecursionError):
-        value: dict[str, Json] = canonical.loads(raw)
-        return record_from_value(value)
+        return record_from_value(canonical.loads(raw))
 
 
 def record_from_value(value: dict[str, Json]) -> ClaudeRecord:
-    """Make a record from a JSON object."""
     fields = {}
     for name, item in value.items():
         field = _FIELDS.get(name)

@@ -1,8 +1,7 @@
-"""Writes sessions that Claude Code resumes (facts §11).
+"""Writes sessions that Claude Code resumes (facts §11), its own edited or contexts of other tools.
 
-They are its own sessions with an edited context, or contexts of other tools. The client rebuilds the context from the
-chain of records (`parentUuid`), which must stay unbroken: removed records are unlinked, and their followers point to
-what was before them. The new session's id is the file's name.
+The client rebuilds the context from the chain of records (`parentUuid`), which must stay unbroken: removed records are
+unlinked, and their followers point to what was before them. The new session's id is the file's name.
 
 The client's meter and its compaction use only the usage of the last answer (facts §13.1). They ignore a report of all
 zeros, use the one before it, and count what follows themselves.
@@ -21,8 +20,9 @@ from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_str
 from ctxtui.transcripts.formats.claude_code.attachments import attachment_items
-from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, parse_message
+from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, parse_message
 from ctxtui.transcripts.formats.claude_code.records import decode
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,
@@ -48,9 +48,6 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
 
 _COPIED_KEYS: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
-_COPIED_BY: Final = "copiedBy"
-"""Member of an answer's record written by ctxtui; its call was made in another session, if at all. The client ignores
-it."""
 _REQUEST: Final = "api-request"
 """Prefix of the types of request records, which repeat messages and are not used by a resuming client."""
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
@@ -66,16 +63,13 @@ _NEW_ID_DIGITS: Final = 12
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session's main file, so that a client that resumes it has the requested context.
-
-    The new file must be named after its session's id. Subagents' own files are not part of it.
-    """
+    """Write a session's main file, so that a client that resumes it has the requested context."""
     records, lost = read_records(order)
     positions, beside = find_positions(records, order.path)
     # Marks records as `removed`, and sets their `changes` and the items to insert `before` them.
     edits = apply_edits(order, records, positions, beside, cut=order.end is not None)
     chain = ResumeChain(records)
-    new = fresh_ids(order.ids, chain.known)
+    new = fresh_ids(order.ids, chain.used_ids)
     session_id = next(new)
     # Items appended after everything follow the last record of the path that stays.
     last = max((n for n, _ in positions.values() if not records[n].removed), default=None)
@@ -91,7 +85,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
 
 
 class SourceRecord(ResumeEntry):
-    """One record of the source: its bytes and its value.
+    """One record of the source.
 
     `usage` is its new report (None: unchanged). `new_members` has the new values of other members (None: removed).
     """
@@ -111,7 +105,6 @@ class SourceRecord(ResumeEntry):
 
     @property
     def members(self) -> dict[str, bytes | None]:
-        """Changed members as JSON text; None for removed ones."""
         members: dict[str, bytes | None] = dict(self.new_members)
         changed: dict[str, Any] = {} if self.usage is None else {"usage": self.usage}
         if self.changes:
@@ -126,10 +119,7 @@ class SourceRecord(ResumeEntry):
 
 
 def read_records(order: ResumeOrder) -> tuple[list[SourceRecord], list[str]]:
-    """Read the records of the source, each once.
-
-    Also returns what is lost: unreadable lines, repeated records.
-    """
+    """Read the records of the source, each once; also returns what is lost."""
     pieces, lost = read_source(order)
     records: list[SourceRecord] = []
     uuids: set[str] = set()
@@ -173,14 +163,11 @@ def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequenc
 
 
 def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """Make a record with a message of `role`.
-
-    It is in the same session and client as the record `template`.
-    """
+    """Make a record with a message of `role`, in the same session and client as the record `template`."""
     about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
     message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":
-        about |= {_COPIED_BY: MAKER}
+        about |= {COPIED: MAKER}
         message_members = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
         end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _ZERO_USAGE}
         message = {**message_members, "role": role, "content": parts, **end}
@@ -189,7 +176,6 @@ def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str
 
 
 def _spell_content(parts: list[Any]) -> Any:
-    """Spell a message's content: plain text becomes a string."""
     match parts:
         case [str() as words]:
             return words
@@ -211,9 +197,9 @@ def find_positions(
 ) -> tuple[dict[int, tuple[int, int]], dict[int, list[int]]]:
     """Map indexes of `path` to their record and part, and to further records.
 
-    An index without a record is missing. A context from the records of requests has the client's reminders as they were
-    sent: wrapped, joined to a person's text, several in one turn. In the file each is an attachment of its own (facts
-    §13.1); it is found by its text, and an item may be made of several records.
+    A context from the records of requests has the client's reminders as they were sent: wrapped, joined to a person's
+    text, several in one turn. In the file each is an attachment of its own (facts §13.1); it is found by its text, and
+    an item may be made of several records.
     """
     positions, beside = find_blocks(path, records), {}
     used_positions = set(positions.values())
@@ -242,7 +228,6 @@ def find_positions(
 
 
 def _unwrapped_texts(value: dict[str, Any]) -> list[str]:
-    """Texts of a record, without the client's wrapping."""
     rendered, message = value.get("rendered"), value.get("message")
     if value.get("isSidechain"):
         return []
@@ -307,16 +292,15 @@ def _drop_replacements(record: SourceRecord, records: list[SourceRecord]) -> Non
 
 
 _REFERENCES: Final = ("parentUuid", "logicalParentUuid", "leafUuid", "sourceToolAssistantUUID")
-"""Members of a record that refer to another record."""
 
 
 class ResumeChain:
-    """The records of a session with inserted ones. `known` are the uuids in use."""
+    """The records of a session with inserted ones."""
 
     def __init__(self, records: list[SourceRecord]) -> None:
         self._records = records
         self._by_id = {str(record.value["uuid"]): record for record in reversed(records) if record.value.get("uuid")}
-        self.known = self._by_id.keys()
+        self.used_ids = self._by_id.keys()
         self._numbers = {id(record): number for number, record in enumerate(records)}
         self._before: dict[int, list[dict[str, Any]]] = {}
         """Inserted records, by the number of the record that follows them."""
@@ -324,18 +308,19 @@ class ResumeChain:
         """Records appended at the end."""
 
     def insert(self, record: dict[str, Any], follower: int) -> None:
-        """Insert `record` just before the record number `follower` (0-based)."""
         waiting = self._before.setdefault(follower, [])
-        parent = waiting[-1]["uuid"] if waiting else self._nearest_kept(self._records[follower].value.get("parentUuid"))
+        parent = (
+            waiting[-1]["uuid"] if waiting else self._nearest_remaining(self._records[follower].value.get("parentUuid"))
+        )
         waiting.append({**record, "parentUuid": parent})
 
     def append(self, record: dict[str, Any], parent_number: int | None) -> None:
-        """Append `record` at the end, as a child of the record number `parent_number` (0-based)."""
-        parent = None if parent_number is None else self._nearest_kept(self._records[parent_number].value.get("uuid"))
+        parent = (
+            None if parent_number is None else self._nearest_remaining(self._records[parent_number].value.get("uuid"))
+        )
         self._last.append({**record, "parentUuid": self._last[-1]["uuid"] if self._last else parent})
 
     def lines(self, session_id: str) -> Iterator[bytes]:
-        """Yield the lines of the session under its new id `session_id`, each with its line end."""
         session_id_json = canonical.dumps(session_id)
         for number, record in enumerate(self._records):
             before = self._before.get(number, [])
@@ -345,12 +330,12 @@ class ResumeChain:
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = session_id_json
                 line = replace_members(record.raw, changes)
-                if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
-                    line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
+                if record.value.get("type") == "assistant" and COPIED not in record.value:
+                    line = add_member(line, COPIED, canonical.dumps(MAKER))
                 yield line + b"\n"
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 
-    def _nearest_kept(self, uuid: Any) -> Any:
+    def _nearest_remaining(self, uuid: Any) -> Any:
         """Return the uuid of the nearest record from `uuid` upwards that is not removed.
 
         None if there is none; an unknown `uuid` is returned as it is.
@@ -364,7 +349,7 @@ class ResumeChain:
         changes: dict[str, bytes | None] = {}
         for key in _REFERENCES:
             named = record.value.get(key)
-            stays = before[-1]["uuid"] if before and key == "parentUuid" else self._nearest_kept(named)
+            stays = before[-1]["uuid"] if before and key == "parentUuid" else self._nearest_remaining(named)
             if stays != named:
                 changes[key] = canonical.dumps(stays)
         metadata = record.value.get("compactMetadata")
@@ -394,7 +379,7 @@ class ResumeChain:
         return updated
 
     def _update_anchor(self, named: dict[str, Any]) -> dict[str, Any]:
-        return {"anchorUuid": self._nearest_kept(named["anchorUuid"])} if "anchorUuid" in named else {}
+        return {"anchorUuid": self._nearest_remaining(named["anchorUuid"])} if "anchorUuid" in named else {}
 
     def _uuids_between(self, head: Any, tail: Any) -> list[Any]:
         """List the uuids from `head` to `tail` along the chain; empty if `tail` is not under `head`."""
@@ -408,7 +393,6 @@ class ResumeChain:
         return []
 
     def _current_uuids(self, uuids: list[Any]) -> list[Any]:
-        """Add the records inserted before `uuids`, and remove the removed ones."""
         current: list[Any] = []
         for uuid in uuids:
             record = self._by_id.get(uuid) if isinstance(uuid, str) else None
@@ -418,7 +402,7 @@ class ResumeChain:
         return current
 
     def _belongs_to_removed(self, record: SourceRecord) -> bool:
-        """Whether `record` belongs to a removed one: a snapshot of the files at its time."""
+        """Whether `record` is a snapshot of the files at the time of a removed one."""
         owner = self._by_id.get(str(record.value.get("messageId")))
         return record.value.get("type") == "file-history-snapshot" and owner is not None and owner.removed
 
@@ -432,7 +416,6 @@ _VERSION: Final = "2.1.332"
 _TRANSLATED_KINDS: Final = frozenset({"text", "image", "document", "tool_use", "tool_result"})
 _IN_RESULT: Final = frozenset({"text", "image", "document"})
 _POSITION_MEMBERS: Final = frozenset({"cache_control", "citations"})
-"""Members of a block that are only valid at its old position."""
 
 
 def _to_translatable(body: Body, losses: Losses) -> Body:
@@ -476,7 +459,6 @@ def _convert_block(part: Body, kinds: frozenset[str], losses: Losses) -> Body | 
 
 
 def _is_reminder(part: Body) -> bool:
-    """Whether a part is nothing but a reminder of the client."""
     text = part["text"].strip() if part["type"] == "text" and isinstance(part.get("text"), str) else ""
     return text.startswith(_OPEN) and text.endswith(_CLOSE)
 
@@ -496,4 +478,3 @@ def _write_translated(order: TranslatedOrder) -> ResumedFile:
 
 
 TRANSLATION: Final = Translation(ANTHROPIC, _to_translatable, _write_translated)
-"""Translation of any recording's context."""

@@ -1,7 +1,4 @@
-"""Collects the description of a Claude Code session, and its subagents.
-
-The description has id, title, folder and version; `reader` emits it.
-"""
+"""Collects the description of a Claude Code session, and its subagents."""
 
 from __future__ import annotations
 
@@ -22,13 +19,12 @@ SOURCE: Final = "claude code"
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>(?:.*?<command-args>(.*?)</command-args>)?", re.DOTALL)
 OUTPUT: Final = "<local-command-stdout>"
 """Start of a record with the output of one of the client's own commands."""
-LONG_CONTEXT: Final = 1_000_000
+_LONG_CONTEXT: Final = 1_000_000
 """Tokens that ``[1m]`` after a model's name requests."""
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 _OF_WINDOW: Final = re.compile(r"[\d.]+[kKmM]?\s*/\s*(\d{1,9}(?:\.\d{1,9})?)([kKmM])\s+tokens")
 """The context window in the output of ``/context``."""
 _PICTURE_CHARS: Final = 20_000
-"""Characters of the output in which the window is searched."""
 # Ranks of titles by source: a person's message, a summary, the client's title, the user's own.
 _PROMPT, _SUMMARY, _GENERATED, _USER_TITLE = 1, 2, 3, 4
 
@@ -37,7 +33,7 @@ class About(Struct):
     """Collects the session's description.
 
     `now` is the current one, `emitted` the one that `describe` returned last, `sessions` all ids that its records name.
-    A title from a better source replaces another one (`_rank`).
+    A title from a better source replaces another one.
     """
 
     now: Described = field(default_factory=lambda: Described(source=SOURCE))
@@ -61,7 +57,6 @@ class About(Struct):
         self.now = replace(now, id=session, cwd=cwd, version=version, client=client)
 
     def set_window(self, tokens: int) -> None:
-        """Set the context window that the client displayed, in tokens (0: none)."""
         if tokens and tokens != self.now.window:
             self.now = replace(self.now, window=tokens)
 
@@ -76,16 +71,12 @@ class About(Struct):
             self.now = replace(self.now, title=line)
 
     def use_prompt_as_title(self, text: str) -> None:
-        """Use a person's text as title if there is none yet."""
         if self._rank < _PROMPT:
             command = _COMMAND.search(text)
             self.set_title(" ".join(filter(None, command.groups())) if command else text, _PROMPT)
 
     def add_title_record(self, record: ClaudeRecord, is_known: bool) -> None:
-        """Handle a title record.
-
-        `is_known`: the summary's last record is in this file (else it is of another one).
-        """
+        """Handle a title record; `is_known`: the summary's last record is in this file."""
         if record.custom_title:
             self.set_title(record.custom_title, _USER_TITLE)
         elif record.ai_title:
@@ -101,16 +92,12 @@ class About(Struct):
             self.set_title(self.waiting.pop(uuid), _SUMMARY)
 
     def describe(self) -> Described:
-        """Return the description and mark it as emitted."""
         self.emitted = self.now
         return self.now
 
 
 def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context``, in tokens; 0 for other text.
-
-    It is the second figure of ``23.2k/1m tokens``.
-    """
+    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
     if not isinstance(words, str) or not words.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
@@ -120,8 +107,8 @@ def parse_shown_window(words: object) -> int:
 
 
 def window_from_name(model: object) -> int:
-    """Return the window that a model's name requests: ``claude-opus-4-6[1m]``; 0 if none."""
-    return LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
+    """Return the window that a model's name requests (``claude-opus-4-6[1m]``); 0 if none."""
+    return _LONG_CONTEXT if isinstance(model, str) and "[1m]" in model.lower() else 0
 
 
 class Task(Struct, frozen=True):
@@ -154,11 +141,10 @@ class Tasks(Struct):
             self._prompts[tool_input["prompt"].strip()] = task
 
     def spawns(self, call_id: str) -> bool:
-        """Whether a call may spawn a subagent: its input has a prompt."""
         return call_id in self._calls
 
     def add_result(self, call_id: str, tool_use_result: Json) -> str:
-        """Note a call's result; returns the id of the subagent that made it ("" for any other call)."""
+        """Note a call's result; return the id of the subagent that made it ("" for any other call)."""
         agent = tool_use_result.get("agentId") if isinstance(tool_use_result, dict) else None
         if not isinstance(agent, str) or call_id not in self._calls:
             return ""
@@ -167,9 +153,7 @@ class Tasks(Struct):
 
     @property
     def agents(self) -> Mapping[str, Task]:
-        """The subagents whose calls are known, with the calls' tasks."""
         return self._agents
 
     def find(self, agent: str, prompt: str) -> Task | None:
-        """Find the call that spawned `agent`, whose first message is `prompt`."""
         return self._agents.get(agent) or self._prompts.get(prompt.strip())

@@ -22,7 +22,7 @@ from ctxtui.core.session import MAIN, CallSeen, Event, ThreadSeen
 from ctxtui.core.usage import Usage
 from ctxtui.wire.usage import other_passes, pass_id
 
-SIDE: Final = "side calls"
+_SIDE: Final = "side calls"
 _LABEL: Final = "calls that the client counts and does not record"
 _KEYS: Final = ("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
 _HOUR: Final = "cacheCreationEphemeral1hInputTokens"
@@ -56,10 +56,7 @@ class TokenCounts(NamedTuple):
         )
 
     def covers(self, other: TokenCounts) -> bool:
-        """Whether no count of `other` is larger.
-
-        `hour` and `reasoning` are ignored, since old records lack them.
-        """
+        """Whether no count of `other` is larger, except `hour` and `reasoning`, which old records lack."""
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 
@@ -67,11 +64,6 @@ _NONE: Final = TokenCounts()
 
 
 class SideCalls:
-    """The usage meter of a session.
-
-    `read_meter` reads its records, `add_call` adds recorded calls, `unrecorded_events` reports the difference.
-    """
-
     def __init__(self) -> None:
         self._earlier: dict[str, TokenCounts] = {}
         """Usage of processes from before the meter reset, by model."""
@@ -84,7 +76,6 @@ class SideCalls:
         self._calls: dict[str, tuple[str, TokenCounts, bool]] = {}
         """Recorded calls: model, usage, whether they are in the main file."""
         self._metered = False
-        """Whether a meter record was read."""
         self._others: set[str] = set()
         """Recorded calls that are not in the main file, until a meter record was read."""
         self._late: set[str] = set()
@@ -109,7 +100,7 @@ class SideCalls:
             # Most sessions have no meter; until one is read, only the file of each call is tracked.
             (self._others.discard if is_own_file else self._others.add)(id_)
             return
-        model, spent = plain_model(model), _counts_of(usage)
+        model, spent = _plain_model(model), _counts_of(usage)
         before = self._calls.get(id_)
         if before is not None and before[2] and is_own_file and before[0] == model and before[1] == spent:
             self._late.add(id_)
@@ -122,28 +113,25 @@ class SideCalls:
 
     def read_meter(
         self, report: Json, time: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
-    ) -> bool:
-        """Read a meter record; False if it is empty.
-
-        `time` is the time of the last record before it; `calls` are the recorded ones.
-        """
+    ) -> None:
+        """Read a meter record; `time` is that of the last record before it, `calls` are the recorded ones."""
         models = report if isinstance(report, dict) else {}
         now: dict[str, TokenCounts] = {}
         for name, model_report in models.items():
             if isinstance(model_report, dict):
-                self._names.setdefault(plain_model(name), name)
-                now[plain_model(name)] = now.get(plain_model(name), _NONE).plus(_parse_counts(model_report))
+                self._names.setdefault(_plain_model(name), name)
+                now[_plain_model(name)] = now.get(_plain_model(name), _NONE).plus(_parse_counts(model_report))
         if not now:
-            return False
+            return
         if not self._metered:
             self._metered = True
             for call in calls.values():
                 is_own_file = call.id not in self._others
                 if call.usage is not None:
-                    self._calls[call.id] = (plain_model(call.model), _counts_of(call.usage), is_own_file)
+                    self._calls[call.id] = (_plain_model(call.model), _counts_of(call.usage), is_own_file)
                 for number, model_report in enumerate(other_passes(call.extra), 1):
                     self._calls[pass_id(call.id, number)] = (
-                        plain_model(model_report.model or call.model),
+                        _plain_model(model_report.model or call.model),
                         _counts_of(model_report.usage),
                         is_own_file,
                     )
@@ -153,7 +141,6 @@ class SideCalls:
         self._now, self._since = now, {}
         self._late.clear()
         self._at, self._place = time, (line, bytes_)
-        return True
 
     def _is_continued(self, now: dict[str, TokenCounts]) -> bool:
         """True if the cumulative counter continues; it resets when the client restarts."""
@@ -165,10 +152,7 @@ class SideCalls:
         return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
 
     def unrecorded_events(self, calls: dict[str, Call]) -> list[Event]:
-        """Return events for the unrecorded usage, if known and changed.
-
-        `calls` are all of the session.
-        """
+        """Return events for the unrecorded usage, if known and changed; `calls` are all of the session."""
         if not self._now:
             return []
         total = dict(self._earlier)
@@ -181,18 +165,18 @@ class SideCalls:
             if id_ not in self._late and (is_own_file or before):
                 counted[model] = counted.get(model, _NONE).plus(spent)
         covered = {model for model, spent in counted.items() if total.get(model, _NONE).covers(spent)}
-        strange = [model for model in counted if model not in total]
-        free = [model for model in total if model not in counted]
-        for model in strange if free else ():
+        unmetered = [model for model in counted if model not in total]
+        uncounted = [model for model in total if model not in counted]
+        for model in unmetered if uncounted else ():
             # The meter and the answers name a model differently.
-            counted[free[0]] = counted.get(free[0], _NONE).plus(counted[model])
+            counted[uncounted[0]] = counted.get(uncounted[0], _NONE).plus(counted[model])
         remaining = {model: spent.less(counted.get(model, _NONE)) for model, spent in total.items()}
         return [*self._mark_included(calls, covered), *self._emit_side_calls(remaining)]
 
     def _mark_included(self, calls: dict[str, Call], covered: set[str]) -> Iterable[Event]:
         """Mark partially reported calls of models whose remaining usage is in the meter."""
         for id_, call in calls.items():
-            if call.is_partial and id_ not in self._late and plain_model(call.model) in covered:
+            if call.is_partial and id_ not in self._late and _plain_model(call.model) in covered:
                 calls[id_] = marked = replace(call, extra={**call.extra, IN_ALL: True})
                 yield CallSeen(marked)
 
@@ -201,12 +185,12 @@ class SideCalls:
             if spent == self._emitted.get(model, _NONE):
                 continue
             if not self._emitted:
-                yield ThreadSeen(SIDE, _LABEL, MAIN)
+                yield ThreadSeen(_SIDE, _LABEL, MAIN)
             self._emitted[model] = spent
             yield CallSeen(
                 Call(
-                    f"{SIDE} {self._names[model]}",
-                    SIDE,
+                    f"{_SIDE} {self._names[model]}",
+                    _SIDE,
                     provider="anthropic",
                     model=model,
                     ended=self._at,
@@ -220,11 +204,8 @@ class SideCalls:
 
 
 @lru_cache(maxsize=64)
-def plain_model(model: str) -> str:
-    """Strip provider, date, revision and context window from a model's name.
-
-    ``claude-opus-5-5[1m]`` becomes ``claude-opus-5-5``.
-    """
+def _plain_model(model: str) -> str:
+    """Strip provider, date, revision and context window (``[1m]``) from a model's name."""
     name = model.rsplit("/", 1)[-1].rpartition("anthropic.")[2]
     return _MODEL.sub("", re.sub(r"\[[^\]]*\]$", "", name))
 

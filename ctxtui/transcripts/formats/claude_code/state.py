@@ -1,11 +1,7 @@
-"""State shared by the readers of one Claude Code session's files.
-
-`ClaudeState` also moves the tip of each thread.
-"""
+"""State shared by the readers of one Claude Code session's files."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING
@@ -39,7 +35,6 @@ class ClaudeState:
 
     - `kept_messages`: messages that a compaction keeps, by the record (uuid) that they follow.
     - `queued`: texts that a person typed while the agent worked.
-    - `silent`, `unknown_types`: counts of records that the model does not read, of known and unknown types.
     - `clock`: time of the last record of the main file.
     """
 
@@ -51,8 +46,6 @@ class ClaudeState:
     kept_messages: dict[str, list[Item]] = field(default_factory=dict)
     _requests: dict[str, ClaudeRequests] = field(default_factory=dict)
     queued: list[str] = field(default_factory=list)
-    silent: Counter[str] = field(default_factory=Counter)
-    unknown_types: Counter[str] = field(default_factory=Counter)
     order: int = 0
     clock: str | float | None = None
     contexts: bool = field(init=False)
@@ -65,10 +58,7 @@ class ClaudeState:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
-        """Return the thread of `record`, and its first event if new.
-
-        `agent` is the subagent of the file.
-        """
+        """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
         thread = self.threads.find(record, agent)
         if thread.announced or thread.id == MAIN:
             return thread, []
@@ -109,26 +99,19 @@ class ClaudeState:
         return [CallSeen(self.answers.build_call(answer, thread)), *self.tip_events(thread)]
 
     def next_number(self) -> int:
-        """Return the number of the next record."""
         self.order += 1
         return self.order
 
     def add(
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
-        """Add the point of `record`, with `items` after `parent`.
-
-        `rendered`: an attachment as it was sent.
-        """
+        """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
         return self.register(
             record, add_point(parent, self.next_number(), parse_timestamp(record.timestamp), kind, items, rendered)
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Move the tip of `thread` to `point` if that continues it.
-
-        Returns the event if the tip changed.
-        """
+        """Move the tip of `thread` to `point` if that continues it; return the event if the tip changed."""
         if _descends_from(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)

@@ -1,7 +1,4 @@
-"""Handles Claude Code's records without a message.
-
-Boundaries, attachments, progress, queued texts, broken lines. `reader` dispatches to these functions.
-"""
+"""Handles Claude Code's boundaries, attachments, progress, queued texts and broken lines."""
 
 from __future__ import annotations
 
@@ -15,6 +12,7 @@ from ctxtui.core import block
 from ctxtui.core.block import TOOL, Item, Place
 from ctxtui.core.call import WHILE_IDLE
 from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import as_str
 from ctxtui.core.session import ASIDE, Event, Happened
 from ctxtui.core.tree import ROOT
 from ctxtui.transcripts.formats.claude_code import messages
@@ -39,14 +37,13 @@ from ctxtui.transcripts.kit.fields import parse_timestamp
 from ctxtui.transcripts.kit.records import BrokenRecord, RawRecord
 from ctxtui.transcripts.reader import NeedsContexts
 
-SNAPSHOT: Final = "prompt_snapshot"
+_SNAPSHOT: Final = "prompt_snapshot"
 
 
-def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str, Json], agent: str) -> list[Event]:
+def _handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str, Json], agent: str) -> list[Event]:
     """Handle a snapshot of system prompt and tools, which applies to the thread's later calls.
 
-    Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded,
-    which are more exact.
+    Earlier calls with the same system prompt get its tools too. Ignored if the requests themselves are recorded.
     """
     if state.requests(agent).store.shape_count:
         return []
@@ -72,7 +69,6 @@ def handle_snapshot(state: ClaudeState, thread: ClaudeThread, snapshot: dict[str
 
 
 def _tool_block(tool: Json) -> block.Block:
-    """Convert a tool's definition: the snapshot's "schema" is the whole definition as sent."""
     schema = tool.get("schema") if isinstance(tool, dict) else None
     if isinstance(schema, dict) and "input_schema" in schema:
         return block.make(TOOL, block.without_markers(schema))
@@ -133,7 +129,6 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
     note = record.json("content")
     if isinstance(note, str) and note.startswith(_IDLE_NOTES) and messages.is_after_compaction(parent.anchor):
         parent.anchor.trigger = WHILE_IDLE
-    state.silent[f"system {record.subtype or ''}".strip()] += 1
     return events + state.move(thread, state.add(record, parent, PASSING))
 
 
@@ -147,42 +142,35 @@ def _is_only_shown(record: ClaudeRecord, words: Json) -> bool:
 
 
 def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """Handle a record of type ``attachment``: content that the client adds for the model."""
     thread, events = state.thread(record, agent)
     value = record.json("attachment")
     fields = value if isinstance(value, dict) else {}
     kind = str(fields.get("type", ""))
     rendered = rendered_items(record.json("rendered"), kind, record.rendered_role or "")
     items = rendered or attachment_items(value)
-    if kind == SNAPSHOT:
-        events += handle_snapshot(state, thread, fields, agent)
+    if kind == _SNAPSHOT:
+        events += _handle_snapshot(state, thread, fields, agent)
     if kind == "model" and not agent:
         identity = fields.get("identity")
         state.about.set_window(window_from_name(identity.get("modelId")) if isinstance(identity, dict) else 0)
     if str(fields.get("hookName", "")).startswith(_RESUME):
         thread.resumed = True
-    if not items:
-        state.silent[f"attachment {kind}".strip()] += 1
     kind_of_point = PASSING if not items else CLIENT if all(item.place.mark for item in items) else SAID
     parent = state.threads.parent(record, thread, starts=True)
     return events + state.move(thread, state.add(record, parent, kind_of_point, items, bool(rendered)))
 
 
 def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of type ``progress``.
-
-    It reports a hook, a command, or a subagent with its messages.
-    """
+    """Handle the progress of a hook, a command, or a subagent, with its messages."""
     thread, events = state.thread(record, agent)
     parent = state.threads.parent(record, thread, starts=True)
     events += state.move(thread, state.add(record, parent, PASSING))
-    data = parse_progress(record)
+    data = _parse_progress(record)
     if data.hook_name.startswith(_RESUME):
         thread.resumed = True
     nested = data.record
     nested_message = parse_message(nested, source.clean, contexts=state.contexts) if nested is not None else None
     if nested is None or nested_message is None or not nested_message.parts:
-        state.silent[f"progress {data.type}"] += 1
         return events
     if nested.uuid in state.threads.points:
         return events
@@ -195,8 +183,8 @@ def handle_progress(state: ClaudeState, record: ClaudeRecord, source: RawRecord,
 def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
     """Handle a queue operation on text typed while the agent works.
 
-    It is removed from the queue when the model gets it with the next request (remove), when it becomes a separate
-    message (dequeue), or returns to the prompt (popAll).
+    It leaves the queue when the model gets it with the next request (remove), when it becomes a separate message
+    (dequeue), or returns to the prompt (popAll).
     """
     thread = state.threads.main()
     content = record.json("content")
@@ -217,7 +205,6 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
 
 
 def handle_replacements(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
-    """Handle results that the client replaced by a preview in its requests."""
     listed = record.json("replacements")
     for entry in listed if isinstance(listed, list) else []:
         if isinstance(entry, dict) and isinstance(entry.get("replacement"), str):
@@ -247,18 +234,13 @@ def handle_broken(state: ClaudeState, piece: BrokenRecord, agent: str) -> list[E
 
 
 def handle_link(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:
-    """Handle a record that is only a link in the chain."""
     thread, events = state.thread(record, agent)
     return events + state.move(thread, state.add(record, state.threads.parent(record, thread, starts=False), PASSING))
 
 
-class Progress(Struct, frozen=True):
-    """The data of a progress record.
+class _Progress(Struct, frozen=True):
+    """The data of a progress record; `record` is the subagent's record in it."""
 
-    `record` is the subagent's record in it, None for any other kind.
-    """
-
-    type: str = ""
     hook_name: str = ""
     agent_id: str = ""
     tool_use: str = ""
@@ -266,7 +248,6 @@ class Progress(Struct, frozen=True):
 
 
 class _Data(msgspec.Struct, rename="camel"):
-    type: str | None = None
     hook_name: str | None = None
     agent_id: str | None = None
     message: Raw = Raw(b"")
@@ -275,7 +256,7 @@ class _Data(msgspec.Struct, rename="camel"):
 _data: Final = msgspec.json.Decoder(_Data)
 
 
-def parse_progress(record: ClaudeRecord) -> Progress:
+def _parse_progress(record: ClaudeRecord) -> _Progress:
     tool_use = record.parent_tool_use_id or ""
     raw = bytes(record.data)
     if record.loose is None and raw[:1] == b"{":
@@ -283,16 +264,14 @@ def parse_progress(record: ClaudeRecord) -> Progress:
             data = _data.decode(raw)
             message = bytes(data.message)
             inner = decode(message) if message[:1] == b"{" else None
-            return Progress(data.type or "", data.hook_name or "", data.agent_id or "", tool_use, inner)
+            return _Progress(data.hook_name or "", data.agent_id or "", tool_use, inner)
         except msgspec.MsgspecError:
             pass
     value = record.json("data")
-    return _parse_value(value, tool_use) if isinstance(value, dict) else Progress()
+    return _parse_value(value, tool_use) if isinstance(value, dict) else _Progress()
 
 
-def _parse_value(value: dict[str, Json], tool_use: str) -> Progress:
-    words = [member if isinstance(member := value.get(key), str) else "" for key in ("type", "hookName", "agentId")]
+def _parse_value(value: dict[str, Json], tool_use: str) -> _Progress:
     inner = value.get("message")
-    return Progress(
-        words[0], words[1], words[2], tool_use, record_from_value(inner) if isinstance(inner, dict) else None
-    )
+    record = record_from_value(inner) if isinstance(inner, dict) else None
+    return _Progress(as_str(value.get("hookName")), as_str(value.get("agentId")), tool_use, record)

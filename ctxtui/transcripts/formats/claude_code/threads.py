@@ -16,7 +16,6 @@ from ctxtui.transcripts.formats.claude_code.session_info import Task, Tasks
 from ctxtui.transcripts.kit.fields import compaction_detail, one_line
 
 _MAX_NAMED: Final = 3
-"""Maximum subagents that a message names."""
 
 
 class ClaudeThreads:
@@ -41,11 +40,7 @@ class ClaudeThreads:
         return False
 
     def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids of `record` unique if another thread uses its uuid.
-
-        `agent` is the subagent of the file ("": main file). Ids are unique only within a file: a fork's file repeats
-        its parent's records.
-        """
+        """Make ids of `record` unique if another thread uses its uuid: a fork's file repeats its parent's records."""
         parent = record.parent_uuid
         if isinstance(parent, str):
             record.parent_uuid = self._others.get((agent, parent), parent)
@@ -56,7 +51,6 @@ class ClaudeThreads:
             record.uuid = self._others.setdefault((agent, record.uuid), f"{record.uuid} in {agent or MAIN}")
 
     def find(self, record: ClaudeRecord, agent: str) -> ClaudeThread:
-        """Return the thread of `record`; `agent` is the subagent of the file ("" for the main file)."""
         id_ = MAIN
         if agent or record.is_sidechain:
             id_ = agent or record.agent_id or self._side.get(str(record.parent_uuid)) or f"side-{record.uuid}"
@@ -72,10 +66,7 @@ class ClaudeThreads:
         return thread
 
     def find_existing(self, agent: str) -> ClaudeThread | None:
-        """Return the thread of a subagent's file, or of the session's own; None if not read.
-
-        `agent` is the subagent's id ("": the session's own file).
-        """
+        """Return the thread of the subagent `agent`, or of the session's own file (""); None if not read."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
     @property
@@ -111,7 +102,7 @@ class ClaudeThreads:
         """Return the point that `record` follows in `thread`.
 
         If its parent was not read or is in another thread, the thread's tip is taken. Without a parent a new context
-        starts, if `starts` says that the record can begin one; so it does in a thread without a tip.
+        starts, if `starts` says that the record can begin one.
         """
         id_ = record.parent_uuid
         point = self.points.get(id_) if isinstance(id_, str) else None
@@ -122,7 +113,7 @@ class ClaudeThreads:
         return Point(Anchor(began=EpochStart.START))
 
     def label(self, thread: ClaudeThread, agent: str, prompt: str) -> list[ThreadSeen]:
-        """Label a subagent's thread; returns the event if the label changed.
+        """Label a subagent's thread; return the event if the label changed.
 
         The label is its call's description, else its old label, else the beginning of its prompt.
         """
@@ -136,7 +127,6 @@ class ClaudeThreads:
         return [ThreadSeen(thread.id, label, task.thread if task else MAIN)]
 
     def label_spawned(self, agent: str) -> list[ThreadSeen]:
-        """Label the thread of subagent `agent`, once a result has identified its call."""
         thread = self._threads.get(agent)
         return self.label(thread, agent, "") if thread is not None else []
 
@@ -175,10 +165,7 @@ class ClaudeThread(Struct):
     label: str = ""
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
-        """Return the epoch of a call that continues from `anchor`.
-
-        `tokens` is its reported input (0: not known).
-        """
+        """Return the epoch of a call that continues from `anchor`, with `tokens` of input (0: not known)."""
         start = self._epoch_start(anchor, model, process)
         if start is None:
             return self.epoch
@@ -205,5 +192,4 @@ class ClaudeThread(Struct):
 
 
 def short_model(model: str) -> str:
-    """Return a model's short name: ``claude-opus-4-20250514`` is ``opus-4``."""
     return _DATE.sub("", model).removeprefix("claude-") or "?"

@@ -1,13 +1,9 @@
-"""Calls of a Codex rollout.
-
-A call has the items that the model wrote between a request and its token count. `session` passes items and counts;
-`Calls` decides where a call begins and ends.
-"""
+"""Calls of a Codex rollout: the items that the model wrote between a request and its token count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -18,10 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import compaction_detail, complete_epoch, parse_timestamp
-
-ESTIMATED_BY: Final = "estimated_by"
-"""Member that marks a count as ctxtui's estimate, in place of a provider's report."""
+from ctxtui.transcripts.kit.fields import ESTIMATED_BY, compaction_detail, complete_epoch, parse_timestamp
 
 
 class TokenCounts(NamedTuple):
@@ -54,17 +47,15 @@ def parse_counts(info: Json) -> TokenCounts:
 
 
 def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
-    """Parse a ``token_usage_record`` (facts §13)."""
     response = payload.get("response_id")
     last, total = _parse_usage(payload.get("usage")), _parse_usage(payload.get("thread_token_usage"))
     return TokenCounts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
-def uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
-    """Usage of a call without a count, from the growth of the totals since `before`.
+def _uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
+    """Usage of a call without a count: the growth of the totals since `before`, beyond the `last` call.
 
-    It is the growth beyond the `last` call. None if the totals grew by less than the last call in any figure, or by no
-    more input.
+    None if the totals grew by less than the last call in any figure, or by no more input.
     """
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
@@ -121,47 +112,39 @@ class Calls(Struct, kw_only=True):
     start: EpochStart | None = EpochStart.START
     newest: float | None = None
     _total: Usage | None = None
-    """Totals of the last count."""
     _last_usage: Usage | None = None
-    """Usage of the last count."""
     _uncounted: list[Call] = field(default_factory=list)
     """Calls that ended without a count since the last count."""
     _model: str = ""
-    """The model of the latest epoch."""
     _ids: dict[str, str] = field(default_factory=dict)
     """Id -> the time of the item that it was derived from."""
-    _known: dict[str, Call] = field(default_factory=dict)
+    _finished: dict[str, Call] = field(default_factory=dict)
     """Calls that have ended; copies of them are ignored."""
     _records: bool = False
     """Whether the client writes a usage record for each response."""
     _compactions: int = 0
     _ended: Call | None = None
-    """The latest call that has ended."""
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """Add an item that the model wrote; `name` identifies it.
-
-        `head` is the context before it, `after` the one with it.
-        """
+        """Add an item that the model wrote, from the context `head` to `after`; `name` identifies it."""
         if self.open is not None and (self.spoken or self.answered):
             self.close()
         time = parse_timestamp(stamp)
         if self.open is None:
             self._begin_epoch()
             id_ = self._derive_id(name, stamp)
-            self.open = self._known.get(id_) or self._make_call(id_, head, line, span, self.newest)
+            self.open = self._finished.get(id_) or self._make_call(id_, head, line, span, self.newest)
         self.answered = self.spoken = False
-        if self.open.id not in self._known:
+        if self.open.id not in self._finished:
             self.open = replace(self.open, response_head=after, ended=time, bytes_=(self.open.bytes_[0], span[1]))
         return self.open
 
     def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
         """Handle a token count; returns the calls whose usage it gives.
 
-        It returns none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last
-        call include the usage of the interrupted call before it, if exactly one call ended without a count. If the
-        client writes a usage record for each response (facts §13), a count that ends no call is a repetition. An
-        estimate is no usage: it becomes the estimated input of the open call.
+        None if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call include
+        the usage of the interrupted call before it, if exactly one call ended without a count. If the client writes a
+        usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
@@ -198,7 +181,7 @@ class Calls(Struct, kw_only=True):
         self.open = None
         cut, self._uncounted = self._uncounted, []
         rest = (
-            uncounted_usage(before, total, usage)
+            _uncounted_usage(before, total, usage)
             if before is not None and total is not None and len(cut) == 1
             else None
         )
@@ -213,11 +196,10 @@ class Calls(Struct, kw_only=True):
         return ended
 
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
-        """Handle a compaction.
+        """Handle a compaction; return the call that made its summary, in a thread of its own, if recorded.
 
-        Returns the call that made its summary, in a thread of its own, or None if unrecorded. It is the last call if
-        its response is `response`, or if either id is unknown and the call `says` the summary. A tool result or a
-        user's message after the last call means that another, unrecorded call made the summary.
+        It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary. A
+        tool result or a user's message after the last call means that another, unrecorded call made the summary.
         """
         last = self.open or self._ended
         self.begin(EpochStart.COMPACTION)
@@ -234,7 +216,7 @@ class Calls(Struct, kw_only=True):
             else f"{self.thread} compaction {self._compactions}"
         )
         call = replace(last, thread=name, epoch=Epoch(), extra=summary_extra)
-        self._ended = self._known[last.id] = call
+        self._ended = self._finished[last.id] = call
         return call
 
     def close(self) -> None:
@@ -250,14 +232,13 @@ class Calls(Struct, kw_only=True):
         return replace(call, extra={**call.extra, PAID_ID: paid})
 
     def is_own(self, call: Call) -> bool:
-        """Whether `call` is this thread's, and not copied from another one."""
         return self.owners.get(call.id, self.thread) == self.thread
 
     def _complete_call(self, call: Call) -> Call:
-        previous = self._known.get(call.id)
+        previous = self._finished.get(call.id)
         if previous is not None and previous.usage is not None:
             return previous
-        self._known[call.id] = call
+        self._finished[call.id] = call
         return call
 
     def begin(self, start: EpochStart) -> None:

@@ -1,7 +1,6 @@
-"""Parses the lines of a Codex rollout, and converts their Responses API items to blocks.
+"""Parses the lines of a Codex rollout, and converts their Responses API items to blocks (facts §11).
 
-Blocks are made as `wire` makes them. A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
-Source: facts §11.
+A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
 """
 
 from __future__ import annotations
@@ -24,13 +23,11 @@ SESSION_META: Final = "session_meta"
 ITEM: Final = "response_item"
 EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
-COPIED_LINES: Final = "copied_lines"
-"""Member of a session's first record: the number of lines that ctxtui copied from another session."""
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
-"""Records of the client's own state (facts §13), which the model does not read."""
+"""Records of the client's own state (facts §13)."""
 TYPES: Final = frozenset({SESSION_META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT
 _OLD: Final = "old"
-"""Prefix for a bare line whose type needs a payload in newer files; it is counted as a record of unknown type."""
+"""Prefix for the type of a bare line that would need a payload in newer files; such lines are ignored."""
 
 
 class CodexRecord(Struct):
@@ -101,7 +98,6 @@ def _bare_type(type_: str | None, role: str | None, record_type: str | None) -> 
 MEMORY, META, SUMMARY = "memory", "meta", "summary"
 
 _UNSENT_ITEMS: Final = frozenset({"ghost_snapshot"})
-"""Items that the client does not send."""
 PASSTHROUGH: Final = "internal_chat_message_metadata_passthrough"
 BASE: Final = "model.base_instructions"
 """The client's kind for the text in ``base_instructions`` of `session_meta` (facts §13)."""
@@ -163,7 +159,6 @@ def parse_item(raw: bytes, clean: bool) -> CodexMessage:
 
 
 def item_from_value(value: Json) -> CodexMessage:
-    """Convert an item from its JSON value."""
     kind = value.get("type", "message") if isinstance(value, dict) else ""
     if isinstance(kind, str) and kind in _UNSENT_ITEMS:
         return CodexMessage()

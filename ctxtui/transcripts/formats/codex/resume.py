@@ -1,11 +1,9 @@
-"""Writes rollouts that Codex resumes (facts §11, §13).
+"""Writes rollouts that Codex resumes (facts §11, §13), its own edited or contexts of other tools.
 
-They are its own sessions with an edited context, or contexts of other tools. The client reads the items in the file's
-order, so that a dropped item's line is removed and an inserted item is a new line. The new session's id is in the first
-record and ends the file's name.
+The client reads the items in the file's order. The new session's id is in the first record and ends the file's name.
 
 The client's meter, and its decision to compact before the first prompt, use the last count in the file. Counts describe
-the old context. They are removed where the context changed, and an estimate of the new size follows the last item.
+the old context: they are removed where the context changed, and an estimate of the new size follows the last item.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
-from ctxtui.transcripts.formats.codex.items import COPIED_LINES, EVENT, ITEM, SESSION_META, USAGE, decode
+from ctxtui.transcripts.formats.codex.items import EVENT, ITEM, SESSION_META, USAGE, decode
+from ctxtui.transcripts.kit.fields import COPIED_LINES, ESTIMATED_BY
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
@@ -54,17 +52,16 @@ _HISTORY_NOTES: Final = frozenset({"replacement_history_metadata", "retained_con
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a rollout, so that a client that resumes it has the requested context.
 
-    Its name ends in its session's id. Raises `CtxtuiError` for a rollout of the very first format.
+    Raises `CtxtuiError` for a rollout of the very first format.
     """
-    session_id = make_session_id(next(order.ids), order.now)
+    session_id = _make_session_id(next(order.ids), order.now)
     resumed = write_session(order, session_id)
     return replace(resumed, id=session_id, name=file_name(session_id, order.now), folder=_folder(order.now))
 
 
 def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
-    """Write the rollout of `order` as the session `session_id`."""
     pieces, lost = read_source(order)
-    lines: list[RolloutLine] = []
+    lines: list[_RolloutLine] = []
     for raw, piece in pieces:
         line = _parse_line(raw, piece)
         if line.type == SESSION_META and any(other_line.type == SESSION_META for other_line in lines):
@@ -82,10 +79,7 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
 
 
 def file_name(session_id: str, now: float) -> str:
-    """Return the only file name with which the client resumes a rollout made at `now`.
-
-    `now` is in Unix seconds. The name has no time zone, and nothing between the seconds and the session's id.
-    """
+    """Return the only file name with which the client resumes a rollout made at `now` (Unix seconds)."""
     return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
 
@@ -93,11 +87,8 @@ def _folder(now: float) -> str:
     return f"{datetime.fromtimestamp(now, UTC):%Y/%m/%d}"
 
 
-def make_session_id(random: str, now: float) -> str:
-    """Make the id of a session that begins at `now` (Unix seconds).
-
-    A UUID of version 7 with bits of the UUID `random`.
-    """
+def _make_session_id(random: str, now: float) -> str:
+    """Make a UUID of version 7 of the time `now` (Unix seconds), with bits of the UUID `random`."""
     low = int(random.replace("-", ""), 16) & ((1 << 76) - 1) & ~(0b11 << 62)
     digits = f"{int(now * 1000) << 80 | 7 << 76 | 2 << 62 | low:032x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
@@ -114,7 +105,6 @@ class Slot(ResumeEntry):
 
     @property
     def new_value(self) -> Any:
-        """Its JSON with the changes applied."""
         if not self.changes:
             return self.value
         if not self.pieces:
@@ -141,11 +131,10 @@ class Slot(ResumeEntry):
         return {**value, items.PASSTHROUGH: {**notes, **of_parts}}
 
 
-class RolloutLine(Struct, kw_only=True):
+class _RolloutLine(Struct, kw_only=True):
     """One line: its bytes, its type, the items that it holds, and its `kind` of event.
 
-    A compaction holds many items. `bare`: it is an item without the envelope of ``timestamp``, ``type`` and
-    ``payload``.
+    `bare`: it is an item without the envelope of ``timestamp``, ``type`` and ``payload``.
     """
 
     raw: bytes
@@ -162,22 +151,17 @@ class RolloutLine(Struct, kw_only=True):
 
     @property
     def payload(self) -> dict[str, Any]:
-        """Its content, without the line's own members."""
         value: dict[str, Any] = canonical.loads(self.raw)
         payload = value if self.bare else value.get("payload")
         return payload if isinstance(payload, dict) else {}
 
     def with_payload(self, value: Any) -> bytes:
-        """Write the line with `value` as its content."""
         new = canonical.dumps(value)
         return new if self.bare else replace_members(self.raw, {"payload": new})
 
 
-def _parse_line(raw: bytes, piece: RawRecord) -> RolloutLine:
-    """Parse the line `raw`.
-
-    Raises `CtxtuiError` if it holds a whole session, as in the first rollouts.
-    """
+def _parse_line(raw: bytes, piece: RawRecord) -> _RolloutLine:
+    """Parse the line `raw`; raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
     records = decode(piece.raw, False)
     if len(records) != 1:
         raise CtxtuiError(
@@ -188,7 +172,7 @@ def _parse_line(raw: bytes, piece: RawRecord) -> RolloutLine:
     (record,) = records
     payload = record.value()
     kind = payload.get("type") if record.type == EVENT else None
-    return RolloutLine(
+    return _RolloutLine(
         raw=raw,
         type=record.type,
         timestamp=record.timestamp,
@@ -242,8 +226,8 @@ def _to_responses_part(part: Any, role: str) -> Any:
     return part
 
 
-def _write_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
-    """Yield the lines of the new rollout, each with its line end; its id is `session_id`.
+def _write_lines(lines: Sequence[_RolloutLine], session_id: str) -> Iterator[bytes]:
+    """Yield the lines of the new rollout, each with its line end.
 
     If the client numbers its lines (facts §13), they are renumbered: it refuses a file with a gap.
     """
@@ -292,7 +276,7 @@ def _set_line_number(line: bytes, number: int) -> bytes:
     return canonical.dumps({"timestamp": value.pop("timestamp", ""), "ordinal": number, **value}) + b"\n"
 
 
-def _iter_new_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[bytes]:
+def _iter_new_lines(lines: Sequence[_RolloutLine], session_id: str) -> Iterator[bytes]:
     old = next((line.payload.get("id") for line in lines if line.type == SESSION_META), None)
     is_named = False
     for line in lines:
@@ -309,13 +293,13 @@ def _iter_new_lines(lines: Sequence[RolloutLine], session_id: str) -> Iterator[b
             yield (_rewrite_compaction(line) if line.is_changed else line.raw) + b"\n"
 
 
-def _make_item_line(near: RolloutLine, value: Any) -> RolloutLine:
+def _make_item_line(near: _RolloutLine, value: Any) -> _RolloutLine:
     item = {"timestamp": near.timestamp, "type": ITEM, "payload": value}
     raw = canonical.dumps(value if near.bare else item)
-    return RolloutLine(raw=raw, type=ITEM, timestamp=near.timestamp, slots=[Slot(value=value)], bare=near.bare)
+    return _RolloutLine(raw=raw, type=ITEM, timestamp=near.timestamp, slots=[Slot(value=value)], bare=near.bare)
 
 
-def _rewrite_meta(line: RolloutLine, session_id: str) -> bytes:
+def _rewrite_meta(line: _RolloutLine, session_id: str) -> bytes:
     payload = line.payload
     new: dict[str, Any] = {key: session_id for key in ("id", "session_id") if isinstance(payload.get(key), str)}
     for slot in line.slots:
@@ -325,7 +309,7 @@ def _rewrite_meta(line: RolloutLine, session_id: str) -> bytes:
     return line.with_payload({**payload, **new})
 
 
-def _rewrite_compaction(line: RolloutLine) -> bytes:
+def _rewrite_compaction(line: _RolloutLine) -> bytes:
     # The client's notes on the history describe the old one (facts §13).
     payload = {key: value for key, value in line.payload.items() if key not in _HISTORY_NOTES}
     if not isinstance(payload.get("replacement_history"), list):
@@ -340,11 +324,8 @@ def _text_of(value: Any) -> str:
     return str(value.get("text") or "") if isinstance(value, dict) else str(value or "")
 
 
-def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder) -> list[RolloutLine]:
-    """Remove usage reports from the 0-based line `first` on, where the context changed.
-
-    A report of the new size, if known, follows the last item.
-    """
+def _update_counts(lines: Sequence[_RolloutLine], first: int, order: ResumeOrder) -> list[_RolloutLine]:
+    """Remove usage reports from the 0-based line `first` on; a new one, if known, follows the last item."""
     remaining = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
         return remaining
@@ -364,13 +345,12 @@ def _update_counts(lines: Sequence[RolloutLine], first: int, order: ResumeOrder)
     raw = canonical.dumps({"timestamp": timestamp, "type": EVENT, "payload": payload})
     return [
         *remaining[:position],
-        RolloutLine(raw=raw, type=EVENT, timestamp=timestamp, kind=_COUNT),
+        _RolloutLine(raw=raw, type=EVENT, timestamp=timestamp, kind=_COUNT),
         *remaining[position:],
     ]
 
 
-def _last_window(lines: Sequence[RolloutLine]) -> int | None:
-    """Window in the last count or turn; None if none has it."""
+def _last_window(lines: Sequence[_RolloutLine]) -> int | None:
     for line in reversed(lines):
         if line.type == EVENT:
             info = line.payload.get("info")
@@ -410,7 +390,7 @@ def _to_translatable(body: Body, losses: Losses) -> Body:
 
 
 def _write_translated(order: TranslatedOrder) -> ResumedFile:
-    session_id, time_text = make_session_id(next(order.ids), order.now), format_time(order.now)
+    session_id, time_text = _make_session_id(next(order.ids), order.now), format_time(order.now)
     meta: Body = {"id": session_id, "timestamp": time_text, "cwd": order.cwd or "/", "originator": "ctxtui"}
     meta |= {"cli_version": _VERSION, "source": "cli", "model_provider": "openai"}
     lines: list[tuple[str, Body]] = [(SESSION_META, meta)]
@@ -428,4 +408,3 @@ def _write_translated(order: TranslatedOrder) -> ResumedFile:
 
 
 TRANSLATION: Final = Translation(RESPONSES, _to_translatable, _write_translated)
-"""Translation of any recording's context."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
@@ -21,9 +20,9 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skip
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
-from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
+from ctxtui.transcripts.formats.codex.items import ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
+from ctxtui.transcripts.kit.fields import COPIED_LINES, one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
@@ -61,10 +60,7 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`.
-
-        An item holds them, or the sent ones are unknown.
-        """
+        """Remove the base instructions of `session_meta`: an item holds them, or other ones were sent."""
         self._as_item = True
         if not self._instructions:
             return
@@ -140,18 +136,13 @@ class _Event(msgspec.Struct):
 _event_decoder: Final = msgspec.json.Decoder(_Event)
 
 
-class CodexSession:
-    """State of one rollout.
+class _CodexSession:
+    """State of one rollout; that of a subagent is a thread in the session of the `main` one."""
 
-    `unknown_types` counts records of unknown types, which the model does not read. A subagent's rollout, the file
-    `name`, becomes a thread in the session of the `main` one.
-    """
-
-    def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
+    def __init__(self, tree: Tree, main: _CodexSession | None = None, name: str = "") -> None:
         self.tree = tree
         self._main = main
         self.thread = MAIN if main is None else name.removesuffix(".jsonl")
-        self.unknown_types: Counter[str] = Counter()
         self._history = History(tree)
         self._calls: Calls = Calls(thread=self.thread, owners=main._calls.owners if main else {})
         self._about = Described()
@@ -176,8 +167,6 @@ class CodexSession:
             state = record.value().get("state")
             if isinstance(state, dict) and as_str(state.get("model_catalog")):
                 self._history.expect_item()
-            return []
-        self.unknown_types[record.type or "no type"] += 1
         return []
 
     def handle_broken(self, piece: BrokenRecord) -> list[Event]:
@@ -208,7 +197,6 @@ class CodexSession:
         return [self._about] if self._main is None else []
 
     def _announce(self, meta: dict[str, Json]) -> list[Event]:
-        """Announce a subagent's thread."""
         if self._main is None:
             return []
         source = meta.get("source")
@@ -251,7 +239,6 @@ class CodexSession:
 
     @property
     def id(self) -> str:
-        """The id of the rollout's own thread."""
         return self._about.id
 
     def _handle_turn_context(self, context: dict[str, Json]) -> None:
@@ -338,7 +325,6 @@ class CodexSession:
 
 
 # Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
-
 _IDS: Final = {
     name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
     for name in ("id", "session_id", "parent_thread_id")
@@ -346,10 +332,7 @@ _IDS: Final = {
 
 
 def kin(head: bytes, other: bytes) -> bool:
-    """Whether a rollout is a subagent's of the session that begins with `head` (facts §13).
-
-    The rollout begins with `other`.
-    """
+    """Whether a rollout is a subagent's of the session that begins with `head` (facts §13)."""
     own_ids, other_ids = _find_ids(head), _find_ids(other)
     if not own_ids["id"] or other_ids["id"] == own_ids["id"]:
         return False
@@ -376,25 +359,17 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CodexReader(Reader):
-    """Reads one rollout, the main one of its session or a subagent's.
+    """Reads one rollout; `part` makes readers for those of its subagents."""
 
-    `part` returns a reader for the latter.
-    """
-
-    def __init__(self, tree: Tree, main: CodexSession | None = None, name: str = "") -> None:
+    def __init__(self, tree: Tree, main: _CodexSession | None = None, name: str = "") -> None:
         self._stream = RecordStream()
-        self._session = CodexSession(tree, main, name)
+        self._session = _CodexSession(tree, main, name)
         self._name = name
 
     @property
     def tail(self) -> Skipped | None:
         tail = self._stream.tail
         return None if tail is None else self._with_name(tail)
-
-    @property
-    def unknown_types(self) -> Counter[str]:
-        """Counts of records of unknown types, which the model does not read, by type."""
-        return self._session.unknown_types
 
     def feed(self, data: bytes) -> list[Event]:
         return self._handle_pieces(self._stream.feed(data))

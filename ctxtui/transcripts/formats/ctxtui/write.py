@@ -13,8 +13,7 @@ from ctxtui.core.session import DESCRIBED, Session
 from ctxtui.core.tree import Node
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, MAJOR, MINOR, call_json
 
-LONGEST_RUN: Final = 1000
-"""Maximum blocks named by one line."""
+_MAX_RUN_BLOCKS: Final = 1000
 
 
 def write(session: Session) -> bytes:
@@ -23,7 +22,6 @@ def write(session: Session) -> bytes:
 
 
 def lines(session: Session) -> Iterator[bytes]:
-    """Yield the lines of `session`, in order, each with its line end."""
     beyond = _NewerData(session)
     for line in _iter_records(session):
         if isinstance(line, bytes) and not beyond.has_members:
@@ -52,7 +50,6 @@ class _NewerData:
 
     @property
     def has_members(self) -> bool:
-        """Whether any line has members of a newer version."""
         return bool(self._members)
 
     def joined(self, line: dict[str, Json]) -> dict[str, Json]:
@@ -68,7 +65,6 @@ class _NewerData:
 
 
 def line_key(line: dict[str, Json]) -> str:
-    """Identify a line by its first member."""
     key = next(iter(line), "")
     return f"{key} {canonical.dump_text(line.get(key))}"
 
@@ -90,13 +86,8 @@ def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     for happening in session.happenings:
         if happening.kind != BEYOND:
             time_member = {} if happening.at is None else {"at": happening.at}
-            yield {
-                "happened": happening.kind,
-                "text": happening.text,
-                "thread": happening.thread,
-                **time_member,
-                "after": happening.after,
-            }
+            words = {"happened": happening.kind, "text": happening.text, "thread": happening.thread}
+            yield {**words, **time_member, "after": happening.after}
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:
@@ -114,10 +105,7 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Yield runs of nodes, each the child of the one before.
-
-    Before a run come the blocks and places that are new in it.
-    """
+    """Yield runs of nodes, each the child of the one before, after the blocks and places new in them."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []
@@ -128,7 +116,7 @@ def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
         if node.block.digest not in blocks:
             blocks[node.block.digest] = len(blocks)
             yield _encode_block(blocks[node.block.digest], node.block)
-        if run and (node.parent != run[-1].id or len(run) >= LONGEST_RUN):
+        if run and (node.parent != run[-1].id or len(run) >= _MAX_RUN_BLOCKS):
             yield _make_run(run, blocks, places)
             run = []
         run.append(node)
@@ -136,7 +124,7 @@ def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
         yield _make_run(run, blocks, places)
 
 
-def _encode_block(number: int, block: Block) -> bytes | dict[str, Json]:
+def _encode_block(number: int, block: Block) -> bytes:
     head = canonical.dumps({"block": number, "digest": block.digest, "kind": block.kind})
     # The body is already canonical.
     return head[:-1] + b',"body":' + block.body + b"}"

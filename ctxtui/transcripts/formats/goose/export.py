@@ -45,8 +45,8 @@ def to_tables(export: dict[str, Json]) -> Tables:
     return {"sessions": [session], "messages": rows}
 
 
-def read_export(value: Json, tree: Tree) -> Iterator[Event]:
+def _read_export(value: Json, tree: Tree) -> Iterator[Event]:
     return read_tables(to_tables(as_dict(value)), tree)
 
 
-reader = json_reader(read_export)
+reader = json_reader(_read_export)

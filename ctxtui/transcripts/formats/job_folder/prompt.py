@@ -1,7 +1,7 @@
 """Splits a job's prompt into its task, files, rounds of history, and request.
 
 Such a prompt is one text, structured by headings (``=== ... ===``) and lines that open a round. A round becomes an
-answer with its calls and their results, so that it can be inspected and edited like a round of any other recording.
+answer with its calls and their results.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CLOSING: Final = re.compile(r"\n[ \t]*\n(?=[^\s=#{\[<`-][^\n]*[?.:!](?:\s|$))")
 
 
 def split_prompt(text: str, answers: Sequence[str] = ()) -> list[list[Item]]:
-    """Split a prompt into messages: one if it has no history.
+    """Split a prompt into messages.
 
     `answers` are the job's responses so far, which a history may repeat verbatim.
     """
@@ -67,10 +67,7 @@ def _split_pieces(text: str, answers: Sequence[str]) -> Iterator[tuple[bool, str
 
 
 def _split_rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Iterator[tuple[bool, str]]:
-    """Split a section with history into rounds.
-
-    The prompt's final request is not part of the last round.
-    """
+    """Split a section with history into rounds; a request at the prompt's end is part of none."""
     if not _ROUND.search(section):
         yield from _split_by_answers(section, answers)
         return
@@ -88,7 +85,6 @@ def _split_rounds(section: str, answers: Sequence[str], *, is_last: bool) -> Ite
 
 
 def _split_by_answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bool, str]]:
-    """Split a section without round headings by the answers that it repeats."""
     offset = 0
     for answer in answers:
         start = section.find(answer, offset) if len(answer) >= _MIN_ANSWER_CHARS else -1
@@ -104,8 +100,7 @@ def _split_by_answers(section: str, answers: Sequence[str]) -> Iterator[tuple[bo
 def _convert_round(text: str, number: int) -> list[list[Item]]:
     """Convert a round to an answer and the results of its calls.
 
-    A round without JSON calls is an answer alone if it has no heading. With a heading, the calls are the names after
-    its colon, else one call named ``round``, so that the rest of its text is a result.
+    A round with a heading but no JSON calls has those named after the heading's colon, else one named ``round``.
     """
     lines = text.splitlines(keepends=True)
     calls: list[dict[str, Json]] = []
@@ -131,7 +126,6 @@ def _convert_round(text: str, number: int) -> list[list[Item]]:
 
 
 def _parse_call(line: str) -> dict[str, Json] | None:
-    """Parse the call in a line of JSON; None for any other line."""
     if not line.lstrip().startswith("{"):
         return None
     try:

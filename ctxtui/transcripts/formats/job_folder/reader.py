@@ -1,7 +1,4 @@
-"""Reads job folders (Pedroceli's) and logs of single turns (LLuMa's).
-
-A job folder has numbered files: prompts, responses, tool calls and results.
-"""
+"""Reads job folders: numbered prompts, responses, tool calls and results, and logs of turns."""
 
 from __future__ import annotations
 
@@ -19,11 +16,10 @@ from ctxtui.transcripts.formats.job_folder.prompt import split_prompt
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
 from ctxtui.transcripts.kit.messages import make_message, make_parts
-from ctxtui.transcripts.kit.readers import JOB, json_reader
+from ctxtui.transcripts.kit.readers import JOB, decode_column, json_reader
 
 NAME: Final = "job folder"
-_FILE: Final = re.compile(r"(\d{1,18})-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
-_ORDER: Final = ("prompt", "response", "tool-calls", "tool-results")
+_FILE: Final = re.compile(r"\d+-(prompt|response|tool-calls|tool-results)\.(?:txt|json)\Z")
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -38,7 +34,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a folder's files, or of one turn's log."""
     yield Described(source=NAME)
     files = (
         [as_dict(entry) for entry in as_list(value)[1:]]
@@ -46,19 +41,13 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
         else [{"name": "turn", "value": value}]
     )
     job = _Job(tree, [as_dict(file.get("value")) for file in files if not _FILE.match(as_str(file.get("name")))])
-    for file in sorted(files, key=_sort_key):
+    for file in files:
         yield from job.add_file(file)
     yield from job.finish()
 
 
-def _sort_key(file: dict[str, Json]) -> tuple[int, int]:
-    """Sort key of a file: its number, then prompt before response; turns' logs are last."""
-    named = _FILE.match(as_str(file.get("name")))
-    return (int(named[1]), _ORDER.index(named[2])) if named else (1 << 62, 0)
-
-
 class _Job:
-    """The files of a job. `turns` are the logs of its turns, in order: one for each response."""
+    """The files of a job; the n-th of its `turns`, logs of turns, is that of the n-th response."""
 
     def __init__(self, tree: Tree, turns: list[dict[str, Json]]) -> None:
         self._dialogue = Dialogue(tree)
@@ -74,26 +63,26 @@ class _Job:
             yield Skipped(1, f"{as_str(entry.get('name'))}: {as_str(entry.get('trouble'))}")
         elif named is None:
             pass  # a turn's log, whose figures belong to its response
-        elif named[2] == "prompt":
+        elif named[1] == "prompt":
             # Each prompt is the model's whole context.
             self._dialogue.head = 0
             for message in split_prompt(as_str(value), self._answers):
                 self._dialogue.add(message)
             self._prompted = True
-        elif named[2] == "response":
+        elif named[1] == "response":
             if not self._prompted:
                 yield Skipped(1, f"{as_str(entry.get('name'))}: its prompt is missing")
             yield self._dialogue.add_call(make_message("assistant", as_str(value)), self._make_call())
             self._answers.append(as_str(value))
             self._prompted, self._call_ids = False, []
-        elif named[2] == "tool-calls":
-            parts = [_spell_call(entry, n) for n, entry in enumerate(_list_entries(value))]
+        elif named[1] == "tool-calls":
+            parts = [_convert_call(entry, n) for n, entry in enumerate(_list_entries(value))]
             self._call_ids = [as_str(part["id"]) for part in parts]
             event = self._dialogue.extend_answer(make_parts("assistant", *parts)) if parts else None
             if event is not None:
                 yield event
         else:
-            results = [_spell_result(entry, n, self._call_ids) for n, entry in enumerate(_list_entries(value))]
+            results = [_convert_result(entry, n, self._call_ids) for n, entry in enumerate(_list_entries(value))]
             self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
@@ -106,20 +95,19 @@ class _Job:
     def finish(self) -> Iterator[Event]:
         """Add the turns without a response in the folder, and the final state."""
         turns = turn_logs.Turns(self._dialogue)
-        for turn in self._turns[self._dialogue.calls :]:
+        for turn in filter(None, self._turns[self._dialogue.calls :]):
             yield from turns.add(turn)
         yield self._dialogue.tip_event()
         yield Described(title=self._dialogue.title)
 
 
 def _list_entries(value: Json) -> list[dict[str, Json]]:
-    """Entries of a file of calls or results: a list, or the list inside an object."""
     inner = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
     return [as_dict(row) for row in rows if isinstance(row, dict)]
 
 
-def _spell_call(fields: dict[str, Json], number: int) -> dict[str, Json]:
+def _convert_call(fields: dict[str, Json], number: int) -> dict[str, Json]:
     function = as_dict(fields.get("function"))
     name = (
         as_str(fields.get("name"))
@@ -128,17 +116,18 @@ def _spell_call(fields: dict[str, Json], number: int) -> dict[str, Json]:
         or as_str(function.get("name"))
     )
     keys = ("input", "args", "arguments", "parameters", "params")
-    tool_input = next((fields[key] for key in keys if key in fields), function.get("arguments", {}))
+    recorded_input = next((fields[key] for key in keys if key in fields), function.get("arguments", {}))
+    tool_input = decode_column(recorded_input)
     id_ = as_str(fields.get("id")) or as_str(fields.get("call_id")) or f"call_{number}"
     return {
         "type": "tool_use",
         "id": id_,
         "name": name,
-        "input": tool_input if isinstance(tool_input, dict) else {"value": tool_input},
+        "input": tool_input if isinstance(tool_input, dict) else {"value": recorded_input},
     }
 
 
-def _spell_result(fields: dict[str, Json], number: int, call_ids: list[str]) -> dict[str, Json]:
+def _convert_result(fields: dict[str, Json], number: int, call_ids: list[str]) -> dict[str, Json]:
     id_ = next((as_str(fields[key]) for key in ("id", "call_id", "tool_call_id", "tool_use_id") if key in fields), "")
     id_ = id_ or (call_ids[number] if number < len(call_ids) else f"call_{number}")
     keys = ("text", "output", "content", "result", "stdout", "error")

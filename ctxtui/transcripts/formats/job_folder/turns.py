@@ -1,7 +1,4 @@
-"""Reads the log of one turn of a screen-reading agent (LLuMa's).
-
-It has an observation, thinking, actions and tokens.
-"""
+"""Reads the log of one turn of a screen-reading agent (LLuMa's)."""
 
 from __future__ import annotations
 
@@ -31,11 +28,8 @@ _CONTEXT_TURNS: Final = 9
 """Earlier turns in a turn's context: the program keeps twenty messages."""
 
 
-def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
-    """Find the token counts of a turn; empty if there are none.
-
-    They are in its members or its usage, or in those of its agent.
-    """
+def _find_figures(turn: dict[str, Json]) -> dict[str, Json]:
+    """Find the token counts of a turn, or of its agent; empty if there are none."""
     for holder in (turn, _find_agent(turn)):
         for candidate in (as_dict(holder.get("usage")), as_dict(holder.get("token_usage")), holder):
             if candidate.keys() & set(_INPUT) and candidate.keys() & set(_OUTPUT):
@@ -46,11 +40,11 @@ def find_figures(turn: dict[str, Json]) -> dict[str, Json]:
 def is_turn(turn: dict[str, Json], name: str = "") -> bool:
     """Whether `turn` is such a log: it is numbered, and has tokens or actions."""
     numbered = bool(turn.keys() & {"turn", "turn_id"}) or name.startswith("turn")
-    return numbered and bool(find_figures(turn) or (_find_agent(turn) and _answer_parts(_find_agent(turn))))
+    return numbered and bool(_find_figures(turn) or (_find_agent(turn) and _answer_parts(_find_agent(turn))))
 
 
 def turn_call(turn: dict[str, Json]) -> Call:
-    figures, agent = find_figures(turn), _find_agent(turn)
+    figures, agent = _find_figures(turn), _find_agent(turn)
     usage = None
     if figures:
         input_tokens = next((as_count(figures[key]) for key in _INPUT if key in figures), 0)
@@ -74,8 +68,8 @@ def turn_call(turn: dict[str, Json]) -> Call:
 class Turns:
     """Adds the turns of a run to `dialogue`, one by one.
 
-    A turn with recorded tokens continues the turns before it (`_CONTEXT_TURNS`), as in versions of the program that
-    record them; in older versions each turn was a request of its own.
+    A turn with recorded tokens continues the turns before it; in older versions of the program, which do not record
+    them, each turn was a request of its own.
     """
 
     def __init__(self, dialogue: Dialogue) -> None:
@@ -109,7 +103,6 @@ def _find_agent(turn: dict[str, Json]) -> dict[str, Json]:
 
 
 def _observation_text(turn: dict[str, Json]) -> str:
-    """Text of the turn's own message: its name and time, and the observation, as JSON."""
     head = [dump_text(turn[key]) if not isinstance(turn[key], str) else as_str(turn[key]) for key in
             ("turn_id", "turn", "timestamp", "time") if key in turn]  # fmt: skip
     observation = next((turn[name] for name in _SEEN if turn.get(name) is not None), None)
@@ -117,7 +110,6 @@ def _observation_text(turn: dict[str, Json]) -> str:
 
 
 def _answer_parts(agent: dict[str, Json]) -> list[Json]:
-    """Parts of the answer: thinking, text, calls."""
     parts: list[Json] = []
     parts += [{"type": "thinking", "thinking": text} for key in _THOUGHT if (text := as_str(agent.get(key)))]
     parts += [text for key in _SAID if (text := as_str(agent.get(key)))]

@@ -1,8 +1,8 @@
 """Writes a chat that Qwen Code resumes, with an edited context.
 
 The client walks up from the session's last record (`parentUuid`); each record must name the session, whose id is the
-file's name. Records with an `agentId` are a subagent's and only copied. A compaction's history replaces what precedes
-it. The client's meter uses the last answer's usage.
+file's name. Records with an `agentId` are a subagent's: copied under the new session's id. A compaction's history
+replaces what precedes it. The client's meter uses the last answer's usage.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
-from ctxtui.transcripts.formats.qwen_code.session import COPIED, ESTIMATED_BY, RESPONSE_TEXTS, convert_parts, parts_of
-from ctxtui.transcripts.kit.fields import get_path
+from ctxtui.transcripts.formats.qwen_code.session import RESPONSE_TEXTS, convert_parts, parts_of
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY, get_path
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     Body,
@@ -42,22 +42,20 @@ from ctxtui.transcripts.kit.resume import (
 )
 
 _LINKS: Final = {"id_key": "uuid", "parent_key": "parentUuid"}
-_OF_SESSION: Final = ("session_source", "parent_session", "session_sources_snapshot", "turn_result")
-"""Subtypes of records about the session itself; the client's own forks leave them out, too."""
+_SESSION_SUBTYPES: Final = ("session_source", "parent_session", "session_sources_snapshot", "turn_result")
+"""Subtypes of records about the old session itself, which are not written (as in the client's own forks)."""
 _MESSAGE_TYPES: Final = ("user", "assistant", "tool_result")
 _ENVELOPE: Final = ("cwd", "version", "gitBranch")
-"""Members of the records of a session that new records have, too."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a chat, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     records = [_make_source_record(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     # The last record of the session itself.
     last = max((n for n, record in enumerate(records) if not record.is_subagent), default=0)
     chain = active_chain(records, last, **_LINKS)
     for number, record in enumerate(records):
-        # The title stays.
+        # A cut removes what follows the new end, except the title.
         record.ends_with_session = number in chain and record.value.get("subtype") != "custom_title"
         if number in chain:
             record.digests = [block.digest for content in record.contents for block in _blocks_of(content)]
@@ -68,7 +66,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     for number, size in outdated_reports(records, [n for n, r in enumerate(records) if r.is_reported_answer], order):
         records[number].update_usage(size, order.answer_tokens)
     for record in records:
-        record.removed = record.removed or record.value.get("subtype") in _OF_SESSION
+        record.removed = record.removed or record.value.get("subtype") in _SESSION_SUBTYPES
     id_ = next(order.ids)
     new_ids = fresh_ids(order.ids, (as_str(record.value.get("uuid")) for record in records))
 
@@ -94,8 +92,8 @@ def resume(order: ResumeOrder) -> ResumedFile:
 class QwenRecord(LinkedEntry):
     """One record.
 
-    - `contents`: its message, or the messages of a compaction's history; none for others.
-    - `usage`: the new one (None: as before; empty: unknown).
+    - `contents`: its message, or the messages of a compaction's history.
+    - `usage`: the new one (None: as recorded; empty: unknown).
     """
 
     contents: list[Any]
@@ -103,7 +101,6 @@ class QwenRecord(LinkedEntry):
 
     @property
     def is_reported_answer(self) -> bool:
-        """Whether it is a remaining answer of the session with a report of its usage."""
         is_answer_of_session = self.value.get("type") == "assistant" and not self.is_subagent
         return is_answer_of_session and bool(self.value.get("usageMetadata")) and not self.removed
 
@@ -117,15 +114,17 @@ class QwenRecord(LinkedEntry):
     def update_usage(self, size: int | None, answer_tokens: int) -> None:
         """Replace the report by an estimate of `size` input tokens, or by an empty one (None).
 
-        `answer_tokens` is the output if the answer was changed.
+        `answer_tokens` is the output of a changed answer.
         """
+        if size is None:
+            self.usage = {}
+            return
         report = as_dict(self.value.get("usageMetadata"))
         output = answer_tokens if self.changes else as_count(report.get("candidatesTokenCount"))
-        known = {"promptTokenCount": size, "candidatesTokenCount": output, "totalTokenCount": (size or 0) + output}
-        self.usage = {**known, ESTIMATED_BY: MAKER} if size is not None else {}
+        counts = {"promptTokenCount": size, "candidatesTokenCount": output, "totalTokenCount": size + output}
+        self.usage = {**counts, ESTIMATED_BY: MAKER}
 
     def line(self, session_id: str, parent: Any) -> bytes:
-        """Write its line in the session `session_id`, with its changes."""
         members: dict[str, Any] = {"sessionId": session_id}
         if parent != self.value.get("parentUuid"):
             members["parentUuid"] = parent

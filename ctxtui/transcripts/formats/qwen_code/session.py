@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_time, get_path
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -24,10 +24,6 @@ from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
-COPIED: Final = "copiedBy"
-"""Member of an answer's record: the program that copied it from another session."""
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage: the program that estimated it, in place of a provider's report."""
 RESPONSE_TEXTS: Final = ("output", "error")
 """Members of a tool's response, of which the client sends the first that is a text."""
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
@@ -109,12 +105,10 @@ def _convert(content: Json) -> list[Item]:
 
 
 def convert_parts(content: Json) -> list[Json]:
-    """Convert parts to Anthropic's spelling."""
     return google.convert_parts([_with_plain_response(part) for part in parts_of(content)])
 
 
 def parts_of(content: Json) -> list[Json]:
-    """List the parts of `content`, which may be one part or a string."""
     return [content] if isinstance(content, str | dict) else as_list(content)
 
 
@@ -151,10 +145,7 @@ def _make_call(value: dict[str, Json], source: RawRecord) -> Call:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer, in Google's form.
-
-    With other providers the candidates include the thoughts.
-    """
+    """Convert the usage of one answer; outside Google's API its candidates include the thoughts."""
     reported, figures = google_usage(report), as_dict(report)
     if reported is None or not (reported.input or reported.output):
         return None

@@ -1,7 +1,4 @@
-"""Amazon Bedrock's Converse: requests and answers, with blocks in Anthropic's spelling.
-
-Kinds of parts that Anthropic's API does not have keep theirs.
-"""
+"""Amazon Bedrock's Converse: requests and answers, with blocks in Anthropic's spelling."""
 
 from __future__ import annotations
 
@@ -22,8 +19,7 @@ from ctxtui.wire.sse import ServerEvent
 
 CONTEXT: Final = frozenset({"messages", "system", "toolConfig"})
 """Members of a request that hold its context; the others are parameters."""
-MARKER: Final = "cachePoint"
-"""Member of a part that is a cache breakpoint."""
+_MARKER: Final = "cachePoint"
 
 
 _DOCUMENT_TYPES: Final = {
@@ -33,13 +29,12 @@ _DOCUMENT_TYPES: Final = {
     "md": "text/markdown",
     "txt": "text/plain",
 }
-"""Media types of the documents' formats that have a short one; the others are named by their format."""
 
 
 def request_items(body: dict[str, Json]) -> list[Item]:
-    """Convert a request to items: tools, system, messages. Cache points are dropped."""
+    """Convert a request to items (tools, system, messages), without cache points."""
     tools = as_dicts(get_path(body, "toolConfig", "tools"))
-    items = [Item(blocks.make(TOOL, _convert_tool(tool)), Place("tools")) for tool in tools if MARKER not in tool]
+    items = [Item(blocks.make(TOOL, _convert_tool(tool)), Place("tools")) for tool in tools if _MARKER not in tool]
     items += [Item(blocks.from_part(part), Place("system")) for part in _convert_parts(body.get("system"))]
     for message in as_dicts(body.get("messages")):
         items += make_message(as_str(message.get("role")), *_convert_parts(message.get("content")))
@@ -56,14 +51,11 @@ def _convert_tool(tool: dict[str, Json]) -> dict[str, Json]:
 
 def _convert_parts(content: Json) -> list[Json]:
     parts = [content] if isinstance(content, str) else as_list(content)
-    return [_convert_part(part) for part in parts if not (isinstance(part, dict) and MARKER in part)]
+    return [_convert_part(part) for part in parts if not (isinstance(part, dict) and _MARKER in part)]
 
 
 def _convert_part(part: Json) -> Json:
-    """Convert a part, whose only key is its kind, to Anthropic's spelling.
-
-    A part of an unknown kind only gets the kind as its ``type``.
-    """
+    """Convert a part, whose only key is its kind, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     kind, value = next(iter(part.items()), ("part", None))
@@ -95,10 +87,6 @@ def _convert_part(part: Json) -> Json:
 
 
 def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
-    """Convert the source of an image or document.
-
-    It is its bytes in base64, its text, its content blocks, or an address in S3; any other is kept.
-    """
     source = as_dict(media.get("source"))
     if "bytes" in source:
         return {"type": "base64", "media_type": media_type, "data": source["bytes"]}
@@ -113,10 +101,7 @@ def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
 
 
 def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer.
-
-    Its input excludes the cache, as Anthropic's does (facts §12).
-    """
+    """Convert the usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     read_key, write_key = "cacheReadInputTokens", "cacheWriteInputTokens"
@@ -138,7 +123,8 @@ def parse_usage(report: Json) -> Usage | None:
 def decode_answer(body: dict[str, Json]) -> Response:
     """Decode a complete Converse answer; one without ``output`` is an error."""
     if "output" not in body:
-        return Response(error=as_str(body.get("message")) or as_str(body.get("Message")), extra=body)
+        error = as_str(body.get("message")) or as_str(body.get("Message")) or "an answer without output"
+        return Response(error=error, extra=body)
     message = as_dict(get_path(body, "output", "message"))
     return Response(
         items=tuple(make_message(as_str(message.get("role")) or "assistant", *_convert_parts(message.get("content")))),
@@ -151,10 +137,10 @@ def decode_answer(body: dict[str, Json]) -> Response:
 def decode_stream(events: Iterable[ServerEvent]) -> Response:
     """Assemble the answer of ConverseStream's events.
 
-    Without a stop reason, or with an error, it is interrupted.
+    Without a stop reason, or with an error, it is marked as interrupted.
     """
     parts_by_index: dict[int, dict[str, Json]] = {}
-    message: dict[str, Json] = {"role": "assistant"}
+    role: Json = "assistant"
     body: dict[str, Json] = {}
     error = ""
     for event in events:
@@ -162,27 +148,24 @@ def decode_stream(events: Iterable[ServerEvent]) -> Response:
         index = as_count(value.get("contentBlockIndex"))
         match event.name:
             case "messageStart":
-                message |= value
+                role = value.get("role", role)
             case "contentBlockStart":
                 start = as_dict(value.get("start"))
                 parts_by_index[index] = {kind: {**as_dict(inner)} for kind, inner in start.items()}
             case "contentBlockDelta":
                 _add_delta(parts_by_index.setdefault(index, {}), as_dict(value.get("delta")))
-            case "messageStop":
-                body |= value
-            case "metadata":
+            case "messageStop" | "metadata":
                 body |= value
             case name if name.endswith(("Exception", "Error")):
                 error = f"{name}: {as_str(value.get('message'))}"
     content = [_finish_block(parts_by_index[index]) for index in sorted(parts_by_index)]
-    message = {"role": message["role"], "content": content}
+    message: dict[str, Json] = {"role": role, "content": content}
     # Events carry ``p``, padding that is no part of the answer.
     answer = decode_answer({**{key: item for key, item in body.items() if key != "p"}, "output": {"message": message}})
     return answer if "stopReason" in body and not error else answer.as_interrupted(error)
 
 
 def _add_delta(block: dict[str, Json], delta: dict[str, Json]) -> None:
-    """Add a delta to a content block."""
     for kind, news in delta.items():
         if isinstance(news, str):
             block[kind] = as_str(block.get(kind)) + news
@@ -209,10 +192,10 @@ def _add_reasoning(block: dict[str, Json], news: dict[str, Json]) -> None:
 def _finish_block(block: dict[str, Json]) -> Json:
     """Parse the JSON of a tool call's input; text that is cut stays a string."""
     call = as_dict(block.get("toolUse"))
-    if not isinstance(call.get("input", ""), str):
+    if not call:
         return block
     text = as_str(call.get("input"))
     try:
-        return {**block, "toolUse": {**call, "input": canonical.loads(text) if text else {}}} if call else block
+        return {**block, "toolUse": {**call, "input": canonical.loads(text) if text else {}}}
     except (ValueError, RecursionError):
         return block

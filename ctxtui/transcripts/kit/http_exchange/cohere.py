@@ -17,10 +17,7 @@ from ctxtui.wire.stream import merge_delta
 
 
 def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer.
-
-    ``tokens`` has all input, cached included; ``billed_units`` is less, and ignored.
-    """
+    """Convert the usage of one answer; ``billed_units`` is less than all input, and ignored."""
     tokens = as_dict(get_path(report, "tokens"))
     if not tokens:
         return None
@@ -37,7 +34,8 @@ def decode_answer(body: dict[str, Json]) -> Response:
     """Decode an answer; an error's text is under ``message``."""
     message = body.get("message")
     if not isinstance(message, dict):
-        return Response(error=as_str(message) or as_str(body.get("error")), extra=body)
+        error = as_str(message) or as_str(body.get("error")) or "an answer without a message"
+        return Response(error=error, extra=body)
     # A plan is the model's text before its calls.
     plan = as_str(message.get("tool_plan"))
     answer = {**message, "content": message.get("content") or plan or None}
@@ -55,7 +53,6 @@ def decode_answer(body: dict[str, Json]) -> Response:
 
 
 def decode_stream(events: Iterable[Json]) -> Response:
-    """Assemble the answer of a stream's events."""
     message: dict[str, Json] = {"role": "assistant"}
     content: dict[int, dict[str, Json]] = {}
     calls: dict[int, dict[str, Json]] = {}

@@ -1,7 +1,6 @@
 """Requests with which a client compacts its history, and the summaries in their answers.
 
-Only what a capture of the client shows is recognized: Claude Code's
-prompt, Codex's prompt, its ``compaction_trigger`` and its ``responses/compact`` (facts §13).
+Those of Claude Code and Codex are recognized (facts §13).
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ _CLAUDE_CODE: Final = re.compile(
 _CODEX: Final = "You are performing a CONTEXT CHECKPOINT COMPACTION."
 _SUMMARY: Final = re.compile(r"<summary>\n?(.*?)\n?</summary>", re.DOTALL)
 """The part of Claude Code's answer that becomes the summary; the rest is its analysis, which is dropped."""
-
-
 _TEXT_KINDS: Final = ("text", "input_text", "output_text")
 _COMPACT_PATH: Final = "/responses/compact"
 _SYSTEM: Final = ("system", "developer")
@@ -57,10 +54,7 @@ def may_compact(path: str, body: bytes) -> bool:
 
 
 def recognize_compaction(path: str, body: Json) -> CompactionRequest | None:
-    """Recognize the compaction that a request asks for; None for other requests.
-
-    It is recognized by its path, or by its last message that is not the system's.
-    """
+    """Recognize the compaction that a request asks for; None for other requests."""
     request = as_dict(body)
     if path.rstrip("/").endswith(_COMPACT_PATH):
         return CompactionRequest("codex", sealed=True)
@@ -78,10 +72,7 @@ def conversation_of(request: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def compaction_of(items: Sequence[Item]) -> CompactionRequest | None:
-    """Recognize the compaction that a decoded request asks for; None for other requests.
-
-    It is recognized by its last item that is not the system's.
-    """
+    """Recognize the compaction that a decoded request asks for; None for other requests."""
     last = next((item for item in reversed(items) if item.place.role not in _SYSTEM), None)
     if last is None:
         return None
@@ -98,10 +89,7 @@ def _recognize(kind: str, text: str) -> CompactionRequest | None:
 
 
 def _last_text(message: dict[str, Json]) -> str:
-    """The text at the end of a user's message.
-
-    "" for another message, or if it ends with something else.
-    """
+    """The text at the end of a user's message, else ""."""
     content = message.get("content")
     if message.get("role") != "user":
         return ""
@@ -112,10 +100,7 @@ def _last_text(message: dict[str, Json]) -> str:
 
 
 def read_summary(dialect: str, answer: bytes) -> str:
-    """Read the text of a provider's decompressed answer.
-
-    "" if it has none, is an error, or is incomplete.
-    """
+    """Read the text of a provider's decompressed answer; "" for an error or an incomplete one."""
     response = decode_response(dialect, Exchange(b"", answer, status=200))
     if response.error or not response.complete:
         return ""
@@ -123,10 +108,7 @@ def read_summary(dialect: str, answer: bytes) -> str:
 
 
 def summary_part(text: str) -> str:
-    """Return the part of an answer's text that becomes the summary.
-
-    That is the inside of ``<summary>``, or all of the text without it.
-    """
+    """Return the inside of ``<summary>`` in an answer's text, else all of it."""
     match = _SUMMARY.search(text)
     return match[1] if match else text
 
@@ -155,10 +137,7 @@ def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
 
 
 def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, places: set[Json]) -> Iterator[bytes]:
-    """Encode the events with `text` in the first piece of the answer's text.
-
-    The other pieces are dropped or emptied. The positions of the answer's texts are added to `places`.
-    """
+    """Encode the events with `text` in place of the answer's text, whose positions go to `places`."""
     for event in events:
         value = event.value()
         if isinstance(value, dict):
@@ -200,7 +179,6 @@ def _response_piece(event: dict[str, Json], text: str, places: set[Json], whole:
 
 
 def _with_output_text(value: Json, text: str) -> Json:
-    """`value` with `text` in every finished text of an answer in it."""
     if isinstance(value, list):
         return [_with_output_text(item, text) for item in value]
     if not isinstance(value, dict):
@@ -221,10 +199,6 @@ it in full. Positions of texts are added to `places`. None: the event is dropped
 
 
 def _rewrite_whole(dialect: str, body: dict[str, Json], text: str, places: set[Json]) -> dict[str, Json]:
-    """Replace the text of an answer that is no stream.
-
-    The positions of its texts are added to `places`.
-    """
     if dialect == CHAT:
         choices = as_dicts(body.get("choices"))
         places.update(choice.get("index") for choice in choices)

@@ -1,7 +1,4 @@
-"""Decodes exchanges to context and answer.
-
-The API is detected from the address and the shape of the bodies.
-"""
+"""Decodes exchanges to context and answer, by address and shape of the bodies."""
 
 from __future__ import annotations
 
@@ -39,7 +36,6 @@ _MODEL: Final = re.compile(
 _STREAMS: Final = re.compile(
     r":stream(?:GenerateContent|RawPredict)$|/(?:converse-stream|invoke-with-response-stream)$"
 )
-"""The end of a path that asks for a stream."""
 _CODE_ASSIST: Final = ("v1internal:generateContent", "v1internal:streamGenerateContent")
 _COUNT: Final = ("/count_tokens", "/count-tokens:rawPredict")
 """Ends of the paths of requests that only count tokens."""
@@ -63,7 +59,7 @@ class Decoded(NamedTuple):
 def decode(exchange: Exchange) -> Decoded | None:
     """Decode an exchange with a model; None if `detect_dialect` finds no context.
 
-    Requests that only count tokens are decoded, too. Raises `Malformed` if a context cannot be read.
+    Raises `Malformed` if a context cannot be read.
     """
     body = parse_body(exchange.request)
     if isinstance(body, dict) and _is_wrapped(exchange.path, body):
@@ -84,15 +80,11 @@ def decode(exchange: Exchange) -> Decoded | None:
 
 
 def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
-    """Whether a request is one of Google's inside another.
-
-    Gemini CLI with a login sends them so (Code Assist).
-    """
+    """Whether a request is one of Google's inside another (Gemini CLI with a login: Code Assist)."""
     return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
 
 
 def _unwrap(exchange: Exchange, body: dict[str, Json]) -> Exchange:
-    """The exchange with the request and the answers that are wrapped in it."""
     answer = exchange.response
     if sse.is_stream(answer[:512].decode("utf-8", "replace")):
         chunks: Json = [as_dict(event.value()).get("response", event.value()) for event in sse.parse_stream(answer)]
@@ -109,7 +101,6 @@ def asked_model(path: str, body: dict[str, Json]) -> str:
 
 
 def wants_stream(path: str, body: dict[str, Json]) -> bool:
-    """Whether a request asks for a stream: its body says so, or its path."""
     return body.get("stream") is True or bool(_STREAMS.search(path))
 
 
@@ -155,10 +146,7 @@ def _detect_by_messages(exchange: Exchange, body: dict[str, Json]) -> str:
 
 
 def decode_response(dialect: str, exchange: Exchange) -> Response:
-    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error.
-
-    Without a body, the error is the HTTP status if that is 400 or more, else "" (the answer was not recorded).
-    """
+    """Decode the answer of `exchange`; an unreadable one becomes an answer with an error."""
     body = exchange.response
     if not body.strip():
         refused = exchange.status >= 400
@@ -177,7 +165,6 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
 
 
 def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
-    """Assemble the answer of the events of one stream."""
     if dialect == COHERE:
         return cohere.decode_stream(event.value() for event in events)
     if dialect == CONVERSE:
@@ -214,8 +201,5 @@ def _decode_count(exchange: Exchange) -> Response:
 
 
 def count_response(body: dict[str, Json]) -> Response:
-    """Build the answer to a request that only counts tokens.
-
-    No model read it, so it costs nothing (facts §1). It holds the size of the input.
-    """
+    """Build the answer to a request that only counts tokens: free, with the size of the input."""
     return Response(stop_reason=COUNTED, extra={ESTIMATED_INPUT: as_count(body.get("input_tokens"))})

@@ -1,7 +1,4 @@
-"""Converts exchanges with providers to calls of a session, with context and thread.
-
-A request may name items that the provider stores; they become a part of its context.
-"""
+"""Converts exchanges with providers to calls of a session, with context and thread."""
 
 from __future__ import annotations
 
@@ -37,12 +34,10 @@ Change = Callable[[Call], Call]
 
 
 class Exchanges:
-    """Turns exchanges into events; `threads` sorts them."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self.threads = Conversations(tree)
-        self._held: dict[str, tuple[Item, ...]] = {}
+        self._stored_items: dict[str, tuple[Item, ...]] = {}
         """Server-side items, by the name that a later request uses for them."""
         self._heads: dict[str, int] = {}
         """Context ends of answers and server-side conversations, by id."""
@@ -51,7 +46,6 @@ class Exchanges:
         """Summaries of requests without a context that ctxtui decodes: lists of models, but also embeddings."""
 
     def add_exchange(self, exchange: Exchange, change: Change = lambda call: call) -> Iterator[Event]:
-        """Add one exchange and yield its events."""
         try:
             decoded = decode(exchange)
         except Malformed as error:
@@ -80,7 +74,7 @@ class Exchanges:
         """
         before, name = self._server_items(decoded)
         with_stored = with_server_items(decoded, before)
-        call = _make_call(base, with_stored, bool(name) and name not in self._held and name not in self._heads)
+        call = _make_call(base, with_stored, bool(name) and name not in self._stored_items and name not in self._heads)
         thread = self._find_thread(with_stored, client, session)
         events = self.threads.add_request(with_stored.items, with_stored.response.items, change(call), thread)
         if events and self.threads.last is not None and decoded.dialect != GOOGLE:
@@ -100,28 +94,22 @@ class Exchanges:
             yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
     def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
-        """Register the response `id_` to a request that no model read.
-
-        A later request may continue from it.
-        """
+        """Register the response `id_` to a request that no model read, for later requests to continue."""
         try:
             decoded = decode(exchange)
         except Malformed:
             decoded = None
         items = decoded.items if decoded is not None else ()
-        self._held[id_] = tuple(item for item in items if item.place.section == "messages")
+        self._stored_items[id_] = tuple(item for item in items if item.place.section == "messages")
 
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
-        """Return the server-side items before a request's own, and the id that names them.
-
-        The id is "" if the request names none.
-        """
+        """Return the server-side items before a request's own, and the id that names them ("": none)."""
         params = decoded.params
         talk = params.get("conversation")
         name = as_str(params.get("previous_response_id")) or as_str(talk) or as_str(as_dict(talk).get("id"))
         name = name or as_str(params.get("cachedContent")) or as_str(params.get("cached_content"))
         if name not in self._heads:
-            return self._held.get(name, ()), name
+            return self._stored_items.get(name, ()), name
         items = self._tree.items(self._heads[name])
         return tuple(item for item in items if item.place.section == "messages"), name
 
@@ -130,10 +118,7 @@ class Exchanges:
         return self.threads.find(decoded.items, after, client, self._scope_of(session))
 
     def _scope_of(self, session: str) -> str:
-        """Return the prefix of thread names for a client's `session` ("": unknown).
-
-        It is `MAIN` for the first one and for an unknown one, else the session's id.
-        """
+        """Return `MAIN` for the first session and for an unknown one, else the session's id."""
         self._session = self._session or session
         return MAIN if session in ("", self._session) else session
 
@@ -160,18 +145,16 @@ class Exchanges:
         return None
 
     def _store_server_items(self, exchange: Exchange) -> None:
-        """Store items that a request puts on the server without a model reading them."""
         body, answer = as_dict(parse_body(exchange.request)), as_dict(parse_body(exchange.response))
         if exchange.path.endswith("/cachedContents") and as_str(answer.get("name")):
             full_body = {"contents": [], **body}
-            self._held[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(full_body), None).items
+            self._stored_items[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(full_body), None).items
         elif exchange.path.endswith("/conversations") and as_str(answer.get("id")):
             parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(as_list(body.get("items")))]
-            self._held[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)
+            self._stored_items[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)
 
 
 def _scoped_thread(scope: str, thread: str) -> str:
-    """Name a client's thread; threads of later sessions include the session's name."""
     if scope == MAIN:
         return thread
     return scope if thread == MAIN else f"{scope} · {thread}"
@@ -179,21 +162,16 @@ def _scoped_thread(scope: str, thread: str) -> str:
 
 def with_server_items(decoded: Decoded, before: Sequence[Item]) -> Decoded:
     """Insert the items that the provider holds `before` the request's own messages."""
-    first, skeleton = _first_message_index(decoded.items), decoded.skeleton
+    sections = [item.place.section for item in decoded.items]
+    first = sections.index("messages") if "messages" in sections else len(sections)
+    skeleton = decoded.skeleton
     if before and skeleton is not None:
         skeleton = Skeleton(skeleton.dialect, {**skeleton.parts, "carried": [first, len(before)]})
     return decoded._replace(items=tuple(_order_items(decoded.items, before, first)), skeleton=skeleton)
 
 
-def _first_message_index(items: Sequence[Item]) -> int:
-    return next((n for n, item in enumerate(items) if item.place.section == "messages"), len(items))
-
-
 def _order_items(items: Sequence[Item], before: Sequence[Item], first: int) -> list[Item]:
-    """Order a request's items with the server's.
-
-    Tools and system first, then the server's messages, then its own.
-    """
+    """Order a request's items with the server's: tools, system, the server's messages, its own."""
     front_items = [item for item in before if item.place.section != "messages"]
     messages = [item for item in before if item.place.section == "messages"]
     heads = [*front_items, *items[:first]]
@@ -202,7 +180,6 @@ def _order_items(items: Sequence[Item], before: Sequence[Item], first: int) -> l
 
 
 def _base_call(exchange: Exchange) -> Call:
-    """Build a call from the fields outside the bodies."""
     call_extra = dict(exchange.extra)
     if exchange.url:
         call_extra["url"] = mask_url(exchange.url).partition("?")[0]

@@ -1,7 +1,4 @@
-"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`).
-
-The API itself is in `wire.google`.
-"""
+"""Google's parts as clients keep them, in Anthropic's spelling (see `messages`)."""
 
 from __future__ import annotations
 
@@ -11,16 +8,12 @@ from ctxtui.transcripts.kit import messages
 
 
 def convert_parts(content: Json) -> list[Json]:
-    """Convert content to parts in Anthropic's spelling.
-
-    The content may be a string, a part or a list of parts.
-    """
+    """Convert content (a string, a part or a list of parts) to parts in Anthropic's spelling."""
     raw_parts = [content] if isinstance(content, str | dict) else as_list(content)
     return [_convert_part(part) for part in raw_parts]
 
 
 def _convert_part(part: Json) -> Json:
-    """Convert a part, which has no type member, to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     other_members = {key: item for key, item in part.items() if item is not None}

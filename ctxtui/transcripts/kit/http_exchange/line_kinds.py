@@ -1,4 +1,4 @@
-"""Kinds of lines in ctxtui's own recordings of relayed traffic; shared by writer and reader.
+"""Bodies in ctxtui's own recordings of relayed traffic; shared by writer and reader.
 
 A body that is mostly equal to an earlier one refers to it, because agents send their history again with each request.
 """
@@ -15,23 +15,6 @@ from ctxtui.core.json_values import as_count, as_str
 VERSION: Final = 1
 """Version of the format."""
 MARK: Final = "ctxtui_attached"
-LINE_MEMBERS: Final[dict[str, frozenset[str]]] = {
-    MARK: frozenset(("run", "at", "session", "client", "version", "program", "cwd", "tags", "upstreams")),
-    "asked": frozenset(("x", "at", "method", "url", "headers", "thread", "keep_warm", "body")),
-    "sent": frozenset(
-        ("x", "at", "body", "applied", "asleep", "refused", "by", "released", "done", "trouble", "pinged", "played")
-    ),
-    "held": frozenset(("x", "at", "until")),
-    "passed_on": frozenset(("x", "at", "compaction", "pinned", "refused")),
-    "answered": frozenset(("x", "at", "status", "headers")),
-    "data": frozenset(("x", "at", "base64")),
-    "frame": frozenset(("x", "at", "by")),
-    "ended": frozenset(("x", "at", "size", "sha256", "error")),
-    "lost": frozenset(("at", "why")),
-}
-"""The line kinds, each identified by its own member, with their other members."""
-BODY_KEYS: Final = frozenset(("size", "sha256", "encoding", "like", "head", "tail", "text", "base64", "left_out"))
-"""Members of a body."""
 MAX_REFERENCED_BODIES: Final = 6
 """Bodies that later ones may refer to: as many threads may alternate. A body is dropped once another refers to it."""
 
@@ -62,10 +45,7 @@ class BodiesByReference:
         return body
 
     def mark_lost(self, name: str) -> None:
-        """Register an unknown body for exchange `name`.
-
-        A later body that refers to it has only its own text.
-        """
+        """Register an unknown body; a later body that refers to it has only its own text."""
         self._keep_recent(self._runs.setdefault(f"{name.partition('.')[0]} ", {}), name, b"")
 
     def _keep_recent(self, bodies: dict[str, bytes], name: str, body: bytes) -> None:
@@ -75,7 +55,6 @@ class BodiesByReference:
 
 
 def decode_bytes(line: dict[str, Json]) -> bytes:
-    """Decode the ``text`` or ``base64`` of a line."""
     if "base64" in line:
         try:
             return base64.b64decode(as_str(line["base64"]))

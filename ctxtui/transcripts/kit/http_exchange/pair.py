@@ -1,7 +1,4 @@
-"""One request with its answer and URL, and its sender (facts §13.3).
-
-The sender is identified by clients' headers.
-"""
+"""One request with its answer and URL, and its sender by clients' headers (facts §13.3)."""
 
 from __future__ import annotations
 
@@ -49,9 +46,8 @@ class Sender(Struct, frozen=True, kw_only=True):
     """The client that sent a request.
 
     `session` and `thread` are the client's own ids ("" if it sends none; `MAIN` for its main thread), `parent` is the
-    thread that started this one, `label` the client's name for it. `client` and `version` are from the user agent;
-    Claude Code and Codex are recognized by their own headers. `aside` is the kind of side call, if the recording names
-    it.
+    thread that started this one, `label` the client's name for it. `aside` is the kind of side call, if the recording
+    names it.
     """
 
     session: str = ""
@@ -66,17 +62,13 @@ class Sender(Struct, frozen=True, kw_only=True):
     def has_known_side_calls(self) -> bool:
         """Whether requests besides the conversation are recognized by their form.
 
-        True for clients that name a session, and Gemini CLI. Other programs may send the same forms for reasons of
-        their own.
+        Other programs may send the same forms for reasons of their own.
         """
         return bool(self.session) or self.client == _GEMINI_CLI
 
     @property
     def names_session_in_body(self) -> bool:
-        """Whether the session's id is in the body of its requests, not in their headers.
-
-        `read_session` reads it there.
-        """
+        """Whether the session's id is in the body of its requests (`read_session`), not in their headers."""
         return self.client == _KIMI_CODE
 
 
@@ -112,8 +104,7 @@ def identify_sender(headers: Mapping[str, str]) -> Sender:
 def read_session(sender: Sender, body: bytes) -> str:
     """The session that `sender` names in the `body` of a request; "" for none.
 
-    Kimi Code sends its session's id as the user (Anthropic's API) or as the key of the cache (others); its uuid names
-    the client's own folder.
+    Kimi Code sends its session's id as the user (Anthropic's API) or as the key of the cache (others).
     """
     if not sender.names_session_in_body:
         return ""
@@ -124,10 +115,7 @@ def read_session(sender: Sender, body: bytes) -> str:
 
 
 def classify_side_call(path: str, body: Json) -> str:
-    """Classify a request that a client makes besides the conversation.
-
-    "" for a turn of the conversation.
-    """
+    """Classify a request that a client makes besides the conversation; "" for one of its turns."""
     if path.rstrip("/").endswith(("/count_tokens", "/input_tokens")):
         return COUNTS
     request = as_dict(body)
@@ -167,7 +155,6 @@ def _asks_for_severity(request: dict[str, Json]) -> bool:
 
 
 def _asks_for_title(request: dict[str, Json]) -> bool:
-    """Whether the prompt asks for a title, as OpenCode and others do."""
     system = request.get("system") or request.get("instructions")
     text = as_str(system) or " ".join(as_str(part.get("text")) for part in as_dicts(system))
     for message in as_dicts(request.get("messages")) + as_dicts(request.get("input")):
@@ -192,16 +179,16 @@ _HOSTS: Final = (
     ("openrouter.ai", "openrouter"),
 )
 _OLLAMA: Final = ("/api/chat", "/api/generate")
-"""Paths that only Ollama serves, on any host."""
+"""Ollama's own paths, on any host."""
 _BETAS: Final = "anthropic-beta"
 
 
 class Exchange(Struct, frozen=True):
     """One HTTP exchange.
 
-    `request` and `response` are bodies as sent (decompressed; empty if there was none), `status` the HTTP status
-    (0: not recorded). Times are Unix seconds. `line` is its position in the recording (1-based, 0: unknown),
-    `extra` further recorded fields, `sender` the sender as identified by its headers.
+    `request` and `response` are bodies as sent (decompressed; empty if there was none), `status` the HTTP status (0:
+    not recorded). Times are Unix seconds. `line` is its position in the recording (1-based, 0: unknown), `extra`
+    further recorded fields.
     """
 
     request: bytes
@@ -218,7 +205,6 @@ class Exchange(Struct, frozen=True):
 
     @property
     def host(self) -> str:
-        """The host, without port."""
         address = self._location.partition("/")[0].rpartition("@")[2].lower()
         return address[: address.find("]") + 1] or address.partition(":")[0]
 
@@ -243,7 +229,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """The exchange in one line: ``POST api.openai.com/v1/embeddings 200``."""
+        """``POST api.openai.com/v1/embeddings 200``."""
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 
 
@@ -256,10 +242,9 @@ def parse_body(body: bytes | str) -> Json:
 
 
 def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
-    """Read ``betas`` for `Exchange.extra` from a request's headers.
+    """Read the active beta features for `Exchange.extra` from a request's headers.
 
-    They are the active beta features, in the order sent; the result is empty if there are none. A cache keeps the
-    prefixes of different sets apart (facts §2).
+    A cache keeps the prefixes of different sets apart (facts §2).
     """
     named = [
         name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name

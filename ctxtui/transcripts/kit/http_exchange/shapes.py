@@ -1,7 +1,4 @@
-"""Classifies a JSON value as request, answer or messages, and detects its dialect.
-
-Its members decide.
-"""
+"""Classifies a JSON value as request, answer or messages, and detects its dialect."""
 
 from __future__ import annotations
 
@@ -14,8 +11,8 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list, as_str
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
-MAX_EXAMINED: Final = 200
-"""Maximum messages and tools examined to detect a dialect."""
+_MAX_EXAMINED: Final = 200
+"""Messages and tools that are examined to detect a dialect."""
 
 ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
@@ -46,8 +43,6 @@ _NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", 
 
 
 class BodyShape(StrEnum):
-    """Class of a JSON value."""
-
     REQUEST = "request"
     ANSWER = "answer"
     MESSAGE = "message"
@@ -56,7 +51,6 @@ class BodyShape(StrEnum):
 
 
 def classify(value: Json) -> BodyShape:
-    """Classify `value` by its members alone."""
     if isinstance(value, list):
         return BodyShape.MESSAGES if _is_message_list(value) else BodyShape.OTHER
     if not isinstance(value, dict):
@@ -71,28 +65,29 @@ def classify(value: Json) -> BodyShape:
 
 
 def list_messages(value: Json) -> list[Json]:
-    """Return the messages of a `BodyShape.MESSAGES` value: a list, or a page of one from an API."""
     return as_list(value.get("data")) if isinstance(value, dict) else as_list(value)
 
 
 def _is_message_list(value: Json) -> bool:
-    examined = as_list(value)[:MAX_EXAMINED]
+    examined = as_list(value)[:_MAX_EXAMINED]
     typed = all(is_message(item) or as_str(as_dict(item).get("type")) for item in examined)
     return typed and any(is_message(item) for item in examined)
 
 
 def _is_request(value: Mapping[str, Json]) -> bool:
-    if has_contents(value):
+    if _has_contents(value):
         return True
     messages = value.get("messages")
     named = "model" in value
     if isinstance(messages, list):
-        return (named and (not messages or any(map(is_message, messages[:MAX_EXAMINED])))) or _is_message_list(messages)
+        return (named and (not messages or any(map(is_message, messages[:_MAX_EXAMINED])))) or _is_message_list(
+            messages
+        )
     request_input = value.get("input")
     if not named or "output" in value:
         return False
     if isinstance(request_input, list):
-        return any(map(is_message, request_input[:MAX_EXAMINED]))
+        return any(map(is_message, request_input[:_MAX_EXAMINED]))
     if not isinstance(request_input, str):
         return False
     evidence = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
@@ -100,10 +95,10 @@ def _is_request(value: Mapping[str, Json]) -> bool:
     return bool(evidence) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
 
 
-def has_contents(value: Mapping[str, Json]) -> bool:
+def _has_contents(value: Mapping[str, Json]) -> bool:
     """Whether `value` has the conversation of a request to Google's API."""
     contents = value.get("contents")
-    looked = [contents] if isinstance(contents, dict) else as_list(contents)[:MAX_EXAMINED]
+    looked = [contents] if isinstance(contents, dict) else as_list(contents)[:_MAX_EXAMINED]
     return any("parts" in as_dict(content) for content in looked)
 
 
@@ -140,7 +135,6 @@ def is_count(value: Mapping[str, Json]) -> bool:
 
 
 def answer_dialect(value: Mapping[str, Json]) -> str:
-    """Return the dialect of an answer."""
     if "candidates" in value:
         return GOOGLE
     if "choices" in value or "message" in value:
@@ -149,11 +143,8 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
 
 
 def detect_dialect(value: Json, default: str = CHAT) -> str:
-    """Detect the dialect of a request or of messages: the one with most features.
-
-    `default` if there are none.
-    """
-    if isinstance(value, dict) and has_contents(value):
+    """Detect the dialect of a request or of messages: the one with most features, else `default`."""
+    if isinstance(value, dict) and _has_contents(value):
         return GOOGLE
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)
     members: Mapping[str, Json] = value if isinstance(value, dict) else {}
@@ -162,8 +153,8 @@ def detect_dialect(value: Json, default: str = CHAT) -> str:
     if "input" in members:
         votes[RESPONSES] += 4
     messages = members.get("messages", members.get("input")) if members else value
-    _vote_messages(votes, as_list(messages)[:MAX_EXAMINED])
-    _vote_tools(votes, as_list(members.get("tools"))[:MAX_EXAMINED])
+    _vote_messages(votes, as_list(messages)[:_MAX_EXAMINED])
+    _vote_tools(votes, as_list(members.get("tools"))[:_MAX_EXAMINED])
     if as_str(members.get("model")).startswith(("claude", "anthropic.")):
         votes[ANTHROPIC] += 1
     # Ties go to the first, which is the default.
@@ -181,7 +172,7 @@ def _vote_messages(votes: dict[str, float], messages: Iterable[Json]) -> None:
             votes[CHAT] += 1
         if kind and (kind == "message" or not role):
             votes[RESPONSES] += 2
-        for part in as_list(message.get("content"))[:MAX_EXAMINED]:
+        for part in as_list(message.get("content"))[:_MAX_EXAMINED]:
             home = _PARTS.get(as_str(as_dict(part).get("type")))
             if home:
                 votes[home] += 3

@@ -1,7 +1,4 @@
-"""OpenAI Responses over WebSocket (facts §13.3).
-
-Each request is a frame, and so is each event of its answer.
-"""
+"""OpenAI Responses over WebSocket: a frame for each request and each event (facts §13.3)."""
 
 from __future__ import annotations
 
@@ -16,24 +13,17 @@ _LAST: Final = ("response.completed", "response.failed", "response.incomplete", 
 
 
 class SocketExchanges:
-    """Converts the frames of one WebSocket to exchanges.
-
-    An exchange is a request with the events of its answer, as a stream.
-    """
+    """Converts the frames of one WebSocket to exchanges: a request, and its events as a stream."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._open_text = ""
-        """Text of the open request; "" if there is none."""
         self._started: float | None = None
         self._first: float | None = None
         self._events: list[str] = []
 
     def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Add a frame; return the exchange that it completes, None if it completes none.
-
-        The frame was `sent` by the client, or received, at `time`.
-        """
+        """Add a frame at `time`, `sent` by the client or received; return the exchange that it completes."""
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":
@@ -53,27 +43,24 @@ class SocketExchanges:
 
     @property
     def open_request(self) -> Exchange | None:
-        """The open request, without an answer; None if there is none."""
         if not self._open_text:
             return None
         return Exchange(self._open_text.encode("utf-8", "surrogatepass"), url=self._url, started=self._started)
 
     def received_events(self, after: int) -> bytes:
-        """Return the events received for the open request from event number `after` on, as a stream."""
+        """Return the events of the open request from number `after` on, as a stream."""
         return "".join(f"data: {event}\n\n" for event in self._events[after:]).encode("utf-8", "surrogatepass")
 
     @property
     def event_count(self) -> int:
-        """Number of events received for the open request."""
         return len(self._events) if self._open_text else 0
 
     def close(self, time: float | None = None) -> Exchange | None:
-        """End the open exchange at `time` and return it; None if there is none."""
         if not self._open_text:
             return None
         body, self._open_text = self._open_text.encode("utf-8", "surrogatepass"), ""
-        stream = "".join(f"data: {event}\n\n" for event in self._events).encode("utf-8", "surrogatepass")
-        return Exchange(body, stream, self._url, status=200, started=self._started, first_byte=self._first, ended=time)
+        events = self.received_events(0)
+        return Exchange(body, events, self._url, status=200, started=self._started, first_byte=self._first, ended=time)
 
 
 def warm_up_id(exchange: Exchange) -> str:

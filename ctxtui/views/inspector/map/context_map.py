@@ -44,13 +44,8 @@ def map_extent(scene: Scene) -> float:
     return float(max(scene.limits.usable, scene.figures.context_tokens, 1))
 
 
-def context_map(
-    scene: Scene, path: Sequence[int], charge: Charge | None, count: int, cursor: int | None = None
-) -> ContextMap:
-    """The map of the context shown (nodes `path`) in `count` pixels.
-
-    `cursor` is the node under the cursor.
-    """
+def context_map(scene: Scene, path: Sequence[int], charge: Charge | None, count: int) -> ContextMap:
+    """The map of the context shown (nodes `path`) in `count` pixels."""
     if not scene.counted:
         return ContextMap(shown=(None,) * count, extent=map_extent(scene), limit=bars.limit_short(scene.limits))
     extent, stretch = map_extent(scene), scene.stretch
@@ -76,7 +71,6 @@ def context_map(
         segments=segments,
         inferred_breakpoints=() if charge and charge.recorded else marks,
         set_breakpoints=marks if charge and charge.recorded else (),
-        cursor_at=cursor_token(scene, cursor),
         limit=bars.limit_short(scene.limits),
     )
 
@@ -92,10 +86,7 @@ def cursor_token(scene: Scene, cursor: int | None) -> float | None:
 
 
 def node_at(scene: Scene, path: Sequence[int], token: float) -> int | None:
-    """Node of the block at `token` of the map.
-
-    ``ROOT`` for unrecorded tokens, None after the context.
-    """
+    """Node of the block at `token` of the map; ``ROOT`` for unrecorded tokens, None after the context."""
     if not scene.counted:
         return None
     token /= scene.stretch

@@ -13,10 +13,7 @@ from ctxtui.views.text.span import Span, merged
 
 
 class Cell(NamedTuple):
-    """One cell of the map.
-
-    `fg`, `bg`: category indices of its upper and its lower pixel; None if free.
-    """
+    """One cell of the map; `fg` and `bg` are the categories of its pixels (None: free)."""
 
     glyph: str
     fg: int | None
@@ -31,8 +28,8 @@ _RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
 def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
     """The map as `height` rows of `width` cells, filled top to bottom, then left to right.
 
-    `shown` is the category index at each pixel, None if free. A cell has two pixels, one above the other; if `whole`,
-    one, drawn as a glyph for terminals without colour.
+    `shown` is the category index at each pixel. A cell has two pixels, one above the other; if `whole`, one, drawn as a
+    glyph for terminals without colour.
     """
     if whole:
         return [[*map(_whole_cell, shown[row::height][:width])] for row in range(height)]
@@ -76,7 +73,6 @@ def _style(cell: Cell, letters: bool, whole: bool) -> str:
 
 
 def pixel_count(width: int, height: int, *, colour: bool = True, letters: bool = False) -> int:
-    """Number of pixels of the map drawn by `rows_of`."""
     return width * height * (1 if letters or not colour else 2)
 
 
@@ -85,9 +81,8 @@ def rows_of(
 ) -> list[list[Span]]:
     """The map as `height` lines of `width` cells from the category index at each pixel.
 
-    Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call, conversation bold); with
-    `letters` an ASCII letter per cell. Free cells are blank, with dots in the last line (in every line without
-    `colour`).
+    Half blocks in two colours; without `colour` a glyph per cell (``░`` result, ``▒`` call); with `letters` an ASCII
+    letter. Free cells are blank, with dots in the last line (in every line without `colour`).
     """
     whole = letters or not colour
     out = []
@@ -99,21 +94,16 @@ def rows_of(
 
 @lru_cache(maxsize=1000)
 def _draw_cell(cell: Cell, letters: bool, whole: bool, free: str) -> Span:
-    """Draw a cell; cached, since there are only some hundred different ones."""
     glyph = free if cell.fg is None else _letter(cell.fg) if letters else cell.glyph
     return Span(glyph, _style(cell, letters, whole))
 
 
 def token_at(column: int, row: float, width: int, height: int, scale: float) -> float:
-    """The token at a point of the map: `column` and `row` in cells, from 0.
-
-    A row of ½ is the middle of the first.
-    """
+    """The token at a point of the map: `column` and `row` in cells; row ½ is the middle of the first."""
     return (column * height + min(max(row, 0.0), float(height))) * scale / max(1, width * height)
 
 
 def column_of(token: float, width: int, scale: float) -> int:
-    """The map's column that shows `token`, within 0 .. width - 1."""
     return min(max(0, width - 1), max(0, int(token * width / scale))) if scale > 0 else 0
 
 
@@ -124,11 +114,10 @@ def track(
     breakpoints: Sequence[tuple[float, bool]] = (),
     break_at: float | None = None,
 ) -> list[Span]:
-    """The cache track below the map in `width` cells.
+    """The cache track below the map: ``━`` read, ``╍`` written, ``┄`` fresh.
 
-    Read (``━``), written (``╍``) and fresh (``┄``) tokens. `segments` are (``read`` | ``write`` | ``fresh`` | "",
-    tokens) in prompt order. `breakpoints` are (token, whether automatic or inferred): ``◇`` if so, else ``◆``.
-    `break_at` is the token where the prefix ends: ``╳``.
+    `segments` are (state, tokens) in prompt order. `breakpoints` are (token, whether automatic or inferred): ``◇`` if
+    so, else ``◆``. `break_at` is the token where the prefix ends: ``╳``.
     """
     ends = list(accumulate(tokens for _, tokens in segments))
     total = ends[-1] if ends else 0

@@ -1,7 +1,6 @@
-"""The map of a context with staged edits.
+"""The map of a context with staged edits, and the end of the cached prefix.
 
-The edited request in prompt order, and the end of the cached prefix. Only edited stretches are walked; between them the
-raw context is used, shifted by the tokens added or removed before.
+Only edited stretches are walked; between them the raw context is used, shifted by the tokens added or removed before.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ _Stretch = tuple[int, float, float, int | None]
 raw context)."""
 _POSITION: Final = itemgetter(0)
 NEARBY_BLOCKS: Final = 150
-"""Blocks within which the next pixel is searched first."""
 
 
 def staged_map(staging: Staging, count: int, cursor: int | None = None) -> ContextMap:
@@ -57,8 +55,6 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
 
 
 class _Walk:
-    """The staged context as stretches, in prompt order."""
-
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
         self._nodes = staging.applied.context.nodes
@@ -127,7 +123,6 @@ class _Walk:
         return stretch[0][1] if stretch and stretch[0][0] == at else self._raw_tokens_before(at)
 
     def end(self, at: int) -> float:
-        """The staged token just after the raw position `at`."""
         return self._raw_tokens_before(at + 1) + self._shift_at(at) if at < len(self._nodes) else self.total
 
     def middle(self, node: int | None) -> float | None:

@@ -198,7 +198,6 @@ def test_attachments_with_words_are_read() -> None:
         "meta|image image/png",
         "and b.py",
     ]
-    assert found.reader.reader.main.silent == {"attachment todo_reminder": 1, "attachment hook_success": 1}
 
 
 def test_results_that_were_kept_out_read_as_their_preview() -> None:
@@ -353,7 +352,6 @@ def test_strange_shapes() -> None:
     said = ["user:", "hello", "assistant:", "just words", "user:", "a", "b", "unknown 3", "unknown null", "c"]
     assert found.context("msg_1") == [*said, "from an unknown type"]
     assert found.context("msg_2")[-3:] == ["user:", "tool_result(toolu_unknown) whose?", "next"]
-    assert found.reader.reader.main.unknown_types == {"telemetry": 1, "mode-change": 1}
     assert found.call("msg_2").started is None, "nothing is asked after it was answered"
 
 

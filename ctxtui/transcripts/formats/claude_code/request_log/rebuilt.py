@@ -1,7 +1,6 @@
 """Rebuilds the requests of one Claude Code file from its request records (facts §13.1).
 
-Every request is a path of messages. A request that continues another one shares its beginning, so that reading takes
-time in proportion to the new messages.
+Every request is a path of messages. A request that continues another one shares its beginning.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 
-SHAPE: Final = "api-request-shape"
+_SHAPE: Final = "api-request-shape"
 BLOB: Final = "api-request-blob"
 REQUEST: Final = "api-request"
-KINDS: Final = frozenset({SHAPE, BLOB, REQUEST})
+KINDS: Final = frozenset({_SHAPE, BLOB, REQUEST})
 
 
 class RequestRecord(msgspec.Struct, rename="camel"):
@@ -63,14 +62,14 @@ _decoder: Final = msgspec.json.Decoder(RequestRecord)
 
 
 def decode_request(raw: bytes) -> RequestRecord:
-    """Decode the JSON object `raw`. Raises `msgspec.MsgspecError` if a member has another type."""
+    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a member has another type."""
     return _decoder.decode(raw)
 
 
 class RecordedMarker(NamedTuple):
-    """A cache breakpoint: its `path` from the body's top, and its value.
+    """A cache breakpoint: its value, and its `path` from the body's top.
 
-    A path is, for example, ``("messages", 1, "content", 0)``; it is empty if it was recorded in another form.
+    ``("messages", 1, "content", 0)``; empty if it was recorded in another form.
     """
 
     path: tuple[str | int, ...]
@@ -78,7 +77,6 @@ class RecordedMarker(NamedTuple):
 
 
 def recorded_markers(record: RequestRecord) -> list[RecordedMarker]:
-    """List the cache breakpoints of a request record; one of another form has an empty path."""
     listed = canonical.loads(bytes(record.cache_control))
     markers = []
     for entry in listed if isinstance(listed, list) else [listed]:
@@ -120,8 +118,8 @@ class SentMessage(Struct, eq=False):
 class ClaudeRequest(Struct, kw_only=True, eq=False):
     """A recorded request.
 
-    `last` is its last message, None if the request that it continues is not in the file (`lost`: its id).
-    `answered`: an answer names it; `fresh`: it continues no other request.
+    `last` is its last message, None if the request that it continues is not in the file (`lost`: its id). `answered`:
+    an answer names it; `fresh`: it continues no other request.
     """
 
     id: str
@@ -137,36 +135,27 @@ class ClaudeRequest(Struct, kw_only=True, eq=False):
 
 
 class ClaudeRequests:
-    """The requests of one file.
-
-    `shared` is the store of the session's own file, for a subagent's.
-    """
+    """The requests of one file; `shared` is the store of the session's own file, for a subagent's."""
 
     def __init__(self, tree: Tree, shared: RequestStore | None = None) -> None:
         self._tree = tree
         self._shared = shared
         self.store = RequestStore(tree)
-        self._known: dict[str, ClaudeRequest] = {}
+        self._requests: dict[str, ClaudeRequest] = {}
         """Requests by id."""
         self._roots: dict[str, SentMessage] = {}
         """The path without messages of each shape, by the shape's hash."""
         self._frames: dict[tuple[bytes, str], Json] = {}
-        """Frames by the parameters of the request and the hash of its shape."""
         self._reported: set[str] = set()
-        """Causes that were reported already."""
         self.last: ClaudeRequest | None = None
-        """The latest request."""
         self.answered: ClaudeRequest | None = None
         """The request that the latest answer names."""
 
     def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
-        """Handle a record of one of the three kinds.
-
-        Returns its request, if it is one, and what could not be read.
-        """
+        """Handle a record of one of the three kinds; return its request, if any, and what could not be read."""
         try:
             record = decode_request(source.raw)
-            if record.type == SHAPE:
+            if record.type == _SHAPE:
                 self.store.put_shape(record.shape_hash, canonical.loads(bytes(record.shape)))
             elif record.type == BLOB:
                 self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
@@ -181,7 +170,7 @@ class ClaudeRequests:
             # Raises if nested too deeply.
             canonical.loads(bytes(raw))
         last: SentMessage | None = self._roots.setdefault(record.shape_hash, SentMessage(None, _ROOT, 0))
-        base = self._known.get(record.base) if record.base else None
+        base = self._requests.get(record.base) if record.base else None
         if record.keep:
             last = self._kept_message(base, record) if base is not None else None
         for hash_ in record.tail if last is not None else ():
@@ -201,7 +190,7 @@ class ClaudeRequests:
             fresh=not record.base,
             at=parse_timestamp(record.timestamp),
         )
-        self._known[record.id] = request
+        self._requests[record.id] = request
         self.last = request
         return request
 
@@ -244,7 +233,7 @@ class ClaudeRequests:
         )
 
     def find(self, id_: str) -> ClaudeRequest | None:
-        return self._known.get(id_)
+        return self._requests.get(id_)
 
     def shape_of(self, request: ClaudeRequest) -> RequestShape | None:
         """Return system prompt and tools of a request; None if they are not in the file."""
@@ -327,10 +316,7 @@ class ClaudeRequests:
     def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """Map the cache breakpoints to items of the request.
-
-        Also reports those whose position does not exist.
-        """
+        """Map the cache breakpoints to items of the request; report those whose position does not exist."""
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         message = request.last
@@ -364,10 +350,7 @@ class ClaudeRequests:
         return markers, [Skipped(request.line, words)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
-        """Build the frame: the members of the body, with slots for its sections.
-
-        They are in the client's order.
-        """
+        """Build the frame: the body's members in the client's order, with slots for its sections."""
         key = (bytes(request.record.params), request.shape)
         frame = self._frames.get(key)
         if frame is None:
@@ -386,14 +369,12 @@ class ClaudeRequests:
 
 
 def _body_params(record: RequestRecord) -> dict[str, Json]:
-    """Members of the body that hold no context; betas are a header."""
     value = canonical.loads(bytes(record.params))
     beyond = (MESSAGES, SYSTEM, TOOLS, _BETAS)
     return {key: item for key, item in value.items() if key not in beyond} if isinstance(value, dict) else {}
 
 
 def _extra_facts(record: RequestRecord) -> dict[str, Json]:
-    """Recorded facts outside the body."""
     params = canonical.loads(bytes(record.params))
     facts = {
         _BETAS: params.get(_BETAS) if isinstance(params, dict) else None,

@@ -1,9 +1,8 @@
-"""Parts from which the requests of a Claude Code file are rebuilt.
+"""Parts from which the requests of a Claude Code file are rebuilt: shapes, and messages by hash.
 
-They are shapes, blobs, and messages of its records. A request names its messages by hash (facts §13.1). A message is a
-blob, or the content of the file's own records. Neighbouring records of one side are one message (the results of
-parallel calls, for example), and a prefix of them is an earlier state of it. Each message is hashed once, and only in
-files that have requests.
+A message is a blob, or the content of the file's own records (facts §13.1). Neighbouring records of one side are one
+message (the results of parallel calls, for example), and a prefix of them is an earlier state of it. Each message is
+hashed once, and only in files that have requests.
 """
 
 from __future__ import annotations
@@ -25,24 +24,17 @@ from ctxtui.wire.message import STRING, is_plain, split_message
 _MARKER: Final = "cache_control"
 
 
-class MessageHash:
-    """The hash of a message of `role` that grows part by part; `count` is the number of parts."""
-
+class _MessageHash:
     def __init__(self, role: str) -> None:
         self._role = role
         self._hash = sha256(b'{"content":[')
         self.count = 0
 
     def add(self, part: Json) -> None:
-        self.add_text(_hashed_text(part))
-
-    def add_text(self, text: bytes) -> None:
-        """Add a part of the content in its hashed form."""
-        self._hash.update(b"," + text if self.count else text)
+        self._hash.update((b"," if self.count else b"") + _hashed_text(part))
         self.count += 1
 
     def digest(self) -> str:
-        """Return the hash of the message so far."""
         hash_so_far = self._hash.copy()
         hash_so_far.update(b'],"role":' + _hashed_text(self._role) + b"}")
         return hash_so_far.hexdigest()
@@ -96,21 +88,19 @@ class _Run(NamedTuple):
 
 
 class RequestStore:
-    """Shapes and messages by hash. `tree` receives the nodes of shapes."""
+    """Shapes and messages by hash; `tree` receives the nodes of shapes."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._shapes: dict[str, RequestShape] = {}
         self._messages: dict[str, tuple[Item, ...]] = {}
         self._runs: dict[str, _Run] = {}
-        """Candidates by hash."""
         self._waiting: list[_Run] = []
         """Candidates that are not hashed yet."""
         self._side: tuple[str, str] = ("", "")
         """Role and answer id ("" for none) of the last record."""
         self._blocks: list[Item] = []
-        """Blocks of the consecutive records of that side."""
-        self._hash = MessageHash("")
+        self._hash = _MessageHash("")
         self._hashed: list[Item] | None = None
         """The blocks that `_hash` grows with."""
         self._untried: list[_Run] = []
@@ -122,15 +112,13 @@ class RequestStore:
 
     @property
     def shape_count(self) -> int:
-        """The number of shapes read so far."""
         return len(self._shapes)
 
     def shape(self, hash_: str) -> RequestShape | None:
-        """Return the shape with this hash, None if it is not in the file."""
         return self._shapes.get(hash_)
 
     def put_shape(self, hash_: str, shape: Json) -> None:
-        """Add a shape. Raises `ValueError` if it is invalid."""
+        """Add a shape; raises `ValueError` if it is invalid."""
         if not isinstance(shape, dict):
             raise ValueError("a shape without system prompt and tools")
         if hash_ in self._shapes:
@@ -146,14 +134,13 @@ class RequestStore:
         self._shapes[hash_] = RequestShape(head, len(parts), len(system_parts), sections, isinstance(system, str))
 
     def put_blob(self, hash_: str, message: Json) -> None:
-        """Add a message without a record of its own. Raises `ValueError` if it is invalid."""
+        """Add a message without a record of its own; raises `ValueError` if it is invalid."""
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             raise ValueError("a message without a role")
         if hash_ not in self._messages:
             self._messages[hash_] = tuple(self._to_items(message))
 
     def _to_items(self, message: dict[str, Json]) -> list[Item]:
-        """Convert a message to items as it is sent in a request."""
         content = message.get("content")
         if message["role"] == "system" and isinstance(content, list) and len(content) == 1:
             text = content[0] if isinstance(content[0], dict) else {}
@@ -200,20 +187,17 @@ class RequestStore:
     def _hash_waiting(self) -> None:
         for run in self._waiting:
             if run.blocks is not self._hashed:
-                self._hash, self._hashed = MessageHash(run.role), run.blocks
+                self._hash, self._hashed = _MessageHash(run.role), run.blocks
             if _add_items(self._hash, run.blocks[self._hash.count : run.length]):
                 self._runs.setdefault(self._hash.digest(), run)
         self._untried += self._waiting
         self._waiting.clear()
 
     def _hash_alternatives(self) -> None:
-        """Hash further candidates for messages.
-
-        They are each record by itself, and all records of one answer so far, wherever they are.
-        """
+        """Hash each record by itself, and all records of one answer so far, wherever they are."""
         for run in self._untried:
             record_blocks = run.blocks[run.start : run.length]
-            if run.start and _add_items(message_hash := MessageHash(run.role), record_blocks):
+            if run.start and _add_items(message_hash := _MessageHash(run.role), record_blocks):
                 self._runs.setdefault(
                     message_hash.digest(), _Run(run.role, record_blocks, len(record_blocks), run.string)
                 )
@@ -221,7 +205,7 @@ class RequestStore:
                 answer_blocks = self._answers.setdefault(run.answer, [])
                 answer_blocks += record_blocks
                 if len(answer_blocks) > len(record_blocks) and _add_items(
-                    message_hash := MessageHash(run.role), answer_blocks
+                    message_hash := _MessageHash(run.role), answer_blocks
                 ):
                     self._runs.setdefault(
                         message_hash.digest(), _Run(run.role, list(answer_blocks), len(answer_blocks), False)
@@ -229,7 +213,7 @@ class RequestStore:
         self._untried.clear()
 
 
-def _add_items(message_hash: MessageHash, items: Sequence[Item]) -> bool:
+def _add_items(message_hash: _MessageHash, items: Sequence[Item]) -> bool:
     """Add `items` to a hash; False if one is nested too deeply."""
     try:
         for item in items:

@@ -1,8 +1,8 @@
 """Matches API bodies that Claude Code wrote to files with the calls of its transcript.
 
-The files are requests, answers, and an index. The index names an answer's record in the transcript (2.1.280 and newer).
-Older versions write no index, and it may lack the last call of a process; such requests are matched by position: after
-which answer, with which results and texts since. Source: facts §13.1.
+The index names an answer's record in the transcript (2.1.280 and newer). Older versions write no index, and it may lack
+the last call of a process; such requests are matched by position: after which answer, with which results and texts
+since (facts §13.1).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class IndexLine(Struct, frozen=True, kw_only=True):
 
 
 class WrittenExchange(Struct):
-    """A request and its answer from files, with or without a transcript. `id` is the call's."""
+    """A request and its answer from files; `id` is the call's."""
 
     id: str
     line: IndexLine | None = None
@@ -51,11 +51,8 @@ class WrittenExchange(Struct):
     order: int = 0
 
 
-class TranscriptCall(Struct):
-    """A call of the transcript: the ending of its context, and its order.
-
-    The ending is without texts of the client.
-    """
+class _TranscriptCall(Struct):
+    """A call of the transcript, with the ending of its context without texts of the client."""
 
     id: str
     ending: Ending
@@ -63,8 +60,6 @@ class TranscriptCall(Struct):
 
 
 class _Group(Struct):
-    """Requests and calls after the same answer."""
-
     requests: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
 
@@ -80,7 +75,7 @@ class WrittenBodies:
         """Existing files that could not be read: empty, cut, neither request nor answer."""
         self.lines: list[tuple[IndexLine, str]] = []
         """Each line of the index with the id of its call."""
-        self.calls: dict[str, TranscriptCall] = {}
+        self.calls: dict[str, _TranscriptCall] = {}
         self._order: dict[str, int] = {}
         """File -> its number in the order of reading, which is that of writing if file times are reliable."""
         self._foreign: set[str] = set()
@@ -97,7 +92,7 @@ class WrittenBodies:
         """Call -> its request file, by the index."""
 
     def add_request(self, name: str, data: bytes, sessions: Collection[str] = ()) -> WrittenRequest:
-        """Read the file `name`. Raises `Malformed` if it holds no request.
+        """Read the file `name`; raises `Malformed` if it holds no request.
 
         A request that names none of `sessions`, if given, is only matched by the index.
         """
@@ -115,7 +110,7 @@ class WrittenBodies:
         self._foreign.update(filter(None, (line.request, line.response)))
 
     def add_response(self, name: str, value: dict[str, Json]) -> None:
-        """Add the answer in the file `name`. Raises `Malformed` if it is not an answer."""
+        """Add the answer in the file `name`; raises `Malformed` if it is not an answer."""
         if not isinstance(value.get("content"), list) and "error" not in value:
             raise Malformed("no answer", place=name)
         self.responses[name] = value
@@ -134,11 +129,10 @@ class WrittenBodies:
             self._match_group(request.ending)
 
     def add_call(self, id_: str, ending: Ending) -> None:
-        """Add or update a call of the transcript."""
         old = self.calls.get(id_)
         if old is not None and old.ending == ending:
             return
-        self.calls[id_] = TranscriptCall(id_, ending, old.order if old is not None else len(self.calls))
+        self.calls[id_] = _TranscriptCall(id_, ending, old.order if old is not None else len(self.calls))
         if old is not None:
             self._group_of(old.ending).calls.remove(id_)
             self._match_group(old.ending)
@@ -146,15 +140,11 @@ class WrittenBodies:
         self._match_group(ending)
 
     def find_request(self, call: str) -> WrittenRequest | None:
-        """Find the request of `call`; None if no file has it."""
         named = self._requests_by_index.get(call)
         return self.requests.get(named if named is not None else self._requests_by_position.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether an equal request was answered or came later.
-
-        Then this one, which has no answer, failed and was repeated.
-        """
+        """Whether an equal request was answered or came later, so that this one failed and was repeated."""
         mine = self.requests[name]
         answered = {*self._requests_by_position.values(), *self._claims}
         return any(
@@ -172,7 +162,6 @@ class WrittenBodies:
         return [name for name in dict.fromkeys(named) if name not in present_files]
 
     def unanswered(self) -> list[str]:
-        """List the requests without a recorded answer, in order of writing."""
         used = {*self._requests_by_position.values(), *self._claims, *self._pair_responses().values(), *self._foreign}
         return sorted((name for name in self.requests if name not in used), key=self._order.__getitem__)
 
@@ -181,10 +170,7 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, in order of writing.
-
-        Each has its request if one matches. Files of another session are left out.
-        """
+        """List the answers that the index does not name, in order of writing, with requests that match."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -200,8 +186,8 @@ class WrittenBodies:
     def _pair_responses(self) -> dict[str, str]:
         """Map response files that the index does not name to request files.
 
-        The request is the one before that answer according to a later request, else the latest earlier one of the
-        same model without another answer.
+        The request is the one before that answer according to a later request, else the latest earlier one of the same
+        model without another answer.
         """
         pairs: dict[str, str] = {}
         used = set(self._claims) | set(self._requests_by_position.values()) | self._foreign
@@ -254,10 +240,7 @@ class WrittenBodies:
         return self._groups.setdefault(ending.answer, _Group())
 
     def _match_group(self, ending: Ending) -> None:
-        """Match the requests after one answer to the calls after it.
-
-        The index decides first, then the best fit.
-        """
+        """Match the requests after one answer to the calls after it, by the index, else by the best fit."""
         group = self._group_of(ending)
         for call in group.calls:
             self._requests_by_position.pop(call, None)

@@ -1,7 +1,6 @@
 """Converts the files of exchanges that Claude Code wrote into calls.
 
-They are joined with the session's transcript, or read alone. Side calls (a title's, a compaction's own), which no
-transcript has, get threads of their own (facts §13.1).
+Side calls (a title's, a compaction's own), which no transcript has, get threads of their own (facts §13.1).
 """
 
 from __future__ import annotations
@@ -43,15 +42,11 @@ _LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": 
 _MIN_ORDERED_SHARE: Final = 0.8
 """Minimum share of the index whose requests were written in its order for file times to be trusted."""
 _LABEL_CHARS: Final = 60
-"""Characters of a thread's first text in its label."""
 _CLIENT: Final = re.compile(r"cc_version=(\d+\.\d+\.\d+)[^;]*;(?:\s*cc_entrypoint=([\w-]+))?")
 
 
-class WrittenCalls:
-    """Emits the calls of bodies.
-
-    Each once, and again after each change of its request, answer or index line, and when thinking in it was restored.
-    """
+class _WrittenCalls:
+    """Emits the calls of bodies: each once, and again after each change."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -62,10 +57,7 @@ class WrittenCalls:
         """Query source and last answer of a request -> the thread that it continues."""
         self._main: Conversation | None = None
         self._system = ""
-        """System prompt of the first main call in the index, or of the first request with tools that it does not name.
-
-        A request that the index does not name is the main thread's if it has this one.
-        """
+        """System prompt of the main thread, by which a request that the index does not name is found to be its."""
         self._sources: dict[str, tuple[object, object, object]] = {}
         """Call -> the index line, request and answer that it was last built from."""
         self._redacted_counts: dict[str, int] = {}
@@ -75,16 +67,12 @@ class WrittenCalls:
 
     @property
     def calls(self) -> dict[str, Call]:
-        """Every call as last emitted."""
         return self._threads.calls
 
     def events(
         self, bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None, thoughts: Mapping[str, str]
     ) -> list[Event]:
-        """Return events for new data.
-
-        `transcript_calls` are the transcript's calls (None: there is no transcript).
-        """
+        """Return events for new data; `transcript_calls` is None without a transcript."""
         events: list[Event] = []
         for exchange in _order_exchanges(bodies, transcript_calls):
             events += self._emit_exchange(exchange, thoughts, alone=transcript_calls is None)
@@ -134,9 +122,7 @@ class WrittenCalls:
 
         A query source other than an agent's names it: the main thread, or one of side calls. Requests of agents or
         without a source are of the thread whose answer they continue; else one without a source is the main thread's if
-        the system prompts are equal (or the main one's is unknown), and any other begins a thread. Without a source, a
-        missing request is the main thread's, and one without tools a side call; a missing request of an agent has a
-        thread named by its source.
+        the system prompts are equal, and any other begins a thread.
         """
         request = exchange.request
         if source in _MAIN or source.startswith(f"{_MAIN[1]}:") or (request is None and not source):
@@ -198,7 +184,6 @@ class WrittenCalls:
 
 
 def _unanswered_id(name: str) -> str:
-    """Make the id of a call without a recorded answer, from its request's file."""
     return f"request {name.removesuffix(REQUEST)}"
 
 
@@ -247,15 +232,15 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
     without a known answer go to the end.
     """
     orders = [bodies.order(exchange.request.name) if exchange.request is not None else -1 for exchange in exchanges]
-    known_orders = [order for order in orders if order >= 0]
-    timed = sum(a < b for a, b in itertools.pairwise(known_orders)) >= _MIN_ORDERED_SHARE * (len(known_orders) - 1)
+    file_orders = [order for order in orders if order >= 0]
+    timed = sum(a < b for a, b in itertools.pairwise(file_orders)) >= _MIN_ORDERED_SHARE * (len(file_orders) - 1)
     names = [answer_name(_decode_answer(exchange).items) for exchange in exchanges]
     endings = [exchange.request.ending.answer if exchange.request is not None else "" for exchange in exchanges]
     for exchange in unindexed:
         order = bodies.order(exchange.request.name) if exchange.request is not None else exchange.order
         answer = exchange.request.ending.answer if exchange.request is not None else ""
         if timed:
-            index = next((n for n, known_order in enumerate(orders) if known_order > order), len(exchanges))
+            index = next((n for n, later in enumerate(orders) if later > order), len(exchanges))
         else:
             index = len(names) - names[::-1].index(answer) if answer and answer in names else len(exchanges)
             while index < len(exchanges) and endings[index] == answer:
@@ -267,10 +252,7 @@ def _insert_all(exchanges: list[WrittenExchange], unindexed: list[WrittenExchang
 
 
 def _decode_answer(exchange: WrittenExchange) -> Response:
-    """Decode the answer of an exchange; an empty one if its file is missing.
-
-    If it is invalid, it has the error and is not complete.
-    """
+    """Decode the answer of an exchange; an empty one if its file is missing."""
     if exchange.response is None:
         return Response()
     try:
@@ -299,7 +281,6 @@ class WrittenExchanges:
         self._lines: list[IndexLine] = []
         """Lines of the index since the last `settle`."""
         self._transcript_calls: dict[str, Call] = {}
-        """The transcript's calls."""
         self._by_request: dict[str, str] = {}
         """Request id -> id of the transcript's call."""
         self._first_request_ids: dict[str, str] = {}
@@ -307,19 +288,13 @@ class WrittenExchanges:
         self._thoughts: dict[str, str] = {}
         """The transcript's thinking, by the keys of `collect_thinking`."""
         self.bodies = WrittenBodies()
-        self._calls = WrittenCalls(tree)
+        self._calls = _WrittenCalls(tree)
 
     def add_line(self, line: IndexLine) -> None:
-        """Add a line of the index."""
         self._lines.append(line)
 
     def add_request(self, name: str, data: bytes) -> WrittenRequest:
-        """Add the request in the file `name`. Raises `Malformed`."""
         return self.bodies.add_request(name, data, self._sessions)
-
-    def add_response(self, name: str, value: dict[str, Json]) -> None:
-        """Add the answer in the file `name`. Raises `Malformed`."""
-        self.bodies.add_response(name, value)
 
     def report_missing(self) -> Skipped | None:
         """Report missing bodies and unanswered requests; None if there are none.

@@ -1,7 +1,6 @@
-"""Readers for files that Claude Code writes under ``OTEL_LOG_RAW_API_BODIES=file:DIR``.
+"""Readers for files that Claude Code writes under ``OTEL_LOG_RAW_API_BODIES=file:DIR`` (facts §13.1).
 
-Each file is read as a companion of a transcript; without one, a whole folder is read as one stream. Source: facts
-§13.1.
+Each file is read as a companion of a transcript; without one, a whole folder is read as one stream.
 """
 
 from __future__ import annotations
@@ -40,8 +39,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.99 if len(_NAMES & first.keys()) >= _MIN_INDEX_MEMBERS and "response_file" in first else 0.0
 
 
-def index_line(value: dict[str, Json]) -> IndexLine:
-    """Parse a line of an index; missing members and those that are not texts are ""."""
+def _parse_line(value: dict[str, Json]) -> IndexLine:
     timestamp = value.get("timestamp")
     return IndexLine(
         at=parse_timestamp(timestamp) if isinstance(timestamp, str) else None,
@@ -72,24 +70,20 @@ def _read_body(exchanges: WrittenExchanges, name: str, data: bytes) -> str:
         value = canonical.loads(data)
         if not isinstance(value, dict):
             return "no answer"
-        exchanges.add_response(name, value)
+        exchanges.bodies.add_response(name, value)
     except (Malformed, ValueError, RecursionError) as error:
         is_complete = data.rstrip().endswith(b"}")
         return f"no body that can be read: {error}" if is_complete else f"cut off after {len(data):,} bytes"
     return ""
 
 
-class BodyFileReader(Reader):
-    """Reads one body file next to a transcript.
-
-    Its events are emitted when the transcript's reader settles.
-    """
+class _BodyFileReader(Reader):
+    """Reads one body file; its events are emitted when the transcript's reader settles."""
 
     def __init__(self, exchanges: WrittenExchanges, name: str) -> None:
         self._exchanges, self._name = exchanges, name
         self._data = bytearray()
         self._settled_bytes = -1
-        """Number of bytes at the last `settle`; -1 before the first."""
         self._problem = ""
 
     @property
@@ -107,7 +101,7 @@ class BodyFileReader(Reader):
         return []
 
 
-class BodyLinesReader(Reader):
+class _BodyLinesReader(Reader):
     """Reads the index next to a transcript, or (`alone`) a folder of bodies as one stream.
 
     A stream has the lines of the index, and a line for each file. `tail` also names files that are missing.
@@ -144,15 +138,14 @@ class BodyLinesReader(Reader):
             problem = _add_body(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
             return [Skipped(piece.line, f"{name}: {problem}")] if problem else []
         if FOLDER not in value:
-            self._exchanges.add_line(index_line(value))
+            self._exchanges.add_line(_parse_line(value))
         return []
 
 
 def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
     """Make the reader of the file `name` next to a transcript."""
-    return BodyLinesReader(exchanges) if name == INDEX else BodyFileReader(exchanges, name)
+    return _BodyLinesReader(exchanges) if name == INDEX else _BodyFileReader(exchanges, name)
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of a folder of bodies without a transcript."""
-    return BodyLinesReader(WrittenExchanges(tree), alone=True)
+    return _BodyLinesReader(WrittenExchanges(tree), alone=True)

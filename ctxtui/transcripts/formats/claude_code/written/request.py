@@ -1,7 +1,6 @@
-"""Reads a request that Claude Code wrote to a file, and its position in the session.
+"""Reads a request that Claude Code wrote to a file, and its position in the session (facts §13.1).
 
-(``OTEL_LOG_RAW_API_BODIES``, facts §13.1.) The file has the body as sent, with the header's betas added and thinking
-redacted.
+The file has the body as sent, with the header's betas added and thinking redacted.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ctxtui.core import block, block_content, canonical
+from ctxtui.core import block, block_content
 from ctxtui.core.block import HEADER, Block, Item, Place
 from ctxtui.core.call import Skeleton
 from ctxtui.core.canonical import Json
@@ -21,6 +20,7 @@ from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.claude_code.attachments import text_mark
 from ctxtui.transcripts.formats.claude_code.message import SUMMARY
+from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.frame import Frame
 from ctxtui.wire.codec.memo import Memo
@@ -66,7 +66,6 @@ def answer_name(items: Iterable[Item]) -> str:
 
 
 def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
-    """List the parts of an answer's body."""
     content = answer.get("content")
     parts = [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
     return [Item(block.from_part(part), Place("messages", "assistant")) for part in parts]
@@ -98,7 +97,6 @@ def compute_ending(backwards: Iterable[Item], own: bool = False) -> Ending:
 
 
 def items_upwards(tree: Tree, head: int) -> Iterator[Item]:
-    """Yield the items of the context `head`, last first."""
     while head != ROOT:
         node = tree[head]
         yield Item(node.block, node.place)
@@ -132,7 +130,7 @@ class WrittenRequest(Struct, frozen=True):
 
     @property
     def system(self) -> str:
-        """Identifier of the agent's system prompt: the digest of its last text."""
+        """The digest of the last text of its system prompt."""
         return next((i.block.digest for i in reversed(self.items) if i.place.section == "system"), "")
 
     @property
@@ -149,7 +147,7 @@ class WrittenRequest(Struct, frozen=True):
 def restore_thinking(items: Sequence[Item], thoughts: Mapping[str, str]) -> tuple[Sequence[Item], int]:
     """Restore thinking from `thoughts`; also returns the number of blocks still redacted."""
     restored, redacted_count = list(items), 0
-    for n, name in find_redacted(items):
+    for n, name in _find_redacted(items):
         text = thoughts.get(name)
         redacted_count += text is None
         if text is not None:
@@ -166,11 +164,8 @@ def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
     return {name: words for name, words in thoughts.items() if words != REDACTED}
 
 
-def find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
-    """Yield the indexes of redacted thinking in `items`.
-
-    Each comes with its key in `collect_thinking`.
-    """
+def _find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
+    """Yield the indexes of redacted thinking in `items`, with its keys in `collect_thinking`."""
     begin = 0
     for n, item in enumerate([*items, None]):
         if item is not None and item.place.role == "assistant" and item.block.kind != HEADER:
@@ -209,7 +204,7 @@ def _is_hidden(item: Item) -> bool:
 
 
 def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
-    """Parse the file `name`. Raises `Malformed` if it holds no request."""
+    """Parse the file `name`; raises `Malformed` if it holds no request."""
     why = _withheld_reason(data)
     if why:
         return WrittenRequest(name, withheld=why)
@@ -235,7 +230,6 @@ def read_request(name: str, data: bytes, memo: Memo) -> WrittenRequest:
 
 
 def _second_last_answer(items: Sequence[Item]) -> str:
-    """Name of the second to last answer in a context; "" if there is none."""
     roles = [item.place.role == "assistant" for item in items]
     if True not in roles:
         return ""
@@ -248,7 +242,7 @@ def _second_last_answer(items: Sequence[Item]) -> str:
 def _withheld_reason(data: bytes) -> str:
     if len(data) > 4096 or NOT_RECORDED.encode() not in data:
         return ""
-    value = parse_object(data)
+    value = as_dict(parse_body(data))
     return as_str(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
 
 
@@ -262,13 +256,5 @@ def _mark_summary(item: Item) -> Item:
 
 def _session_id(metadata: Json) -> str:
     user = as_str(as_dict(metadata).get("user_id"))
-    named = as_str(parse_object(user.encode("utf-8", "replace")).get("session_id"))
+    named = as_str(as_dict(parse_body(user)).get("session_id"))
     return named or (user.rpartition("_session_")[2] if "_session_" in user else "")
-
-
-def parse_object(data: bytes) -> dict[str, Json]:
-    """Parse the JSON object in `data`; an empty one for anything else."""
-    try:
-        return as_dict(canonical.loads(data))
-    except (ValueError, RecursionError):
-        return {}
