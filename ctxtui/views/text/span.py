@@ -64,6 +64,17 @@ def cropped(spans: Iterable[Span], room: int) -> list[Span]:
     return out
 
 
+def shortened(spans: Iterable[Span], room: int) -> list[Span]:
+    """The spans that fit in `room` cells; one that does not fit completely ends in ``…``."""
+    out: list[Span] = []
+    for text, style in spans:
+        if room <= 0:
+            break
+        out.append(Span(cells.fit(text, room), style))
+        room -= cells.width(out[-1].text)
+    return out
+
+
 def padded(spans: Iterable[Span], room: int, align: str = "left") -> list[Span]:
     """Crop or pad `spans` to exactly `room` cells; `align` is ``left`` or ``right``."""
     out = cropped(spans, room)

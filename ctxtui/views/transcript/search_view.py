@@ -1,7 +1,4 @@
-"""A search in the transcript: opens the block of a hit, and restores the folds afterwards.
-
-A block is opened as far as needed.
-"""
+"""A search in the transcript: opens the block of a hit, and restores the folds afterwards."""
 
 from __future__ import annotations
 
@@ -16,24 +13,19 @@ from ctxtui.views.transcript.open_block import OpenBlock
 MAX_LINES_TO_HIT: Final = 60
 """Lines of a block that are laid out to find a hit; a later hit is shown as an excerpt."""
 CHARS_BEFORE_HIT: Final = 400
-"""Characters of a long line that an excerpt shows before a hit."""
 
 
 class TranscriptSearch:
-    """A search in `rows`, from its start to `end`."""
-
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._opened, self._folded = dict(rows.opened), set(rows.folded)
 
     def set_find(self, find: Find | None) -> None:
-        """Highlight the hits of `find`; None highlights nothing."""
         self._rows.find = find
         self._rows.bodies.set_find(find)
         self._refold()
 
     def end(self) -> None:
-        """Remove the highlights, and restore open and folded blocks."""
         self.set_find(None)
 
     def _refold(self) -> None:
@@ -41,10 +33,7 @@ class TranscriptSearch:
         self._rows.here = None
 
     def go(self, hit: HitAt, grid: Grid) -> int:
-        """Open the block of `hit` so that the hit is in view, unless its row shows it.
-
-        Returns the line of the hit in its row.
-        """
+        """Open the block of `hit` unless its row shows it; return the line of the hit in its row."""
         rows = self._rows
         self._refold()
         if not rows.readings.ready(hit.node):
@@ -73,7 +62,6 @@ class TranscriptSearch:
         return spot.line + 1
 
     def _open_excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
-        """Open the block's plain text from a line before the hit on."""
         rows = self._rows
         line = words.rfind("\n", 0, hit.start) + 1
         start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - CHARS_BEFORE_HIT)
