@@ -1,7 +1,4 @@
-"""SVG charts: stacked columns, curves, bars.
-
-Colours come from the document; each chart has a text description.
-"""
+"""SVG charts: stacked columns, curves, bars; their colours come from the document."""
 
 from __future__ import annotations
 

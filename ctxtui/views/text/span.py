@@ -1,4 +1,4 @@
-"""Spans: a text and the name of its style; all drawing functions return them."""
+"""Spans: a text and the name of its style."""
 
 from __future__ import annotations
 

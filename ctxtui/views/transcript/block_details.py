@@ -89,12 +89,12 @@ def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
-    here = tree[node]
-    if here.category == _THINKING and scene.running.strips_thinking:
+    node_row = tree[node]
+    if node_row.category == _THINKING and scene.running.strips_thinking:
         start = tree[scene.head].turn_start
-        if start != ROOT and here.depth < tree[start].depth:
+        if start != ROOT and node_row.depth < tree[start].depth:
             return 0.0
-    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(node_row.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:

@@ -190,7 +190,7 @@ class ContextRows:
         """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
         """Hits marked by a search."""
-        self.here: tuple[int, int] | None = None
+        self.current_hit: tuple[int, int] | None = None
         """Current search hit: a node, and the index of the hit in its open body."""
         self.staging: Staging | None = None
         """The scene under edits; with `only_edits` untouched rows are folded."""
@@ -202,21 +202,21 @@ class ContextRows:
         self.read: set[str] = set()
         """Edits whose inserts the user has opened."""
         self._open_inserts: dict[str, OpenBlock] = {}
-        self._drawn, self._made = LineCache(), RowCache()
+        self._line_cache, self._row_cache = LineCache(), RowCache()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
-        self._trail: PathNodes | None = None
-        self._charges = ChargeCache()
+        self._path_nodes: PathNodes | None = None
+        self._charge_cache = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
         """Show another call, or the same one with more data; `shown` has the display mode of each category."""
-        if self._rows is None or self._trail is None or self._tails is None:
+        if self._rows is None or self._path_nodes is None or self._tails is None:
             tree = scene.session.tree
-            self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
+            self._rows, self._path_nodes, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = self._charges.get(scene, self._trail.show(scene.head))
-        self._made.show(scene, self.charge)
+        self.charge = self._charge_cache.get(scene, self._path_nodes.show(scene.head))
+        self._row_cache.show(scene, self.charge)
         self._rows.show(
             *self._tails.find(scene),
             boundaries=boundaries.at,
@@ -255,7 +255,7 @@ class ContextRows:
 
     @property
     def path(self) -> Sequence[int]:
-        return self._trail.nodes if self._trail is not None else ()
+        return self._path_nodes.nodes if self._path_nodes is not None else ()
 
     @property
     def _list(self) -> RowIndex | StagedRows | None:
@@ -344,7 +344,7 @@ class ContextRows:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
         call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
-        block_row = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
+        block_row = self._row_cache.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             block_row = rows.withheld_row(block_row, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)
@@ -468,37 +468,32 @@ class ContextRows:
             return staged_rows.draw_insert(new, grid, cursor)
         return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
 
-    def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
-        return self._drawn.draw(self.entry(index), row, grid, cursor, self.staging)
-
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
         if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.line(index, line, grid, cursor)
-        row, state = self.row(index, history=grid.call > 0), self.open_state(index)
+        row, state, entry = self.row(index, history=grid.call > 0), self.open_state(index), self.entry(index)
         if isinstance(row, RuleRow):
             if line == 0 or state is None:
                 return self._rule_line(index, row, grid, cursor)
             return body_line(self.body(index, state, grid.body), state, line, Span(" "), "accent")
-        if line == 0 and state is not None and not state.raw and self._is_text(self.entry(index)):
-            category = shown_category(self.scene, self.readings.tree, self.entry(index))
+        if line == 0 and state is not None and not state.raw and self._is_text(entry):
+            category = shown_category(self.scene, self.readings.tree, entry)
             row = replace(row, words=(Span(CATEGORY[category].name, "dim"),))
         if line == 0 or state is None:
             if self.find is not None:
                 from ctxtui.views.transcript.hits import highlight
 
                 row = replace(row, words=tuple(highlight(row.words, self.find)))
-            return self._row_line(index, row, grid, cursor)
+            return self._line_cache.draw(entry, row, grid, cursor, self.staging)
         body = self.body(index, state, grid.body)
-        here = body.hit(self.here[1], state.lines) if self.here and self.here[0] == self.entry(index) else None
-        money = (
-            block_details.describe_cost(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
-        )
+        hit_node, nth = self.current_hit or (-1, 0)
+        here = body.hit(nth, state.lines) if hit_node == entry else None
+        money = block_details.describe_cost(self.scene, self.ledger, entry) if self.scene is not None else ""
         gutter = row.gutter
         if self.staging is not None:
             from ctxtui.views.transcript.staged_rows import gutter_of
 
-            node = self.entry(index)
-            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.is_behind_break(node))
+            gutter = gutter_of(gutter, self.staging.fate(entry), broken=self.staging.is_behind_break(entry))
         return body_line(body, state, line, gutter, row.style, here, money, details=self.details(index, grid.body))
 
     def show_more(self, index: int) -> None:

@@ -101,15 +101,15 @@ class Reading:
         """The node of the result of the call in row `index`; None if it is not near below, or not there yet."""
         return self._find(self._results, index, range(index + 1, min(self._rows.count, index + SEARCHED_ROWS)), _RESULT)
 
-    def _find(self, found: dict[int, int], index: int, places: range, category: int) -> int | None:
+    def _find(self, matches: dict[int, int], index: int, places: range, category: int) -> int | None:
         """Find the other half of the call or result in row `index`; a large block has no id until it is read."""
         tree, entry = self._rows.readings.tree, self._rows.entry(index)
-        if entry not in found and (call_id := self._id(entry)):
-            for other in map(self._rows.entry, places):
-                if other > 0 and tree[other].category == category and self._id(other) == call_id:
-                    found[entry] = other
+        if entry not in matches and (call_id := self._id(entry)):
+            for candidate in map(self._rows.entry, places):
+                if candidate > 0 and tree[candidate].category == category and self._id(candidate) == call_id:
+                    matches[entry] = candidate
                     break
-        return found.get(entry)
+        return matches.get(entry)
 
     def _id(self, entry: int) -> str:
         return self._rows.readings.call_id(entry)

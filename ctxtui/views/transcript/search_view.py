@@ -30,7 +30,7 @@ class TranscriptSearch:
 
     def _refold(self) -> None:
         self._rows.opened, self._rows.folded = dict(self._opened), set(self._folded)
-        self._rows.here = None
+        self._rows.current_hit = None
 
     def go(self, hit: HitAt, grid: Grid) -> int:
         """Open the block of `hit` unless its row shows it; return the line of the hit in its row."""
@@ -58,7 +58,7 @@ class TranscriptSearch:
         if spot is None:
             return 0
         rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2))
-        rows.here = hit.node, hit.nth
+        rows.current_hit = hit.node, hit.nth
         return spot.line + 1
 
     def _open_excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
@@ -72,5 +72,5 @@ class TranscriptSearch:
         if spot is None:
             return 1
         rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2), start=start)
-        rows.here = hit.node, nth
+        rows.current_hit = hit.node, nth
         return spot.line + 1

@@ -73,7 +73,7 @@ def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
 def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
     """The table; `preview_of` previews a node's block.
 
-    Columns in which no row has a value are left out, and ``cacheable`` if all rows have the same.
+    ``stale`` and ``cost`` are left out if no row has a value, ``cacheable`` if all have the same.
     """
 
     def describe_block(row: HeavyBlock, room: int) -> list[Span]:
