@@ -48,9 +48,6 @@ COMPACTION_OUTCOMES: Final[Mapping[str, Spans]] = {
 
 
 RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
-RULES_SPELLED: Final[Spans] = (
-    Span("each, over $0.5, over 100k, miss, secret, 3 repeats, compaction, with REGEX, off ", "dim"),
-)
 
 
 def rules_text(rules: Sequence[str]) -> str:

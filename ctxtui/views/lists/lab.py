@@ -219,7 +219,7 @@ def chart_lines(lab: SessionLab, lines: Sequence[LabLine], room: int, height: in
     """
     shown = [line for line in lines if line.letter]
     if height < 3 or not shown or len(lab.drawn) < 2:
-        few = "One call: there is no curve." if shown else "No curve is shown: v shows one."
+        few = "One call: there is no curve." if shown else "No curve is shown: space shows one."
         sentence: Spans = [Span(f" {few if height >= 3 else ''}", "dim")]
         return [sentence][:height]
     names = _legend(shown) if room >= LEGEND_MIN_WIDTH else []
