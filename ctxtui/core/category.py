@@ -21,7 +21,6 @@ CATEGORIES: Final = (
     "document",
     "summary",
 )
-"""Every category, roughly in prompt order. A category's index is its position here."""
 
 INDEX: Final = {name: i for i, name in enumerate(CATEGORIES)}
 
@@ -50,7 +49,6 @@ _BY_KIND: Final = {
     "program_output": "tool_result",
     "function_response": "tool_result",
 }
-"""The category of a block by its kind, if that decides it."""
 _BY_ROLE: Final = {
     "system": "system",
     "developer": "system",
@@ -59,9 +57,8 @@ _BY_ROLE: Final = {
     "tool": "tool_result",
     "function": "tool_result",
 }
-"""The category by the message's role, if nothing else decides it; any other role: user."""
+"""Any other role: user."""
 _BY_MARK: Final = {"summary": "summary", "memory": "memory", "file": "document"}
-"""The category of a block by its mark, which counts first."""
 
 
 def _category_by_suffix(kind: str) -> str | None:
@@ -74,18 +71,13 @@ def _category_by_suffix(kind: str) -> str | None:
 
 
 def category_of(block: Block, place: Place) -> str:
-    """The category of `block` at `place`: by its mark, else its kind, else its section or role.
-
-    A header's kind says nothing.
-    """
+    """The category of `block` at `place`: by its mark, else its kind, else its section or role."""
     if place.mark in _BY_MARK:
         return _BY_MARK[place.mark]
     if block.kind != "header":
         category = _BY_KIND.get(block.kind) or _category_by_suffix(block.kind)
         if category:
             return category
-    if place.section == "tools":
-        return "tools"
-    if place.section == "system":
-        return "system"
+    if place.section in ("tools", "system"):
+        return place.section
     return _BY_ROLE.get(place.role, "user")

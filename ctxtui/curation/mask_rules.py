@@ -1,6 +1,6 @@
 """Masking rules: patterns, secret members of objects, structure of records.
 
-`parse_masks` reads them from a table (``data/masks``), `masking` applies them.
+`parse_masks` reads them from a table (``data/masks.toml``), `masking` applies them.
 """
 
 from __future__ import annotations
@@ -20,16 +20,15 @@ from ctxtui.core.canonical import Json
 
 PLAIN_PART: Final = re.compile(r"[A-Z]?[a-z]*\d{0,4}|[A-Z]+\d{0,4}|\d+|v?\d+(?:[a-z]\d*)?")
 """A part of a name, a number or a version, as people write them."""
-_PARTS: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
-"""Borders between the parts of a name."""
+_PART_BORDER: Final = re.compile(r"[\W_]+|(?<=[a-z])(?=[A-Z])")
 NO_VALUE: Final = (
     "null|none|true|false|string|text|number|integer|required|optional|password|secret|unknown|example|test"
 )
 """Words in the place of a secret that are no secret."""
 PLACEHOLDER: Final = re.compile(rf"(?i)[$<{{*⟨/]|your|xxx|redacted|\S*\.\.\.|(?:{NO_VALUE})$|\S*[\s(]")
-"""Values that only stand for a secret: empty names, variables, sentences."""
+"""Values in the place of a secret: variables, placeholders, calls, sentences."""
 _HEX: Final = re.compile(r"[0-9a-fA-F-]+=*|0[xX][0-9a-fA-F]+")
-"""Hexadecimal digits alone: mostly digests, which are no secrets."""
+"""Hexadecimal digits: mostly digests, which are no secrets."""
 _MIN_BITS_PER_CHAR: Final = 4.0
 """Minimum entropy of a random text; words of a language have less."""
 _MIN_CHANGES_PER_CHAR: Final = 0.4
@@ -48,6 +47,12 @@ class Level(StrEnum):
 
 
 LEVELS: Final = tuple(Level)
+
+
+BOUNDARY: Final = "(?<![A-Za-z0-9])"
+_NO_BORDER: Final = re.compile("")
+_BORDERS: Final = re.compile(r"(\\b|\(\?<!\[[^]]+\]\))?(.+?)(\(\?!\[[^]]+\]\))?")
+"""The parts of a pattern: border, inner part, border."""
 
 
 class MaskingRule(Struct, frozen=True, kw_only=True):
@@ -69,11 +74,13 @@ class MaskingRule(Struct, frozen=True, kw_only=True):
     fold: bool = False
     check: str = ""
     is_key: bool = False
-    """Whether it begins with one of `holds`, not after a letter or digit."""
+    """Whether a match begins with one of `holds`."""
     word: bool = False
     """Whether a match is part of a word of at least `masking.MIN_KEY_CHARS` characters."""
-    anywhere: re.Pattern[str]
-    """`pattern`, also after a letter or digit."""
+    borders: tuple[re.Pattern[str], re.Pattern[str]] = (_NO_BORDER, _NO_BORDER)
+    """Conditions on the characters before and after a match."""
+    inner: re.Pattern[str]
+    """`pattern` without `borders`."""
     source: str = ""
 
 
@@ -88,11 +95,10 @@ class SecretMembers(Struct, frozen=True, kw_only=True):
     level: Level
     names: frozenset[str]
     long: bool = False
-    source: str = ""
 
 
 Structure = Mapping[str, Mapping[str, str]]
-"""For each kind of object, the kind of each of its members (see ``structure.toml``)."""
+"""For each kind of object, the kind of each of its members (see ``data/structure.toml``)."""
 
 
 class MaskingRules(Struct, frozen=True):
@@ -103,15 +109,10 @@ class MaskingRules(Struct, frozen=True):
     structure: Structure = {}
     id_starts: tuple[str, ...] = ()
     """Prefixes of ids and digests that are no secrets."""
-    version: str = ""
-    license: str = ""
 
 
 def parse_masks(text: str, structure: str = "") -> MaskingRules:
-    """Parse TOML texts of rules (``keys``, ``[[members]]``, ``[[mask]]``) and of the structure.
-
-    Raises `KeyError` on an unknown check.
-    """
+    """Parse TOML texts of rules and of the structure. Raises `KeyError` on an unknown check."""
     data = tomllib.loads(text)
     rules = (*map(_make_key_rule, data.get("keys", ())), *map(_make_rule, data["mask"]))
     members = (
@@ -120,32 +121,23 @@ def parse_masks(text: str, structure: str = "") -> MaskingRules:
             level=Level(row["level"]),
             names=frozenset(row["names"]),
             long=row.get("long", False),
-            source=row.get("source", ""),
         )
         for row in data.get("members", ())
     )
-    return MaskingRules(
-        rules,
-        tuple(members),
-        tomllib.loads(structure),
-        tuple(data.get("ids", {}).get("starts", ())),
-        str(data.get("version", "")),
-        str(data.get("license", "")),
-    )
-
-
-BOUNDARY: Final = "(?<![A-Za-z0-9])"
+    id_starts = tuple(data.get("ids", {}).get("starts", ()))
+    return MaskingRules(rules, tuple(members), tomllib.loads(structure), id_starts)
 
 
 def _make_key_rule(row: dict[str, Json]) -> MaskingRule:
     chars = row.get("chars", "A-Za-z0-9_-")
     starts = "|".join(map(re.escape, row["starts"]))
-    pattern = rf"{BOUNDARY}(?:{starts})(?=[{chars}]{{0,200}}?[0-9A-Z])[{chars}]{{{row['least']},}}"
+    inner = rf"(?:{starts})(?=[{chars}]{{0,200}}?[0-9A-Z])[{chars}]{{{row['least']},}}"
     return MaskingRule(
         name=row["name"],
         level=Level.SECRETS,
-        pattern=re.compile(pattern),
-        anywhere=re.compile(pattern.removeprefix(BOUNDARY)),
+        pattern=re.compile(BOUNDARY + inner),
+        borders=(re.compile(BOUNDARY), _NO_BORDER),
+        inner=re.compile(inner),
         holds=tuple(row["starts"]),
         is_key=True,
         word=True,
@@ -156,15 +148,19 @@ def _make_key_rule(row: dict[str, Json]) -> MaskingRule:
 def _make_rule(row: dict[str, Json]) -> MaskingRule:
     if (check := str(row.get("check", ""))) and check not in CHECKS:
         raise KeyError(check)
+    pattern, word = str(row["pattern"]), bool(row.get("word"))
+    parts = _BORDERS.fullmatch(pattern) if word else None
+    before, inner, after = parts.groups("") if parts is not None else ("", pattern, "")
     return MaskingRule(
         name=str(row["name"]),
         level=Level(row["level"]),
-        pattern=re.compile(str(row["pattern"]), re.DOTALL),
-        anywhere=re.compile(str(row["pattern"]).removeprefix(BOUNDARY), re.DOTALL),
-        word=bool(row.get("word")),
+        pattern=re.compile(pattern, re.DOTALL),
+        borders=(re.compile(before), re.compile(after)),
+        inner=re.compile(inner, re.DOTALL),
+        word=word,
         keep=int(row.get("keep", 0)),
         holds=tuple(row.get("holds", ())),
-        fold=row["pattern"].startswith("(?i)"),
+        fold=pattern.startswith("(?i)"),
         check=check,
         source=str(row.get("source", "")),
     )
@@ -184,15 +180,15 @@ def is_random(text: str) -> bool:
     """Whether `text` looks random, not written by a person.
 
     That is if one of its parts is no plain word or number, or if it has more than three parts of less than four
-    characters on average. False for calls, sentences, paths and placeholders.
+    characters on average. False for placeholders, and for texts that begin with ``/`` or contain a space or bracket.
     """
-    parts = [part for part in _PARTS.split(text) if part]
+    parts = [part for part in _PART_BORDER.split(text) if part]
     words = all(PLAIN_PART.fullmatch(part) for part in parts) and not len(text) / 4 < len(parts) > 3
     return not words and not PLACEHOLDER.match(text)
 
 
 def _entropy_bits(text: str) -> float:
-    """Shannon entropy of the characters of `text`, in bits per character."""
+    """The Shannon entropy of the characters of `text`, in bits each."""
     return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
 
 

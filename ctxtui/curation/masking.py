@@ -32,6 +32,7 @@ from ctxtui.curation.mask_rules import (
     PLACEHOLDER,
     PLAIN_PART,
     Level,
+    MaskingRule,
     MaskingRules,
     is_dense,
     is_random,
@@ -545,7 +546,7 @@ class Masker:
     def _match_rules(self, text: str, *, secret: bool = False, breaks: list[int] | None = None) -> Iterator[_Match]:
         """Matches of the rules in `text`; with `secret` only rules for secrets.
 
-        `breaks` are positions at which a line end was removed: a key may begin there after a letter.
+        `breaks` are positions at which a line end was removed: they are borders of a word.
         """
         lower = text.lower()
         long = " ".join(word for word in text.split() if len(word) >= MIN_KEY_CHARS)
@@ -560,18 +561,10 @@ class Masker:
                         break
                 else:
                     continue
-            passes, pattern = CHECKS.get(rule.check), rule.pattern if breaks is None else rule.anywhere
-            if rule.word and not pattern.search(long):
+            passes = CHECKS.get(rule.check)
+            if rule.word and not (rule.pattern if breaks is None else rule.inner).search(long):
                 continue
-            for match in pattern.finditer(text):
-                offset = match.start()
-                if (
-                    pattern is not rule.pattern
-                    and offset
-                    and text[offset - 1].isalnum()
-                    and offset not in (breaks or ())
-                ):
-                    continue
+            for match in _iter_matches(rule, text, breaks):
                 start = match.end(rule.keep) if rule.keep else match.start()
                 secret_text = text[start : match.end()]
                 if secret_text and (passes is None or passes(secret_text)):
@@ -658,6 +651,19 @@ def _kind_of_block(block_: Block) -> str:
     return (
         HEADER if block_.kind == HEADER else "media" if block_.kind == "image" and block_.body[:1] == b'"' else "part"
     )
+
+
+def _iter_matches(rule: MaskingRule, text: str, breaks: list[int] | None) -> Iterator[re.Match[str]]:
+    if breaks is None:
+        yield from rule.pattern.finditer(text)
+        return
+    offset = 0
+    while match := rule.inner.search(text, offset):
+        borders = zip(match.span(), rule.borders, strict=True)
+        is_bounded = all(at in breaks or border.match(text, at) for at, border in borders)
+        if is_bounded:
+            yield match
+        offset = max(match.end() if is_bounded else 0, match.start() + 1)
 
 
 def _merge_overlaps(finds: list[_Match], text: str) -> Iterator[_Match]:

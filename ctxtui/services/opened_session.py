@@ -100,7 +100,7 @@ class OpenedSession:
         return session_totals(self.recording, self._account.costs)
 
     def calls(self, thread: str = "") -> list[SessionCall]:
-        """The calls of `thread` ("": the main one), in order. Raises `NotFound`."""
+        """The calls of `thread` ("": the main one, or the first with calls), in order. Raises `NotFound`."""
         name = choose_call(self.recording, thread).thread
         return [
             self._with_figures(ChosenCall(name, number, call))
@@ -147,7 +147,7 @@ class OpenedSession:
         - `number`, `thread`: the call, as for `call`; `after`: the context after its answer, where the next request
           begins.
 
-        Raises `NotFound`, `BadConfig`, and `CtxtuiError` if the edits cannot be applied.
+        Raises `CtxtuiError`.
         """
         curation = curate_context(
             self._account.book,
@@ -173,9 +173,9 @@ class OpenedSession:
 def open_session(name: str | os.PathLike[str], *, cwd: str | os.PathLike[str] = ".") -> Iterator[OpenedSession]:
     """Open a recording or stored session: ``with open_session("last") as session:``.
 
-    `name` is whatever commands take: a file, a folder (its newest session), ``DATABASE#ID``, an id or the beginning of
-    one, or ``last`` for the newest session of `cwd`, whose settings apply. The recording is only read; new token counts
-    are cached in the database if there is one. Raises `CtxtuiError` if it cannot be found or read.
+    `name` is what commands take; ``last`` is the newest session of `cwd`, whose settings apply. A path is relative to
+    the current directory of the process. The recording is only read; new token counts are cached in the database if
+    there is one. Raises `CtxtuiError` if it cannot be found or read.
     """
     folder = Path(cwd).resolve()
     settings = load([], cwd=folder).settings

@@ -55,8 +55,9 @@ class Worker(Generic[T]):
         self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Call `method` and return its result. Raises `ChildGone`, `WorkerClosed`, and the `CtxtuiError` that `method`
-        raised.
+        """Call `method` and return its result.
+
+        Raises `ChildGone`, `WorkerClosed`, and the `CtxtuiError` that `method` raised.
         """
         return self.prepare(method, *args, **named)()
 

@@ -19,14 +19,15 @@ def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -
     """
     running = _running_shares(weights)
     columns = [
-        _spread_by_share(amount, running) if name in _TEXT_FEATURES else _all_to_keeper(amount, keeper, len(weights))
+        _spread_by_share(amount, running)
+        if name in _TEXT_FEATURES
+        else [amount if n == keeper else 0.0 for n in range(len(weights))]
         for name, amount in zip(Features._fields, whole, strict=True)
     ]
     return [Features(*row) for row in zip(*columns, strict=True)]
 
 
 def _running_shares(weights: Sequence[float]) -> list[float]:
-    """Share of the text up to the end of each segment."""
     total, sums, so_far = sum(weights), [], 0.0
     for weight in weights:
         so_far += weight
@@ -39,7 +40,3 @@ def _spread_by_share(amount: float, running: Sequence[float]) -> list[float]:
         return [0.0] * len(running)
     ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]
     return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
-
-
-def _all_to_keeper(amount: float, keeper: int, count: int) -> list[float]:
-    return [amount if n == keeper else 0.0 for n in range(count)]

@@ -216,6 +216,26 @@ def test_a_key_over_the_end_of_a_line_goes_though_its_rest_looks_like_a_word() -
     assert masker().mask_text(f"see {SECRETS[2]}\nVersion4 of") == "see ⟨token 1⟩\nVersion4 of"
 
 
+WRAPPED = {
+    "jwt": "eyJhbGciOiJIUzI1NiIsInR5cCI6Ik.eyJzdWIiOiIxMjM0NTY3ODkwIiwibm.SflKxwRJSMeKKF2QT4fwpMeJf36POk",
+    "vault": "s.aB3dE5gH7jK9mN1pQ3sT5vW7",
+    "discord": "MTIzNDU2Nzg5MDEyMzQ1Njc4.aB3xYz.aB3dE5gH7jK9mN1pQ3sT5vW7yZ1aB3dE5gH7jK",
+    "telegram": "123456789:aB3dE5gH7jK9mN1pQ3sT5vW7yZ1aB3dE5gH",
+    "entra": "aB38Q~aB3dE5gH7jK9mN1pQ3sT5vW7yZ1aB3dE5g",
+    "github": "ghp_aB3dE5gH7jK9mN1pQ3sT5vW7yZ1aB3dE5gH7",
+}
+
+
+@pytest.mark.parametrize("lead", ["my token\n", "my token:\n"])
+@pytest.mark.parametrize("kind", WRAPPED)
+def test_a_key_of_several_lines_between_other_lines_goes(kind: str, lead: str) -> None:
+    key, half = WRAPPED[kind], len(WRAPPED[kind]) * 2 // 3
+    # Where a token that may be longer ends, the next line would go on with it.
+    rest = "" if kind == "discord" else "\nend."
+    masked = masker().mask_text(f"{lead}{key[:half]}\n{key[half:]}{rest}")
+    assert masked.startswith(f"{lead}⟨") and masked.endswith(f" 1⟩{rest}")
+
+
 @pytest.mark.parametrize("named", ['see password = "', "DB_PASSWORD=", "passwd='"])
 def test_a_password_that_begins_where_its_name_ends_a_text_goes(named: str) -> None:
     closed = f"correcthorsebattery{named[-1]} there" if named[-1] != "=" else "correcthorsebattery"

@@ -71,6 +71,14 @@ def test_a_call_counts_its_name_and_input(count: Count, table: ModelTable) -> No
     assert of(spelled, count, table).json == count("Read") + count('{"path": "a.py"}')
 
 
+def test_a_call_without_input_counts_its_name(count: Count, table: ModelTable) -> None:
+    for value in (
+        {"type": "function", "id": "c", "function": {"name": "Read", "arguments": ""}},
+        {"type": "function_call", "call_id": "c", "name": "Read", "arguments": ""},
+    ):
+        assert of(value, count, table) == Features(json=count("Read"), calls=1)
+
+
 def test_a_header_counts_one_message(count: Count, table: ModelTable) -> None:
     got = count_features(blocks.header("user"), count, table.card(CLAUDE))
     assert got == Features(messages=1)

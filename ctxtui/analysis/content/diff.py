@@ -34,10 +34,7 @@ TAKEN_OUT: Final = "taken out by the provider"
 
 
 class DiffSide(Struct, frozen=True):
-    """One side: a call of the session that `book` counts.
-
-    Everything on its path must be counted.
-    """
+    """A call of the session that `book` counts; everything on its path must be counted."""
 
     book: Book
     chosen: ChosenCall
@@ -47,14 +44,11 @@ class DiffSide(Struct, frozen=True):
         return self.book.session.tree
 
     def rows(self) -> list[int]:
-        """Nodes of the context that the model read, in prompt order, without headers."""
+        """Nodes that the model read, in prompt order, without headers."""
         return read_nodes(self.book, self.chosen.call)
 
     def unread_reason(self, node: int) -> str:
-        """Reason why the model did not read a block of the context.
-
-        "" if it did, or if the block is not in it.
-        """
+        """Reason why the model did not read a block of the context; "" if it did, or if the block is not in it."""
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
@@ -191,7 +185,7 @@ def _count_shared(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: S
     same, count = a.tree is b.tree, 0
     while count < min(len(old_rows), len(new_rows)) and (
         (same and old_rows[count] == new_rows[count])
-        or block_key(a.tree[old_rows[count]]) == block_key(b.tree[new_rows[count]])
+        or _block_key(a.tree[old_rows[count]]) == _block_key(b.tree[new_rows[count]])
     ):
         count += 1
     return count
@@ -237,15 +231,14 @@ def _make_entered(side: DiffSide, nodes: Sequence[int], start: int) -> Iterator[
 
 
 _MAX_DISTANCE: Final = 24
-"""Maximum blocks searched for a block's changed version."""
+"""Blocks searched for a block's changed version."""
 _MIN_OVERLAP: Final = 0.4
-"""Minimum share of common words in two versions of one block."""
+"""Share of common words in two versions of one block."""
 _MAX_CHARACTERS: Final = 50_000
 """Characters of a block that are compared to find its other version."""
 
 
-def block_key(node: Node) -> Hashable:
-    """Key of a block's exact content, and its category."""
+def _block_key(node: Node) -> Hashable:
     return node.block.digest, node.category
 
 
@@ -253,7 +246,7 @@ def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
     """Yield ranges of both sides, and whether they are equal by digest or by content."""
-    olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
+    olds, news = [_block_key(a[n]) for n in old_rows], [_block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
@@ -294,10 +287,7 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty.
-
-    Of each text the first `_MAX_CHARACTERS` are compared.
-    """
+    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

@@ -22,7 +22,6 @@ NOTE_PREFIX: Final = "phase:"
 """Prefix of a note on a call that names the phase beginning with it."""
 
 _SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
-"""Categories that are searched for the start of a phase."""
 
 Search = Callable[[str], str]
 """Gives the first hit in a text, "" without one."""
@@ -44,8 +43,8 @@ class Phase(Struct, frozen=True):
     - `before`: context of the previous call in tokens; 0 for the first phase.
     - `end`, `peak`: context of its last call, and its largest context.
     - `sent`, `answered`: all input and all output in it.
-    - `usd`: cost of its calls; None if a price is unknown, or if answers are only partly reported (of `partial` calls;
-      `least` is then the known part).
+    - `usd`: cost of its calls; None if a price is unknown, or answers of `partial` calls are only partly reported
+      (`least`: the known part).
     - `priced`: False while prices are not computed yet; then `usd` is None.
     - `own`: named by the user.
     """
@@ -74,10 +73,9 @@ class Phase(Struct, frozen=True):
 
 
 def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
-    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or the hits of `search`.
+    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or else the hits of `search` in new text.
 
-    `search` reads the new text of a person, the model or a summary in each call's context. A hit with the current
-    phase's name begins no new one.
+    A hit with the current phase's name begins no new one.
     """
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]
@@ -114,7 +112,6 @@ def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
-    """Starts of phases from a user's notes; `notes` are texts by call id."""
     starts = []
     for number, call in enumerate(calls, 1):
         text = notes.get(call.id, "").strip()
@@ -124,10 +121,7 @@ def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]
 
 
 def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
-    """Merge the starts of a rule and of the user's notes (`own`), in order.
-
-    If both have a start at one call, the user's is used.
-    """
+    """Merge the starts of a rule and of the user's notes (`own`), in order; of two at one call the user's is used."""
     by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 

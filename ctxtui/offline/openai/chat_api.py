@@ -1,7 +1,4 @@
-"""Chat Completions of the offline provider: requests in, completions and chunk streams out.
-
-`http.routes` calls `find_refusals`, then `create_completion`. Source: facts §4.
-"""
+"""Chat Completions of the offline provider (facts §4): requests in, completions and chunk streams out."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from ctxtui.wire.grammar import CHAT
 # OpenAI has one reason for the model's end and a stop sequence.
 _FINISH_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
-"""Maximum tokens of all choices of a request together."""
+"""Of all choices of a request together."""
 _CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
@@ -47,7 +44,6 @@ def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
 
 
 def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a completion, or its refusal if it does not fit the window."""
     model = gpt(request.model, provider.strict_models)
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
@@ -57,7 +53,7 @@ def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusa
 
 
 def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
-    """Build the reply to a request that fits the window, for a local server too.
+    """The reply to a request that fits the window, also of a local server.
 
     `host` is the provider whose caching rules apply: ``openai``, or the kind of local server.
     """
@@ -201,7 +197,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
 
 
 def format_error(refusal: Refusal, _request_id: str) -> Json:
-    """The error body, the same in both of OpenAI's dialects."""
+    """The same in both of OpenAI's dialects."""
     code, kind = refusal.code, refusal.type
     if refusal.status in _ERROR_TYPES:
         default, kind = _ERROR_TYPES[refusal.status]

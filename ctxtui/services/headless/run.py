@@ -145,7 +145,7 @@ class HeadlessRun:
     async def tell(self, message: str) -> RunResult:
         """Send a message to the agent and wait until it rests; the result has the totals so far.
 
-        Raises `BadConfig` if window and project leave no room, and errors of `say` and `observe`.
+        Raises `BadConfig` if window and project leave no room, and errors of ``say`` and ``observe``.
         """
         self._rested.clear()
         self._stop, self._refused = None, []

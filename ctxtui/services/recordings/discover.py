@@ -163,9 +163,7 @@ _NO_FOLDER: Final = ("", "")
 def _match_entries(
     root: str, segments: list[str], but: tuple[str, ...], folder: tuple[str, str] = _NO_FOLDER, depth: int = _MAX_DEPTH
 ) -> Iterator[tuple[list[os.DirEntry[str]], tuple[str, str]]]:
-    """Yield the entries below `root` that match the path `segments`, with name and path of the folder at the first
-    wildcard.
-    """
+    """Yield the entries below `root` that match `segments`, with name and path of the folder at the first wildcard."""
     segment, *later_segments = segments
     if segment == "**":
         entries, fits = list_entries(root), _compile_patterns(later_segments[0])

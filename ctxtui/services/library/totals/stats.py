@@ -1,7 +1,4 @@
-"""Tokens, money and quota windows over many sessions, from their cached figures.
-
-Every call is counted once.
-"""
+"""Tokens, money and quota windows over many sessions, from their cached figures; every call is counted once."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
 """The skill of calls in sessions with only cached usage."""
 _WORST: Final = 50
-"""Maximum number of misses listed."""
 
 
 def make_stats(
@@ -96,7 +92,6 @@ def make_stats(
 
 
 def _group_usage(summary: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
-    """The usage of a session's calls by the rows of `by`."""
     calls_by_name: dict[str, list[CallSpent]] = {}
     for call in calls:
         name = _window_name(call, starts) if by == FIVE_HOURS else _row_name(summary, call, by)
@@ -116,7 +111,7 @@ def _sum_rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
 
 
 def _window_name(call: CallSpent, starts: list[int]) -> str:
-    """The five-hour window of a call, by its start in local time: ``2026-11-22 14:00``."""
+    """The start of a call's five-hour window in local time: ``2026-11-22 14:00``."""
     if not call.started:
         return UNKNOWN
     return _format_time(starts[bisect_right(starts, call.started) - 1])
