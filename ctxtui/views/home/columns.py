@@ -240,10 +240,6 @@ def _sum_of_tokens(row: HomeRow) -> str:
     return f"{s.total_tokens:,} tokens = {s.sent_tokens:,} of input + {s.total_tokens - s.sent_tokens:,} of output."
 
 
-def _sum_of_read(row: HomeRow) -> str:
-    return sums.share(row.summary.read_tokens, row.summary.sent_tokens, " of input")
-
-
 def _sum_of_cost(row: HomeRow) -> str:
     s = row.summary
     if s.subscription:
@@ -323,7 +319,7 @@ TABLE: Table[HomeRow] = Table(
         HomeColumn(
             "read", 5, lambda row, _: read_share(row.summary.read_share),
             gap=1, from_width=NARROW, sort=lambda row: _sortable(row.summary.read_share),
-            sum=_sum_of_read,
+            sum=lambda row: sums.share(row.summary.read_tokens, row.summary.sent_tokens, " of input"),
             field="read_share", value=lambda s: s.read_share,
         ),
         HomeColumn("age", 4, _age, gap=1, sort=lambda row: age_sort_key(row.summary), figure=False, sum=_sum_of_age),
