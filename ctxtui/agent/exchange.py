@@ -29,7 +29,6 @@ class AnswerReader(Struct):
     attempt: int = 1
     first_byte: float | None = None
     known_ids: frozenset[str] = frozenset()
-    """Ids of existing calls."""
     parser: EventParser = field(default_factory=EventParser)
 
     def feed(self, data: bytes, at: float) -> tuple[Delta, ...]:
@@ -39,7 +38,6 @@ class AnswerReader(Struct):
         return tuple(self.reader.feed(self.parser.feed(data)))
 
     def close(self) -> tuple[Delta, ...]:
-        """End the answer; returns what that adds to it."""
         return tuple(self.reader.feed(self.parser.close()))
 
     @property
@@ -48,10 +46,7 @@ class AnswerReader(Struct):
         return self.reader.response()
 
     def make_call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
-        """The call as known now.
-
-        `head` is the context just after the answer. `ended` is None while it goes on; `error` replaces its own error.
-        """
+        """The call as known now, with the context `head` after it; `error` replaces its own error."""
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt

@@ -38,7 +38,6 @@ class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
     - `own_id`: id of a broken-off call if the provider gave none; `known_ids`: ids of existing calls.
-    - `queue`: messages that were not sent yet; `draft`: the text in the input line.
     - `replayed`: number of events so far, without those of the queue, the draft and the opening.
     """
 
@@ -51,7 +50,6 @@ class Replay:
         self.replayed = 0
 
     def replay(self, event: FlightEvent) -> None:
-        """Replay one pending event."""
         data = event.data
         if event.kind == "queue":
             self.queue = tuple(json.loads(data))
@@ -114,10 +112,7 @@ class Replay:
         )
 
     def settle(self) -> Call | None:
-        """Put the received part of a broken-off answer into the context.
-
-        Returns its call, None without one.
-        """
+        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
         exchange = self.exchange
         if exchange is None or exchange.first_byte is None:
             return None

@@ -1,14 +1,9 @@
-"""The audit: compares forecasts of each call's input, made from earlier calls, with reports.
-
-``ctxtui audit`` prints its rows; the inspector shows how often forecasts were right. A large error gets a cause, by the
-checks in `_CHECKS`.
-"""
+"""The audit: compares forecasts of each call's input, made from earlier calls, with reports."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, overload
+from typing import Any, Final, NamedTuple
 
 from msgspec import Struct
 
@@ -37,24 +32,14 @@ _SERVER_TOOLS: Final = frozenset({"web_search_call", "file_search_call", "code_i
 """Kinds of blocks of tools that the provider runs within an answer."""
 
 
-class CallsBefore:
-    """Earlier calls, to be found by the tokens that each left in the cache."""
+class _CallsBefore(NamedTuple):
+    """Earlier calls: the latest by the tokens that it had in the cache afterwards."""
 
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self._left: dict[int, Call] = {}
-
-    def add(self, call: Call) -> None:
-        """Remember `call` if it used the cache, as its report says."""
-        if call.usage is not None and call.usage.cache_read + call.usage.cache_write:
-            self._left[call.usage.cache_read + call.usage.cache_write] = call
-
-    def find_by_cached(self, tokens: int) -> Call | None:
-        """Latest call that had exactly `tokens` in the cache afterwards; None if none had."""
-        return self._left.get(tokens)
+    tree: Tree
+    by_cached: dict[int, Call]
 
 
-def explain_error(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
+def _explain_error(forecast: Forecast, usage: Usage, past: _CallsBefore) -> str:
     """Explain why the report `usage` differs from `forecast`; the first evidence decides."""
     more = usage.input - forecast.predicted
     for check in _CHECKS:
@@ -64,17 +49,17 @@ def explain_error(forecast: Forecast, usage: Usage, past: CallsBefore) -> str:
     return _describe_injected(forecast, more) if more > 0 else _describe_not_sent(forecast, usage, past, more)
 
 
-_Check = Callable[[Forecast, Usage, CallsBefore, int], str]
+_Check = Callable[[Forecast, Usage, _CallsBefore, int], str]
 
 
-def _explain_model(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_model(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     model_before, model_now = forecast.step.base.model, forecast.call.model
     return (
         f"model change: {model_before} → {model_now}, the context is counted again" if model_before != model_now else ""
     )
 
 
-def _explain_epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_epoch(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     epoch = forecast.call.epoch
     if epoch == forecast.step.base.epoch:
         return ""
@@ -85,10 +70,10 @@ def _explain_epoch(forecast: Forecast, usage: Usage, past: CallsBefore, more: in
     return f"{epoch.start.value}: the client may have put other text before the model" if more > 0 else ""
 
 
-def _explain_parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_parent(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     base = forecast.step.usage
     # Providers that do not report writes read whole steps of a prefix, which identifies no call.
-    earlier = past.find_by_cached(usage.cache_read) if usage.cache_read and usage.cache_write else None
+    earlier = past.by_cached.get(usage.cache_read) if usage.cache_read and usage.cache_write else None
     cached = base.cache_read + base.cache_write
     if earlier is None or earlier.id == forecast.step.base.id or abs(usage.cache_read - cached) <= _SAME_TOKENS:
         return ""
@@ -98,26 +83,26 @@ def _explain_parent(forecast: Forecast, usage: Usage, past: CallsBefore, more: i
     return ""
 
 
-def _explain_lost(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_lost(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     if forecast.step.lost == NOTHING:
         return ""
     return f"content left: the context differs from that of call {forecast.step.base.id}"
 
 
-def _explain_image(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_image(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     added = forecast.step.added
     if added.pages:
         return f"PDF: estimated at {added.pages:.0f} tokens"
     return f"image: estimated at {added.image:.0f} tokens" if added.image else ""
 
 
-def _explain_stripped(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_stripped(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     if not forecast.stripped:
         return ""
     return f"stripped thinking: a new user message, so earlier thinking was dropped; {more:+d} tokens off"
 
 
-def _explain_partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_partial(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     step = forecast.step
     if forecast.answers or step.usage.output_final or not step.is_whole_answer:
         return ""
@@ -132,7 +117,7 @@ def _explain_partial(forecast: Forecast, usage: Usage, past: CallsBefore, more: 
     )
 
 
-def _explain_server(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_server(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     call, base, tree = forecast.call, forecast.step.base, past.tree
     for endpoint in (base, call):
         kind = next((k for k in (tree[n].block.kind for n in answer_path(tree, endpoint)) if k in _SERVER_TOOLS), "")
@@ -141,13 +126,13 @@ def _explain_server(forecast: Forecast, usage: Usage, past: CallsBefore, more: i
     return ""
 
 
-def _explain_missing_reminder(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_missing_reminder(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     if not forecast.added or abs(more + forecast.added) > abs(more):
         return ""
     return f"forecast text was not added: {forecast.added:.0f} tokens, which the client added at earlier calls"
 
 
-def _explain_dense(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _explain_dense(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     step = forecast.step
     if step.added.result + step.added.text < 4 * abs(more):
         return ""
@@ -174,7 +159,7 @@ def _describe_injected(forecast: Forecast, more: int) -> str:
     return f"text injected but not in the file: {more} tokens beyond every recorded block{unsure}"
 
 
-def _describe_not_sent(forecast: Forecast, usage: Usage, past: CallsBefore, more: int) -> str:
+def _describe_not_sent(forecast: Forecast, usage: Usage, past: _CallsBefore, more: int) -> str:
     step = forecast.step
     if usage.input < step.usage.input:
         return (
@@ -228,7 +213,7 @@ def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> l
     session = book.session
     forecaster = Forecaster(session, book.cumulated, card or book.card)
     numbers = {id_: n for order in session.order.values() for n, id_ in enumerate(order, 1)}
-    past = CallsBefore(session.tree)
+    past = _CallsBefore(session.tree, {})
     rows = []
     for call in list(session.calls.values()):
         if call.usage is None:
@@ -237,11 +222,11 @@ def audit_calls(book: Book, card: Callable[[str], ModelCard] | None = None) -> l
         if forecast is not None:
             rows.append(_audit_call(forecast, call, numbers[call.id], past))
         forecaster.learn(call, forecast)
-        past.add(call)
+        past.by_cached[call.usage.cache_read + call.usage.cache_write] = call
     return rows
 
 
-def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) -> AuditedCall:
+def _audit_call(forecast: Forecast, call: Call, number: int, past: _CallsBefore) -> AuditedCall:
     assert call.usage is not None
     reported = call.usage.input
     new = reported - forecast.step.usage.input
@@ -255,7 +240,7 @@ def _audit_call(forecast: Forecast, call: Call, number: int, past: CallsBefore) 
         reported=reported,
         new_predicted=forecast.new,
         new_reported=new,
-        cause=explain_error(forecast, call.usage, past) if off else "",
+        cause=_explain_error(forecast, call.usage, past) if off else "",
         follows_user=forecast.step.person_wrote,
     )
 
@@ -267,7 +252,6 @@ def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
     - Errors of new tokens are relative to max(new_reported, `MIN_TOKENS`); calls with negative new_reported are left
       out.
     - Widths are half of hi - lo (the x of "± x %"), relative to max(new_predicted, `MIN_TOKENS`).
-    - Percentiles are interpolated linearly.
     """
     totals = [100 * abs(r.predicted - r.reported) / max(r.reported, 1) for r in rows]
     grown = [r for r in rows if r.new_reported >= 0]
@@ -285,10 +269,7 @@ def summarize(rows: Sequence[AuditedCall]) -> dict[str, Any]:
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """The `share` percentile (0 to 100) of `values`, interpolated linearly.
-
-    None if there are none.
-    """
+    """The `share` percentile (0 to 100) of `values`, interpolated linearly; None if there are none."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -298,47 +279,12 @@ def percentile(values: Iterable[float], share: float) -> float | None:
     return round(ordered[low] + (ordered[high] - ordered[low]) * (position - low), 3)
 
 
-class ForecastRecord(Sequence[tuple[int, int]]):
-    """By number of calls: how many forecasts were made so far, and how many were right.
-
-    Item n is (reports inside their forecast interval, forecasts) after n calls. Two arrays, because a long session has
-    many calls.
-    """
-
-    def __init__(self) -> None:
-        self._right_counts = array("i", [0])
-        self._forecast_counts = array("i", [0])
-
-    def add(self, right: bool | None) -> None:
-        """Add a call: whether its report was inside the interval.
-
-        None without a forecast or a report.
-        """
-        self._right_counts.append(self._right_counts[-1] + (right or 0))
-        self._forecast_counts.append(self._forecast_counts[-1] + (right is not None))
-
-    def __len__(self) -> int:
-        return len(self._forecast_counts)
-
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, int]: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> list[tuple[int, int]]: ...
-
-    def __getitem__(self, at: int | slice) -> tuple[int, int] | list[tuple[int, int]]:
-        if isinstance(at, slice):
-            return list(zip(self._right_counts[at], self._forecast_counts[at], strict=True))
-        return self._right_counts[at], self._forecast_counts[at]
-
-
-def build_record(book: Book, calls: Iterable[Call]) -> ForecastRecord:
-    """Compare the forecasts of a thread's `calls` with their reports.
-
-    A call whose report is not learned yet counts as one without a forecast.
-    """
-    record = ForecastRecord()
+def build_record(book: Book, calls: Iterable[Call]) -> list[tuple[int, int]]:
+    """Number of reports inside their forecast interval, and of forecasts, after each number of `calls` from 0."""
+    record = [(0, 0)]
     for call in calls:
-        forecast, usage = book.forecasts.get(call.id), call.usage
-        record.add(None if forecast is None or usage is None else forecast.lo <= usage.input <= forecast.hi)
+        (right, forecasts), forecast, usage = record[-1], book.forecasts.get(call.id), call.usage
+        if forecast is not None and usage is not None:
+            right, forecasts = right + (forecast.lo <= usage.input <= forecast.hi), forecasts + 1
+        record.append((right, forecasts))
     return record

@@ -1,8 +1,4 @@
-"""The book: all token counts of a session, under the weights of each call's model.
-
-All figures of tokens start from it. `tokens` counts features and learns weights; `forecast` learns from reports; this
-module combines them and keeps the results.
-"""
+"""The book: all token counts of a session, under the weights of each call's model."""
 
 from __future__ import annotations
 
@@ -33,23 +29,15 @@ Measure = Callable[[ModelCard], Callable[[Block], Features]]
 """Builds the function that counts a block's raw features as a model does."""
 
 Labels = Callable[[ModelCard], Callable[[Node], "Sequence[Segment]"]]
-"""Builds the function that splits a node's block into labelled segments, counted as a model does.
-
-It returns no segments if no rule applies.
-"""
+"""Builds the function that splits a node's block into labelled segments; it returns none if no rule applies."""
 
 
 class Book:
     """The token counts behind every figure of one session.
 
-    - `table`: the facts about models.
-    - `measure`: counts the features of a block.
-    - `labels`: splits blocks by the user's rules; None: no rules.
-
-    `advance` counts and learns; it may run in a worker thread. `count`, `settle` and `copy_report` change figures as
-    well; all other methods only read, or cache results. A node has figures once `is_counted` returns True. Reports are
-    learned from as soon as their contexts are counted. Weights then change in steps: each step raises `version`, and
-    values computed under an older version must be computed again.
+    `labels` splits blocks by the user's rules. `advance` counts and learns; it may run in a worker thread. `count`,
+    `settle` and `copy_report` change figures as well. A node has figures once `is_counted` returns True. Weights change
+    in steps: each raises `version`, and values computed under an older version must be computed again.
     """
 
     def __init__(self, session: Session, table: ModelTable, measure: Measure, labels: Labels | None = None) -> None:
@@ -81,22 +69,17 @@ class Book:
 
     @property
     def is_settled(self) -> bool:
-        """Whether the whole session is counted and learnt."""
         node_count = len(self.session.tree)
         return all(self.cumulated(model).done == node_count for model in self.models) and self._learning.is_settled
 
     def card(self, model: str) -> ModelCard:
-        """Facts about `model`; estimates for a model that the table does not have."""
         card = self._cards.get(model)
         if card is None:
             card = self._cards.setdefault(model, self._table.card(model))
         return card
 
     def weights(self, model: str) -> Weights:
-        """Tokens of `model` per raw feature.
-
-        Learned from the session's reports once there are enough.
-        """
+        """Tokens of `model` per raw feature, as last published."""
         published = self._weights
         weights = published.get(model)
         if weights is None:
@@ -105,7 +88,6 @@ class Book:
         return weights
 
     def cumulated(self, model: str) -> Cumulated:
-        """Running features as counted for `model`."""
         by_model = self._by_model
         cumulated = by_model.get(model)
         if cumulated is None:
@@ -124,7 +106,7 @@ class Book:
         )
 
     def measure(self, model: str) -> Callable[[Block], Features]:
-        """Get the function that counts one block for `model`; the block need not be in the session."""
+        """The function that counts one block for `model`; the block need not be in the session."""
         return self._measure(self.card(model))
 
     def _label_splitter(self, card: ModelCard) -> Parts | None:
@@ -156,14 +138,10 @@ class Book:
         return models or frozenset({""})
 
     def is_counted(self, model: str, node: int) -> bool:
-        """Whether the figures of the context `node` are known yet."""
         return self.cumulated(model).is_counted(node)
 
     def count(self, limit: int) -> None:
-        """Count up to `limit` further nodes for every model, without learning from reports.
-
-        For nodes that belong to no call yet.
-        """
+        """Count up to `limit` further nodes for every model, without learning from reports."""
         for cumulated in self._cumulated_of_models():
             cumulated.advance(limit)
 
@@ -172,10 +150,9 @@ class Book:
         return list({id(cumulated): cumulated for cumulated in map(self.cumulated, self.models)}.values())
 
     def advance(self, limit: int | None = None) -> tuple[int, int]:
-        """Count up to `limit` further nodes for every model (None: all of them).
+        """Count up to `limit` further nodes for every model (None: all), and learn from reports of counted contexts.
 
-        Reports of counted contexts are learnt from. Returns (nodes counted, nodes in all). Once all are counted, the
-        weights are updated if enough was learnt.
+        Returns (nodes counted, nodes in all).
         """
         counts = self._cumulated_of_models()
         first = self._reported.advance()
@@ -191,10 +168,7 @@ class Book:
         return done, len(self.session.tree)
 
     def settle(self) -> None:
-        """Update the weights after the whole recording was read and counted.
-
-        The result does not depend on the pieces in which it was read.
-        """
+        """Update the weights, so that they do not depend on the pieces in which the recording was read."""
         self._publish_weights(all_there_is=True)
 
     def _publish_weights(self, *, all_there_is: bool) -> None:
@@ -217,7 +191,6 @@ class Book:
         return self._learning.forecaster.forecast(call)
 
     def whole_tokens(self, model: str) -> WholeTokens:
-        """Whole tokens of contexts for `model`, by the current weights."""
         return self.cumulated(model).whole_tokens(self.weights(model))
 
     def sums(self, model: str, node: int) -> tuple[int, ...]:
@@ -234,14 +207,10 @@ class Book:
         return sums
 
     def category_tokens(self, model: str, node: int, category: int) -> int:
-        """Whole tokens of one category in the context `node`."""
         return self.whole_tokens(model).category_tokens(node, category)
 
     def read_sums(self, model: str, head: int, absences: Absences) -> tuple[int, ...]:
-        """Whole tokens per category index that `model` reads of the context `head`.
-
-        Leaves out the blocks of `absences`, and earlier turns' thinking if the provider drops it.
-        """
+        """Whole tokens per category index of the context `head`, without absent blocks and thinking that is dropped."""
         sums = list(self.sums(model, head))
         start = self.session.tree[head].turn_start
         if start != ROOT and self.card(model).strips_thinking:
@@ -256,7 +225,7 @@ class Book:
     def block_tokens(self, model: str, node: int) -> int:
         """Whole tokens of one block, with its message's header if it is the first part.
 
-        This is the increase of the sums of its categories. Raises `IndexError` while it is not counted.
+        Raises `IndexError` while it is not counted.
         """
         tokens_of, parent = self.whole_tokens(model), self.session.tree[node].parent
         return sum(
@@ -275,11 +244,7 @@ class Book:
         }
 
     def category(self, model: str, node: int) -> int:
-        """Index of the category that a block is shown in: the one with most of its tokens.
-
-        It differs from the block's own category only if label rules move its text to another one. Before the block is
-        counted it is the block's own.
-        """
+        """Index of the category that a block is shown in: by label rules the one with most of its tokens."""
         if self._labels is None or not self.is_counted(model, node):
             return self.session.tree[node].category
         parts = self.block_tokens_by_category(model, node)
@@ -298,32 +263,22 @@ class Book:
         self.version += bool(counted)
 
     def is_reported(self, node: int) -> bool:
-        """Whether the tokens of this node's block come from a report."""
         return node in self._reported.tokens or self.session.tree[node].block.digest in self._reported.alike
 
     def slack(self, model: str, node: int) -> float | None:
-        """Half of the 90 % interval of this node's own block, in tokens.
-
-        None if it is counted exactly.
-        """
+        """Half of the 90 % interval of a block, in tokens; None if it is counted exactly."""
         features = self.cumulated(model).block_features(node)
         weights = self.weights(model)
         return None if is_exact(features, weights) else half_interval(features, weights)
 
     def whole_slack(self, model: str, head: int) -> float | None:
-        """Half of the 90 % interval of the context `head`, as a share of its tokens.
-
-        None if counted exactly.
-        """
+        """Half of the 90 % interval of the context `head`, as a share of its tokens; None if counted exactly."""
         weights = self.weights(model)
         exact = all(is_exact(f, weights) for f in self.cumulated(model).composition_at(head))
         return None if exact else weights.half_width
 
     def first_report(self, thread: str, epoch: int) -> Call | None:
-        """First call of a thread's epoch with a report, else the first with a client's estimate.
-
-        None if no call has either.
-        """
+        """First call of a thread's epoch with a report, else the first with a client's estimate."""
         order = self.session.order.get(thread, [])
         # The list may grow during the loop.
         last = len(order)

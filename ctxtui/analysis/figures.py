@@ -1,8 +1,7 @@
 """Figures of a call: composition, not recorded, residual.
 
-Used by every screen and by ``show --json``. Every figure is a whole number of tokens and everything adds up: the
-tokens of the blocks of one category sum to the category's figure, and the call's context tokens are the sum of
-blocks, unrecorded input and residual. A block's tokens are the difference of two rounded running sums.
+Every figure is a whole number of tokens and everything adds up: the blocks of a category to its figure; blocks,
+unrecorded input and residual to the call's context tokens.
 """
 
 from __future__ import annotations
@@ -77,12 +76,12 @@ REATTACHED_TEXT: Final = "files that the client attached again after the compact
 
 
 class BlockFigure(Struct, frozen=True, kw_only=True):
-    """One block of a context, with its tokens.
+    """One block of a context.
 
-    - `node` is the block's node in the tree; `ROOT` if the block is not recorded.
+    - `node` is `ROOT` if the block is not recorded.
     - `tokens` is the size of the block; `lo` to `hi` is its 90 % interval.
     - `method` is ``exact``, ``calibrated`` or ``guessed``; ``reported`` for reasoning; ``inferred`` for input that is
-      not recorded and for a block that was read only in part.
+      not recorded and for the replacement of an absent block.
     - `read` is False if the provider removes the block before the model reads it. Its tokens are in no sum.
     - `gone` says why, and since when, the provider's report shows the block to be absent. `tokens` is then the size of
       its replacement, if there is one.
@@ -194,10 +193,7 @@ def answer_size(book: Book, call: Call) -> AnswerSize | None:
 
 
 def context_size(book: Book, call: Call) -> int | None:
-    """The `context_tokens` of `figures` alone, for lists of calls.
-
-    None while unknown, and for sums.
-    """
+    """The `context_tokens` of `figures` alone; None while unknown, and for sums."""
     if call.is_sum:
         return None
     if call.usage is not None:
@@ -207,7 +203,6 @@ def context_size(book: Book, call: Call) -> int | None:
 
 
 def _total_tokens(book: Book, call: Call, visible: int, missing: int) -> tuple[int, str, int, int]:
-    """Tokens of the whole context, their method, and their interval."""
     if call.is_sum:
         return 0, "exact", 0, 0
     if call.usage is not None:
@@ -231,15 +226,11 @@ def _total_tokens(book: Book, call: Call, visible: int, missing: int) -> tuple[i
 
 
 def estimate_method(book: Book, model: str) -> str:
-    """Method name of an estimate for `model`."""
     return "calibrated" if book.weights(model).calibrated else "guessed"
 
 
 def not_recorded_tokens(book: Book, call: Call) -> int | None:
-    """Tokens that the provider read but the recording lacks.
-
-    Those attached again are not included. None if nothing lacks, or while nothing can be inferred.
-    """
+    """Tokens that the provider read but the recording lacks, without those attached again; None if none are known."""
     read = book.contexts.read_of(call)
     if call.fidelity != Fidelity.TRANSCRIPT:
         return (read.brought or None) if read is not None and read.reported else None
@@ -249,7 +240,7 @@ def not_recorded_tokens(book: Book, call: Call) -> int | None:
 
 
 def reattached_tokens(book: Book, call: Call) -> int:
-    """Tokens that a client attached again after a compaction and did not record; 0 if none."""
+    """Tokens that a client attached again after a compaction and did not record."""
     read = book.contexts.read_of(call)
     return read.attached if read is not None and read.reported and call.fidelity == Fidelity.TRANSCRIPT else 0
 
@@ -260,7 +251,7 @@ def unrecorded_tokens(book: Book, call: Call) -> int:
 
 
 def _unrecorded_front(book: Book, call: Call) -> int | None:
-    """Unrecorded system prompt and tools, before the reports are processed."""
+    """Unrecorded system prompt and tools, while the reports are not processed."""
     if call.extra.get(FRONT_RECORDED):
         return None
     first = book.first_report(call.thread, call.epoch.number) or call
@@ -275,16 +266,15 @@ def _read_tokens(book: Book, call: Call) -> tuple[int, ...]:
 
 
 def block_figures(book: Book, call: Call) -> Iterator[BlockFigure]:
-    """Yield every block of `call`'s context in prompt order, after the unrecorded input.
+    """Yield the unrecorded input and every block of `call`'s context; a header counts with the block after it.
 
-    Headers have no row: their few tokens count with the first part of their message. Raises `IndexError` while a
-    block is not counted.
+    Raises `IndexError` while a block is not counted.
     """
     not_recorded, reattached = not_recorded_tokens(book, call), reattached_tokens(book, call)
     if not_recorded:
         yield missing_block(book, call, not_recorded)
     if reattached:
-        yield attached_block(book, call, reattached)
+        yield _inferred_block(book, call, reattached, ATTACHED, REATTACHED_TEXT)
     tree = book.session.tree
     for node in tree.path(call.sent_head):
         if tree[node].block.kind != HEADER:
@@ -304,11 +294,6 @@ def name_missing(book: Book, call: Call, categories: Container[str]) -> str:
     parts = [name for category, name in (("system", "system prompt"), ("tools", "tools")) if category not in categories]
     parts += ["search results"] if book.searches.any_until(call) else []
     return " and ".join(filter(None, (", ".join(parts[:-1]), *parts[-1:]))) or "what the client adds"
-
-
-def attached_block(book: Book, call: Call, tokens: int) -> BlockFigure:
-    """Make the block *re-attached*: sent again by the client after a compaction, not recorded."""
-    return _inferred_block(book, call, tokens, ATTACHED, REATTACHED_TEXT)
 
 
 def _inferred_block(book: Book, call: Call, tokens: int, category: str, description: str) -> BlockFigure:
@@ -354,7 +339,7 @@ def block_figure(book: Book, call: Call, node: int) -> BlockFigure:
 
 
 class GrowthPoint(Struct, frozen=True):
-    """One call's point on the growth curve; `call` counts from 1 in its thread."""
+    """One call; `call` counts from 1 in its thread."""
 
     call: int
     context_tokens: int
@@ -363,12 +348,7 @@ class GrowthPoint(Struct, frozen=True):
 
 def growth_points(book: Book, thread: str) -> list[GrowthPoint]:
     """Context tokens of each call of `thread`, in order."""
-    points = []
-    for number, call in enumerate(book.session.thread_calls(thread), 1):
-        call_figures = figures(book, call)
-        points.append(
-            GrowthPoint(
-                number, call_figures.context_tokens, call_figures.reported.input if call_figures.reported else None
-            )
-        )
-    return points
+    return [
+        GrowthPoint(number, figures(book, call).context_tokens, call.usage.input if call.usage else None)
+        for number, call in enumerate(book.session.thread_calls(thread), 1)
+    ]

@@ -39,26 +39,8 @@ _MAX_SHARE_LEFT: Final = 0.75
 """A report below this share of a request's texts shows that a part of it was removed ..."""
 _MIN_TOKENS_LEFT: Final = 256
 """... if it is at least this many tokens: smaller texts are only counted wrongly."""
-_TYPICAL: Final = (
-    -2.0,
-    -1.2,
-    -0.8,
-    -0.5,
-    -0.35,
-    -0.25,
-    -0.15,
-    -0.1,
-    0.0,
-    0.1,
-    0.2,
-    0.3,
-    0.45,
-    0.7,
-    1.1,
-    1.6,
-    3.0,
-)
-"""Errors, in deviations, of other sessions: the basis of intervals until a session has its own."""
+_TYPICAL: Final = (-2.0, -1.2, -0.8, -0.5, -0.35, -0.25, -0.15, -0.1, 0.0, 0.1, 0.2, 0.3, 0.45, 0.7, 1.1, 1.6, 3.0)
+"""Errors of other sessions, in deviations: the basis of intervals until a session has its own."""
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
@@ -94,8 +76,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 class Forecaster:
     """Forecasts a session's calls, in order; learns from their reports per model and per thread.
 
-    `cumulated` gives the running counts of a model, `card` its facts. If the facts name a plain estimator (no
-    tokenizer), nothing is learned and answers are counted by their blocks.
+    `cumulated` gives the running counts of a model, `card` its facts.
     """
 
     def __init__(
@@ -116,14 +97,10 @@ class Forecaster:
 
     @property
     def is_settled(self) -> bool:
-        """Whether all learnt calls are still unchanged in the session."""
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for `model`, shared by models that count alike.
-
-        A block thus has the same figure at every call.
-        """
+        """Calibration for `model`, shared by models that count alike."""
         calibration = self._by_model.get(model)
         if calibration is None:
             card = self._card(model)
@@ -133,22 +110,15 @@ class Forecaster:
 
     @property
     def report_count(self) -> int:
-        """Number of times that weights were learnt from a report, all models together.
-
-        A report may count twice: for its step, and for its whole context.
-        """
+        """Number of learnt reports; one may count twice, for its step and for its whole context."""
         return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
 
     @property
-    def carrying(self) -> dict[str, bool]:
-        """False by model for the models whose reported reasoning does not count in later input.
-
-        No other models.
-        """
-        return {model: False for model, carried in list(self._carried.items()) if not carried.is_carried}
+    def uncarried_models(self) -> set[str]:
+        """The models whose reported reasoning does not count in later input."""
+        return {model for model, carried in list(self._carried.items()) if not carried.is_carried}
 
     def carried(self, model: str) -> CarriedReasoning:
-        """Estimate whether the provider of `model` counts reported reasoning in later input."""
         return self._carried[model]
 
     def weights(self) -> dict[str, Weights]:
@@ -230,11 +200,10 @@ class Forecaster:
         self._whole_calibration(call.model).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
-        """Learn an upper bound from a request that is recorded in full.
+        """Learn an upper bound from a request that is recorded in full: providers may add text of their own.
 
-        Its blocks cannot exceed the report. They may be less than the report, because providers add text of their own.
-        But if the first request of a thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is
-        the least certain by far.
+        If the first request of a thread (`is_first`) has a PDF, the rest of the report is the PDF's: its size is the
+        least certain by far.
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
@@ -281,7 +250,6 @@ class Forecaster:
         return features, answers, known_tokens
 
     def _model_scale(self, card: ModelCard, step: LineageStep) -> float:
-        """Factor from the reported tokens of the step's base to those of the model of `card`."""
         base = self._card(step.base.model)
         if base is card or card.encoding != base.encoding or not (card.factors.text and base.factors.text):
             return 1.0
@@ -310,10 +278,6 @@ class Forecaster:
 
 
 def is_informative(forecast: Forecast, reported: int) -> bool:
-    """Whether a report says something about weights.
-
-    It does not if content was removed, an image was added, the report is smaller, or the model another one.
-    """
     step = forecast.step
     is_unchanged = min(step.net) >= 0 and step.base.model == forecast.call.model
     return is_unchanged and reported >= step.usage.input and not step.added.image
@@ -336,17 +300,15 @@ class ForecastRange(NamedTuple):
 class ForecastLearner:
     """Feeds the calls of `session` to a forecaster, and keeps each forecast by call id.
 
-    The newest call of a thread waits until another follows, because a fuller record may replace it. It does not wait if
-    the request itself is recorded.
+    The newest call of a thread waits until another follows, because a fuller record may replace it, except if request
+    and report are recorded in full.
     """
 
     def __init__(
         self, session: Session, cumulated: Callable[[str], Cumulated], card: Callable[[str], ModelCard]
     ) -> None:
         self.forecaster = Forecaster(session, cumulated, card)
-        """Makes the forecasts, and learns from reports."""
         self.forecasts: dict[str, ForecastRange] = {}
-        """Forecast of each learnt call, by call id."""
         self._card = card
         self._session = session
         self._cumulated = cumulated
@@ -354,9 +316,9 @@ class ForecastLearner:
         self._read = 0
         self._ahead: tuple[int, list[str]] = (0, [])
         """Ids of calls read ahead, with the number of the first, from 0."""
-        self._given = 0
+        self._published_reports = 0
         self._weights: dict[str, Weights] = {}
-        self._carrying: dict[str, bool] = {}
+        self._uncarried: set[str] = set()
 
     @property
     def is_settled(self) -> bool:
@@ -364,7 +326,6 @@ class ForecastLearner:
         return self._read == len(self._session.calls) and self.forecaster.is_settled
 
     def advance(self) -> None:
-        """Learn from the calls that are new and counted."""
         while (id_ := self._next_call_id()) is not None:
             call = self._session.calls[id_]
             before = self._waiting.get(call.thread)
@@ -386,7 +347,6 @@ class ForecastLearner:
         return ids[self._read - self._ahead[0]] if ids else None
 
     def _learn_complete_calls(self) -> None:
-        """Learn from waiting calls whose request and answer are recorded in full."""
         for thread, id_ in list(self._waiting.items()):
             call = self._session.calls[id_]
             if call.fidelity == Fidelity.WIRE and call.usage is not None and self._is_counted(id_):
@@ -394,17 +354,16 @@ class ForecastLearner:
                 del self._waiting[thread]
 
     def publish(self, *, all_there_is: bool = False) -> bool:
-        """Publish the current weights if enough was learnt since the last time.
+        """Publish the current weights if enough was learnt since the last time; returns whether it did.
 
-        Returns whether they changed. With `all_there_is` any new report is enough, so that the result does not
-        depend on how the recording was read.
+        With `all_there_is` any new report is enough, so that the result does not depend on how the recording was read.
         """
         learnt = self.forecaster.report_count
-        carrying = self.forecaster.carrying
-        least = self._given + 1 if all_there_is else max(1.0, self._given * _PUBLISH_FACTOR)
-        if learnt < least and carrying == self._carrying:
+        uncarried = self.forecaster.uncarried_models
+        least = self._published_reports + 1 if all_there_is else max(1.0, self._published_reports * _PUBLISH_FACTOR)
+        if learnt < least and uncarried == self._uncarried:
             return False
-        self._given, self._carrying = learnt, carrying
+        self._published_reports, self._uncarried = learnt, uncarried
         self._weights = self.forecaster.weights()
         return True
 

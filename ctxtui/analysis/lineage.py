@@ -24,9 +24,9 @@ _THINKING: Final = INDEX["thinking"]
 _RESULT: Final = INDEX["tool_result"]
 
 _MIN_CUMULATED: Final = 40
-"""Number of blocks from which running counts are faster than a sum."""
+"""Blocks from which on running counts are faster than a sum."""
 _MIN_COLUMNS: Final = 5
-"""Number of blocks below which adding one by one is faster than adding column by column."""
+"""Blocks from which on adding column by column is faster than one by one."""
 
 
 class LineageStep(Struct, frozen=True, kw_only=True):
@@ -116,7 +116,6 @@ class Lineage:
             self._thoughts.pop(call.id, None)
 
     def is_unchanged_in(self, calls: Mapping[str, Call]) -> bool:
-        """Whether all remembered calls are unchanged in `calls`."""
         return all(calls.get(call.id) is call for call in list(self._heads.values()))
 
     def _sum_features(self, counts: Cumulated, start: int, nodes: list[int]) -> Features:
@@ -183,5 +182,5 @@ def _sum_parts(parts: Sequence[Features]) -> Features:
 
 
 def _absolute_size(features: Features) -> float:
-    """Sum of the first seven features (sizes of texts, ciphers and images) without their signs."""
+    """Sum of the sizes of texts, ciphers and images without their signs."""
     return sum(map(abs, features[:7]))

@@ -18,13 +18,13 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.curation.record_summary import listed_items
 
 _MAX_STEPS: Final = 12
-"""Maximum number of steps whose causes are searched."""
+"""Steps whose causes are searched."""
 _MIN_STEP_SHARE: Final = 0.03
 """Steps below this share of a residual are ignored."""
 _MIN_STEP_TOKENS: Final = 100
-"""Minimum tokens of a step: less may be a counting error."""
+"""Tokens of a step: less may be a counting error."""
 _MAX_BLOCKS_BACK: Final = 2_000
-"""Maximum number of blocks before a command that are searched for a read of a file."""
+"""Blocks before a command that are searched for a read of a file."""
 _MAX_COMMAND_CHARACTERS: Final = 48
 """Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
@@ -61,10 +61,7 @@ def _calls_of_epoch(book: Book, call: Call) -> Iterator[Call]:
 
 
 def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualStep]:
-    """The large steps of the same sign as a residual of `tokens`, the largest first.
-
-    At most `_MAX_STEPS`.
-    """
+    """The large steps of the same sign as a residual of `tokens`, the largest first, at most `_MAX_STEPS`."""
     least = max(_MIN_STEP_TOKENS, _MIN_STEP_SHARE * abs(tokens))
     large = [step for step in every if step.tokens * tokens > 0 and abs(step.tokens) >= least]
     return sorted(large, key=lambda part: -abs(part.tokens))[:_MAX_STEPS]
@@ -73,8 +70,7 @@ def largest_steps(every: Sequence[ResidualStep], tokens: int) -> list[ResidualSt
 def likely_addition(book: Book, number: int, call: Call) -> str:
     """Likely additions of the client to the context of call `number` in the thread of `call`.
 
-    Clients show again the files that a command changed after they were read, and repeat a list that was changed. Which
-    files a command changed is not known: any that were read before it may be among them.
+    Clients show again the files that a command changed after they were read, and repeat a list that was changed.
     """
     calls, tree = book.session.thread_calls(call.thread), book.session.tree
     if not 0 < number <= len(calls):
@@ -106,7 +102,6 @@ def _may_change_files(tool_call: BlockContent) -> bool:
 
 
 def _is_file_read_before(tree: Tree, node: int) -> bool:
-    """Whether one of the calls before `node` read a file."""
     return any(
         touch.kind == READ
         for earlier in islice(reversed(tree.path(tree[node].parent)), _MAX_BLOCKS_BACK)
@@ -116,9 +111,8 @@ def _is_file_read_before(tree: Tree, node: int) -> bool:
 
 
 _MAIN_SHARE: Final = 0.5
-"""Minimum share of a residual in one step, or in the large ones together, for a cause in these calls."""
+"""Share of a residual in one step, or in the large ones together, for a cause in these calls."""
 _MAX_CAUSES: Final = 3
-"""Number of causes shown."""
 _MAX_OVERHEAD: Final = 1_200
 """Tokens beyond a complete request that may be the provider's own framing."""
 _MEDIA: Final = (INDEX["image"], INDEX["document"])
@@ -127,10 +121,7 @@ FEWER_TEXT: Final = "tokens by which the counted blocks exceed the report"
 
 
 class ResidualPart(Struct, frozen=True):
-    """`tokens` of a residual from one likely `cause`, in `steps` steps.
-
-    The largest came with the report of `since`.
-    """
+    """`tokens` of a residual from one likely `cause`, in `steps` steps; the largest came with the report of `since`."""
 
     since: int
     tokens: int
@@ -138,7 +129,6 @@ class ResidualPart(Struct, frozen=True):
     steps: int = 1
 
     def describe(self, call: int) -> str:
-        """Describe the part, as shown at `call`."""
         largest = "with this call" if self.since == call else f"with call {self.since:,}"
         when = _since_text(self.since, call) if self.steps == 1 else f"in {self.steps:,} steps, the largest {largest}"
         return f"{abs(self.tokens):,} {when}, likely {self.cause}"
@@ -162,7 +152,6 @@ class Residual(Struct, frozen=True):
     others: int = 0
 
     def describe(self, call: int) -> str:
-        """Describe the residual in one or two sentences, as shown at `call`."""
         if not self.parts or (len(self.parts) == 1 and self.parts[0].steps == 1):
             return f"{_since_text(self.since, call)}, likely {self.cause}. These are {self.what}."
         parts = [part.describe(call) for part in self.parts]
@@ -200,8 +189,8 @@ def _group_by_cause(book: Book, call: Call, steps: Sequence[ResidualStep]) -> li
     parts: dict[str, ResidualPart] = {}
     for step in steps:
         cause = _find_cause(book, call, step.tokens, step.number)
-        known_part = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
-        parts[cause] = replace(known_part, tokens=known_part.tokens + step.tokens, steps=known_part.steps + 1)
+        part = parts.get(cause, ResidualPart(step.number, 0, cause, 0))
+        parts[cause] = replace(part, tokens=part.tokens + step.tokens, steps=part.steps + 1)
     return sorted(parts.values(), key=lambda part: -abs(part.tokens))
 
 
@@ -219,14 +208,7 @@ def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
         if tools and tokens <= _MAX_OVERHEAD:
             return "the provider's own instructions for tools, which no request contains"
         return "text that the provider adds to a request, or a different tokenizer"
-    if (
-        began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
-        and _first_call_of_epoch(calls, began) is began
-    ):
+    first_of_epoch = next(earlier for earlier in calls if earlier.epoch.number == began.epoch.number)
+    if first_of_epoch is began and began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION):
         return "unrecorded text that the client added after it shrank the context"
     return likely_addition(book, since, call)
-
-
-def _first_call_of_epoch(calls: Sequence[Call], call: Call) -> Call:
-    """First call of the epoch of `call`."""
-    return next(earlier for earlier in calls if earlier.epoch.number == call.epoch.number)

@@ -1,7 +1,4 @@
-"""Running totals of tokens for every prefix of a session, as plain numbers.
-
-The token position of each block is then a lookup; screens ask for thousands of them.
-"""
+"""Running totals of tokens for every prefix of a session, so that a block's position in tokens is a lookup."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ class _AbsentTotals:
         self._totals = [sum(sums) for sums in self._sums]
 
     def tokens_until(self, node: int, start: int = ROOT) -> int:
-        """Tokens of the absent blocks from `start` up to and including `node`."""
         return self._totals[bisect_right(self._nodes, node)] - self._totals[bisect_left(self._nodes, start)]
 
     def by_category(self, node: int, start: int = ROOT) -> tuple[int, ...]:
@@ -43,10 +39,9 @@ class RunningTotals:
     """Whole tokens of every prefix in a session's tree, as one model counts them.
 
     `advance` takes over new counts and weights of the session's `Book`; a worker thread may call it. The other methods
-    change nothing but caches of their last result, and are for nodes that are `is_counted`. A header's tokens are
-    counted with the first block after it. A block's tokens are differences of rounded running sums, as in
-    `analysis.figures`, so that rows add up to figures. When the book has new weights, `advance` builds new totals
-    beside the old ones, and swaps them once they are complete. `version` is that of the weights of the current totals.
+    are for nodes that are `is_counted`. A header's tokens are counted with the first block after it. When the book has
+    new weights, `advance` builds new totals beside the old ones, and swaps them once they are complete. `version` is
+    that of the weights of the current totals.
     """
 
     def __init__(self, book: Book, model: str) -> None:
@@ -70,7 +65,6 @@ class RunningTotals:
         return len(self._thinking)
 
     def is_counted(self, node: int) -> bool:
-        """Whether the tokens up to `node` are known yet."""
         return node < len(self._thinking)
 
     @property
@@ -79,7 +73,6 @@ class RunningTotals:
         return self.version != self._book.version or self.done < self._book.cumulated(self._model).done
 
     def advance(self, limit: int | None = None) -> None:
-        """Update from the book's counts and weights, at most `limit` nodes."""
         if self.version == self._book.version:
             self._extend_totals(self._total, self._thinking, limit)
             return
@@ -92,18 +85,12 @@ class RunningTotals:
 
     def _extend_totals(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        cumulated, whole_tokens = book.cumulated(model), book.whole_tokens(model)
+        cumulated = book.cumulated(model)
         first, last = len(thoughts), cumulated.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            categories, block_tokens = cumulated.categories(id_), 0
-            if node.block.kind != HEADER:
-                block_tokens = sum(
-                    [
-                        whole_tokens.category_tokens(id_, c) - whole_tokens.category_tokens(node.parent, c)
-                        for c in categories
-                    ]
-                )
+            categories = cumulated.categories(id_)
+            block_tokens = 0 if node.block.kind == HEADER else book.block_tokens(model, id_)
             if len(categories) > 1 or categories[0] != node.category:
                 self._note_moved_category(id_)
             thinking = block_tokens if node.category == _THINKING else 0
@@ -124,23 +111,16 @@ class RunningTotals:
         return self._total[node] - self._total[self._tree[node].parent] if node != ROOT else 0
 
     def between(self, first: int, last: int) -> int:
-        """Tokens of the blocks from node `first` to its descendant `last`, both included."""
         return self._total[last] - self._total[self._tree[first].parent]
 
     def is_read(self, head: int, node: int) -> bool:
-        """Whether the model reads the block of `node` in the context `head`.
-
-        Thinking of earlier turns may be removed, and a report may show that a block is absent.
-        """
+        """Whether the model reads the block of `node` in the context `head`."""
         return (
             is_read(self._tree, head, node, strips_thinking=self.strips_thinking) and self.absence(head, node) is None
         )
 
     def absence(self, head: int, node: int) -> Absence | None:
-        """Why the block of `node` is absent from the context `head`, by a report.
-
-        None if it is present.
-        """
+        """Why the block of `node` is absent from the context `head`, by a report; None if it is present."""
         return self._book.contexts.absences_at(head).get(node)
 
     def sent_tokens(self, head: int, node: int) -> int:
@@ -168,10 +148,7 @@ class RunningTotals:
         )
 
     def read_along(self, head: int, nodes: Sequence[int]) -> Sequence[int]:
-        """`read_tokens` of the context `head` at each of its `nodes`.
-
-        The last result is cached: while edits are staged, every key press needs the same.
-        """
+        """`read_tokens` of the context `head` at each of its `nodes`; the last result is cached for key presses."""
         absences, last = self._book.contexts.absences_at(head), self._along
         if last[0] is not absences or last[1] != (head, self.version, len(nodes)):
             last = self._along = (
@@ -182,7 +159,6 @@ class RunningTotals:
         return last[2]
 
     def _sent_reader(self, head: int) -> Callable[[int], int]:
-        """Tokens up to and including a node of the context `head`, without thinking removed by rule."""
         total, thinking, start = self._total, self._thinking, self._tree[head].turn_start
         if not self.strips_thinking or start == ROOT:
             return total.__getitem__
@@ -229,7 +205,6 @@ def _no_absences() -> tuple[_AbsentTotals, _AbsentTotals]:
 
 
 def _empty_totals() -> tuple[array[int], array[int]]:
-    """Totals of the empty context: tokens, and tokens of thinking."""
     return array("q", [0]), array("q", [0])
 
 

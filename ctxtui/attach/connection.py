@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         self._start_task(self._ask_about_answer(decide, waiting))
 
     def end(self, abort: bool = False) -> None:
-        """Close both connections after sending what is buffered; with `abort` the provider's at once."""
+        """Close both connections after sending what is buffered. With `abort` the provider's at once."""
         if self._provider is not None:
             if abort:
                 self._provider.abort()
@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Reset the client's connection because the provider's broke: not every answer shows that it is truncated.
+        """Reset the client's connection as the provider's broke: an answer may not show that it is cut.
 
         If bytes are still to be sent, it is closed after them instead, as a reset would discard them.
         """

@@ -1,4 +1,4 @@
-"""An answer that begins with pings before the provider's, so that a waiting client does not give up. No IO."""
+"""An answer that begins with pings, so that a waiting client does not give up. No IO."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ CUT: Final = "the provider's connection broke off"
 
 
 class HeldAnswer(Struct):
-    """An answer that is kept for a decision: `size` bytes `raw` with the head, its `content` without chunk framing."""
+    """An answer that is kept for a decision: `raw` with its head, `content` without chunk framing."""
 
     decide: DecideAnswer
     raw: list[bytes] = field(default_factory=list)
@@ -183,7 +183,7 @@ class Exchange(Struct, kw_only=True):
 
 
 def _unpack(head: Head, body: list[bytes]) -> bytes:
-    """A body that has this head; empty if it cannot be unpacked, so that nothing in it is changed."""
+    """A body that has this head. Empty if it cannot be unpacked, so that nothing in it is changed."""
     try:
         return make_unpacker(head.get("content-encoding")).feed(b"".join(body))
     except Malformed:

@@ -32,7 +32,7 @@ class RequestBegun(Struct, frozen=True, kw_only=True):
 
 
 class RequestBytes(Struct, frozen=True):
-    """More of a request's body before edits, as compressed by the client; with `last` it is complete."""
+    """More of a request's body before edits, as compressed by the client. With `last` it is complete."""
 
     exchange_id: str
     data: bytes
@@ -70,7 +70,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request: the body sent instead of the client's (None: none), and its record."""
+    """The decision on a request. `replacement_body`: None if the client's is sent, or none."""
 
     exchange_id: str
     at: float

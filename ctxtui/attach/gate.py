@@ -12,7 +12,7 @@ from ctxtui.attach.http1 import Head
 from ctxtui.core.canonical import Json
 
 KeepAlive = Callable[[bytes, AsEvent], bool]
-"""Sends a ping, which begins the answer, to a client that waits for a stream; returns whether it was sent.
+"""Sends a ping, which begins the answer, to a client that waits for a stream. Returns whether it was sent.
 
 Its arguments: the ping, and the encoder of a later error as an event.
 """
@@ -33,14 +33,14 @@ class WaitingRequest(Struct, frozen=True, kw_only=True):
 
 
 class WaitingAnswer(Struct, frozen=True, kw_only=True):
-    """A complete answer with status 200 that is held: its unpacked body, empty if it cannot be unpacked."""
+    """A complete answer with status 200 that is held. `body` is unpacked, or empty."""
 
     body: bytes
     keep_alive: KeepAlive | None = None
 
 
 class AnswerVerdict(Struct, frozen=True, kw_only=True):
-    """A held answer is passed on unchanged, with another `body`, or refused with the bytes `refusal`."""
+    """A held answer is passed on, with another `body` if given, or refused with `refusal`."""
 
     body: bytes | None = None
     refusal: bytes | None = None

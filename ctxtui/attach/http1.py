@@ -172,7 +172,7 @@ class BodyReader(Struct):
         self.done = not self.chunked and self.length == 0
 
     def feed(self, data: bytes) -> tuple[int, bytes]:
-        """Return how many bytes of `data` belong to the body, and them without chunk framing. Raises `Malformed`."""
+        """The bytes of `data` in the body: their number, and they without chunk framing. Raises `Malformed`."""
         if self.chunked:
             return self._read_chunks(data)
         if self.length is None:
@@ -264,7 +264,7 @@ def _declared_length(head: Head) -> int | None:
 
 
 def request_body(head: Head) -> BodyReader:
-    """Raises `Malformed`, also if its length or its host is ambiguous (RFC 9112 §3.2, §6.1, §6.3)."""
+    """Raises `Malformed`, also for an ambiguous length or host (RFC 9112 §3.2, §6.1, §6.3)."""
     coding, length, old = head.all(_CODING), _declared_length(head), head.start.endswith("1.0")
     hosts = len(head.all("host"))
     if hosts > 1 or not (hosts or old):
@@ -315,7 +315,7 @@ def build_error_answer(status: int, why: str) -> bytes:
 
 
 def to_socket_messages(answer: bytes) -> list[str]:
-    """The WebSocket messages for an HTTP/1.1 answer: the events of a stream, or one error with the answer's status."""
+    """The WebSocket messages for an HTTP/1.1 answer: a stream's events, or one error."""
     head, _, body = answer.partition(END)
     start = head.split(b"\r\n", 1)[0].split(b" ")
     status = int(start[1]) if len(start) > 1 and start[1].isdigit() else 502

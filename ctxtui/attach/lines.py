@@ -74,7 +74,7 @@ def digest(data: bytes) -> str:
 
 
 class Likeness(NamedTuple):
-    """A body shares `head` first and `tail` last bytes with the earlier one at position `number`."""
+    """A body shares `head` first and `tail` last bytes with the earlier body `number`."""
 
     number: int
     head: int
@@ -115,7 +115,7 @@ def common_tail(a: bytes, b: bytes, limit: int) -> int:
 
 
 def find_most_similar(body: bytes, earlier_bodies: Sequence[bytes]) -> Likeness | None:
-    """Find the body in `earlier_bodies` that has most in common with `body`; None if at most a third.
+    """Find the body in `earlier_bodies` that has most in common with `body`. None if at most a third.
 
     Cuts are between UTF-8 characters.
     """
@@ -139,7 +139,7 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body of exchange `name`: `content`, sent as the bytes `wire` packed as `encoding` ("": not)."""
+        """Encode the body of exchange `name`, which was sent as `wire`, packed as `encoding` or not ("")."""
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding

@@ -65,7 +65,7 @@ async def send_like(
     name: Callable[[], str],
     clock: Callable[[], float],
 ) -> int:
-    """Send `body` like the request `begun`; return the answer's status, 0 if there is no complete answer.
+    """Send `body` like the request `begun`. Return the answer's status, 0 if there is no complete answer.
 
     It is recorded in `session`, as a request that keeps a cache warm.
     """

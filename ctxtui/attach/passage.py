@@ -300,7 +300,7 @@ class Passage:
                 exchange.report_body(content, at)
 
     def _should_hold(self, exchange: Exchange, at: float) -> bool:
-        """Whether to hold the request for the gate; not if it has no body, or waits for ``100 Continue``."""
+        """Whether to hold the request for the gate. Not if it has no body, or waits for ``100 Continue``."""
         wants = self._wants
         if wants is None or exchange.body.done or exchange.head.get("expect"):
             return False

@@ -335,11 +335,11 @@ def _whole_characters(data: bytes) -> tuple[bytes, bytes]:
 
 _MAX_REPORTED_FAULTS: Final = 10
 _GATHER_S: Final = 0.03
-"""Seconds for which events are gathered before they are written; a killed process loses about that much."""
+"""Seconds for which events are gathered before they are written. A killed process loses about that much."""
 _MAX_INLINE_BYTES: Final = 1 << 12
 """Maximum bytes of a piece of an answer whose line `put` makes."""
 _MIN_GAP_S: Final = 0.0005
-"""Seconds since the previous piece from which a piece counts as single; the thread is faster at bursts."""
+"""Seconds since the previous piece from which a piece counts as single. The thread is faster at bursts."""
 _MAX_EMPTY_POLLS: Final = 150
 """Consecutive empty polls after which the thread sleeps until it is woken."""
 
@@ -352,7 +352,7 @@ class Recorder:
         self._queue: deque[ExchangeEvent] = deque()
         self._wake = threading.Event()
         self._asleep = False
-        """Whether the thread sleeps until it is woken, which takes longer than recording a piece of an answer."""
+        """Whether the thread must be woken, which takes longer than recording a piece of an answer."""
         self._stop = False
         self._pending: set[str] = set()
         """Exchanges with unwritten lines."""
@@ -390,7 +390,7 @@ class Recorder:
         self._begin()
 
     def put(self, event: ExchangeEvent) -> None:
-        """Queue an event, or record a single piece of an answer at once, without waiting for the disk.
+        """Queue an event, or record a piece of an answer at once, without waiting for the disk.
 
         While more than `MAX_UNWRITTEN` bytes wait, bodies and WebSocket messages are dropped.
         """

@@ -78,7 +78,7 @@ class Route(Struct):
     records_everything: bool = True
 
     def should_record(self, head: Head, target: str) -> bool:
-        """Whether a request is recorded: if not everything is, only a POST or WebSocket of a model path."""
+        """Whether a request is recorded: any, or only a POST or WebSocket of a model path."""
         if self.records_everything:
             return True
         is_call = is_model_path(target.partition("?")[0])
@@ -109,5 +109,5 @@ class Route(Struct):
 
 
 def is_model_path(path: str) -> bool:
-    """Whether `path` (without query) is of model calls, token counts, compaction or cached contents."""
+    """Whether `path`, without query, is of model calls, counts, compaction or cached contents."""
     return bool(_MODEL_PATHS.search(path))

@@ -1,14 +1,4 @@
-"""Finds the cause of a cache miss, and the first block where the two requests differ.
-
-Causes are tried in this order:
-- Nothing could be cached: markers, minimum.
-- No entry was live: lifetime, model, parameters.
-- The prompts differ: tools, compaction, stripped thinking, other content (system prompt or messages).
-- The entry was unreachable: not yet readable, marker moved, lookback.
-- The common prefix is below the minimum.
-
-Anything else is not in the record.
-"""
+"""Finds the cause of a cache miss, and the first block where the two requests differ."""
 
 from __future__ import annotations
 
@@ -94,7 +84,7 @@ def explain_miss(
     """Explain why the request `now` read less than the request `before` had left in the cache.
 
     None if it read all of that. If `before` left nothing, only a prefix below the minimum is named. `left` is the
-    outcome of `before`, `outcome` that of `now`. Both contexts are in `tree`.
+    outcome of `before`, `outcome` that of `now`.
     """
     available = left.read + left.written if left.prompt.markers else left.total
     # What a slot holds never expires.
@@ -125,10 +115,7 @@ def _child_towards(tree: Tree, shared: int, head: int) -> int:
 
 
 def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
-    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause.
-
-    `section` is the section of the difference. None if the diagnosis does not decide it.
-    """
+    """Whether the provider's own diagnosis (``tools_changed`` ...) names the same cause; None if it does not decide."""
     if diagnosis not in _DIAGNOSED or cause not in _DIAGNOSES:
         return None
     if diagnosis == "unavailable":
@@ -140,10 +127,7 @@ def matches_diagnosis(cause: str, section: str, diagnosis: str) -> bool | None:
 
 
 class _Case(NamedTuple):
-    """A miss to explain: two requests with their outcomes.
-
-    `parted` and `instead` are the first nodes in which they differ.
-    """
+    """Two requests with their outcomes; `parted` and `instead` are the first nodes in which they differ."""
 
     tree: Tree
     before: SentRequest
@@ -231,19 +215,13 @@ def _stripped(case: _Case) -> MissExplanation | None:
 
 
 def _is_still_prefix(case: _Case) -> bool:
-    """Whether everything that the previous request had cached is still a prefix of this one.
-
-    False if it had cached nothing.
-    """
+    """Whether everything that the previous request had cached, if anything, is still a prefix of this one."""
     entry = _deepest_entry(case.left)
     return entry is not None and case.tree.holds(case.now.head, entry.node)
 
 
 def _deepest_entry(left: CacheOutcome) -> PrefixEnd | None:
-    """Deepest position that a request left in the cache.
-
-    None if it had markers, but read and wrote nothing.
-    """
+    """Deepest position that a request left in the cache; None if it had markers, but read and wrote nothing."""
     return (left.deepest or left.hit) if left.prompt.markers else left.prompt.last
 
 
@@ -306,8 +284,6 @@ def _describe_toggles(tree: Tree, before: int, now: int) -> str:
     facts = PromptFacts(tree)
     old, new = facts.facts(before), facts.facts(now)
     changes = []
-    if old.images != new.images:
-        changes.append("first image" if new.images else "no image any more")
     if old.citations != new.citations:
         changes.append("citations on" if new.citations else "citations off")
     if old.web != new.web:

@@ -19,10 +19,7 @@ DeepestCached = Callable[[float], int]
 
 
 class KnownEnds:
-    """The results of `static_end` and `memory_end` in one tree.
-
-    `static` is by the node before the turn in which the search started, `memory` by the node from which it started.
-    """
+    """Earlier results of `static_end` (by the node before the turn of its start) and `memory_end` (by its start)."""
 
     def __init__(self) -> None:
         self.static: dict[int, int] = {}
@@ -35,10 +32,7 @@ class PlacementRequest(NamedTuple):
     - `deepest_cached`: gives the deepest node on its path with a live entry written for at least so many seconds
       (`ROOT`: none).
     - `tokens`: gives the length of a context.
-    - `known_ends`: results for other contexts of the tree, which make searches in successive requests short; it is
-      added to.
-
-    Only strategies that depend on the cache's content need the first two.
+    - `known_ends`: is added to, and makes searches in successive requests short.
     """
 
     tree: Tree
@@ -56,23 +50,17 @@ _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"
 """Lifetimes by name; where a provider has no such lifetime, its default one is meant."""
 PAUSE_SHARE: Final = 0.03
-"""Share of calls followed by a pause between the short and the long lifetime.
-
-One in 33 of recorded calls is.
-"""
+"""Share of recorded calls that are followed by a pause between the short and the long lifetime."""
 _MEMORY: Final = (INDEX["memory"], INDEX["summary"])
 
 
 class Strategy(NamedTuple):
-    """A named way of placing markers, with a short description."""
-
     name: str
     description: str
     place: Place
 
 
 def mark_nothing(request: PlacementRequest) -> Placement:
-    """Set no marker."""
     return []
 
 
@@ -96,28 +84,24 @@ def mark_moving_tail(request: PlacementRequest) -> Placement:
 
 
 def mark_static_prefix(request: PlacementRequest) -> Placement:
-    """Set one marker after tools and system prompt."""
     return _place_markers(request.rules, [(static_end(request.tree, request.head, request.known_ends), _SHORT_LIFE)])
 
 
 def mark_static_and_tail(request: PlacementRequest) -> Placement:
-    """Mark the end of the system prompt and the last block."""
     end, last = static_end(request.tree, request.head, request.known_ends), markable_at(request.tree, request.head)
     return _place_markers(request.rules, [(end, _SHORT_LIFE), (last, _SHORT_LIFE)])
 
 
 def mark_memory_aware(request: PlacementRequest) -> Placement:
-    """Mark the end of the system prompt, the last memory or summary, and the last block."""
     tree, head, known_ends = request.tree, request.head, request.known_ends
     ends = static_end(tree, head, known_ends), memory_end(tree, head, known_ends), markable_at(tree, head)
     return _place_markers(request.rules, [(end, _SHORT_LIFE) for end in ends])
 
 
 def mark_anchored(request: PlacementRequest) -> Placement:
-    """Mark the last block for 5 minutes, and an anchor near the cached prefix's end for an hour.
+    """Mark the end of the system prompt, the last block for 5 minutes, and an anchor after the cached prefix for 1h.
 
-    A new anchor is the first block after the cached prefix. Only the part after the hit up to the anchor is charged for
-    an hour, but its entry holds the whole prefix. The end of the system prompt is marked too.
+    Only the part from the hit up to the anchor is charged for an hour, but its entry holds the whole prefix.
 
     The anchor moves if the expected saving (the chance of a pause, times the tokens that would be written again after
     it) is more than the extra price of writing that block for an hour. If nothing is cached there is no anchor, because
@@ -164,7 +148,7 @@ STRATEGIES: Final = (
 )
 """Every strategy."""
 RECOMMENDED: Final = next(strategy for strategy in STRATEGIES if strategy.name == "anchored")
-"""Marked with * and explained by `ctxtui cache --markers`; nothing falls back on it."""
+"""Marked with * and explained by ``ctxtui cache --markers``."""
 PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")
 """Strategies that need a system prompt or tools in the context."""
 
@@ -192,10 +176,7 @@ def static_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> int:
-    """Last block of memory or summary in the context (`ROOT`: none).
-
-    If it must not have a marker, the nearest block before it that may.
-    """
+    """Last block of memory or summary in the context, or the nearest before it that may have a marker."""
     ends = known_ends.memory if known_ends is not None else {}
     node = head
     while node != ROOT and node not in ends and tree[node].category not in _MEMORY:
@@ -205,10 +186,7 @@ def memory_end(tree: Tree, head: int, known_ends: KnownEnds | None = None) -> in
 
 
 def messages_back(tree: Tree, head: int, messages: int) -> int:
-    """The last markable block up to the end of the message that is `messages` before the last.
-
-    `ROOT`: too few.
-    """
+    """The last markable block up to the end of the message that is `messages` before the last (`ROOT`: too few)."""
     last = tree[head].message - messages
     while head != ROOT and tree[head].message > last:
         head = tree[head].parent
@@ -225,10 +203,7 @@ def first_after(tree: Tree, head: int, node: int) -> int:
 
 
 def _place_markers(rules: CacheRules, nodes: Sequence[tuple[int, str]]) -> Placement:
-    """Build the markers at `nodes`.
-
-    Missing nodes are left out, and the last of several at one node is used.
-    """
+    """Build the markers at `nodes` without `ROOT`; of several at one node the last is used."""
     placement: dict[int, float] = {}
     for node, life in nodes:
         if node != ROOT:

@@ -29,16 +29,11 @@ class MarkerValue(Struct, kw_only=True):
 
     @property
     def has_paid(self) -> bool:
-        """Whether it saved more than it cost."""
         return self.gain > 0
 
 
 def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRates]) -> list[MarkerValue]:
-    """Evaluate every entry that the calls wrote, in order.
-
-    `outcomes` are the simulator's, one for each call in turn; `prices` are the token rates of each. Entries are found
-    by the key of their marker's position, as the Anthropic engine has them.
-    """
+    """Evaluate every entry that the calls wrote, in order; `outcomes` are those of the Anthropic engine."""
     values: list[MarkerValue] = []
     live: dict[bytes, MarkerValue] = {}
     for number, (outcome, rates) in enumerate(zip(outcomes, prices, strict=True)):
@@ -59,7 +54,6 @@ def evaluate_markers(outcomes: Sequence[CacheOutcome], prices: Sequence[MarkerRa
 
 
 def _credit_reads(outcome: CacheOutcome, live: dict[bytes, MarkerValue], rates: MarkerRates) -> None:
-    """Credit the tokens that a call read to the entries that wrote them."""
     hit = outcome.hit
     if hit is None or not outcome.read:
         return

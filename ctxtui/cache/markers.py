@@ -14,9 +14,8 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.request import Marker, Request
 
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", HEADER})
-"""Kinds of blocks that may not have a marker."""
 _ANSWERS: Final = frozenset({"output_text", "refusal"})
-"""Kinds of blocks of an answer, which may not have a marker."""
+"""Kinds of blocks of an OpenAI answer, which may not have a marker."""
 
 
 class BlockMarker(NamedTuple):
@@ -32,20 +31,14 @@ class BlockMarker(NamedTuple):
 
 
 class MarkerRefusal(NamedTuple):
-    """A reason for the provider to refuse the request with status 400.
-
-    `item` is its block (-1: the body).
-    """
+    """A reason for the provider to refuse the request with status 400; `item` is its block (-1: the body)."""
 
     message: str
     item: int = -1
 
 
 class Markers(NamedTuple):
-    """Valid markers in prompt order, and the refused ones.
-
-    `explicit`: OpenAI's mode in which only marked positions are cached (False for Anthropic, where that is always so).
-    """
+    """Valid markers in prompt order, and the refused ones; `explicit`: OpenAI caches marked positions only."""
 
     valid: tuple[BlockMarker, ...]
     refusals: tuple[MarkerRefusal, ...]
@@ -103,10 +96,9 @@ def _automatic(
     refusals: list[MarkerRefusal],
     count: int,
 ) -> int:
-    """Add the marker that a top-level `cache_control` puts on the last markable block.
+    """Add the marker that a top-level `cache_control` puts on the last markable block; returns the number of markers.
 
-    Returns the number of markers. If that block has a marker, none is added: another lifetime is refused, the same one
-    only if there is no slot left.
+    If that block has a marker, none is added: another lifetime is refused, the same one only if no slot is left.
     """
     problem = _check_control(control, rules)
     if problem:

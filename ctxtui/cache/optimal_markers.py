@@ -2,13 +2,6 @@
 
 It is a search over the calls in order. Its state between two calls is the set of entries that are still useful. Of two
 states with the same entries the cheaper is kept; a state is dropped if a cheaper one is at least as good.
-
-After the deepest hit, three kinds of positions are worth marking:
-- The first block: an entry there holds the whole prefix.
-- The end.
-- The position where a later call differs from this one.
-
-The later calls that share each call's prefixes are computed first.
 """
 
 from __future__ import annotations
@@ -33,15 +26,11 @@ QUICK_STATES: Final = 12
 
 
 def relative_rates(rules: CacheRules) -> MarkerRates:
-    """Rates as multiples of the price of fresh input."""
     return MarkerRates(1.0, rules.read, {rules.lives[name]: price for name, price in rules.writes.items()})
 
 
 class MarkerPlan(NamedTuple):
-    """Markers for each call and the resulting cost.
-
-    `exact`: no plan is cheaper. Otherwise no plan costs less than `bound`.
-    """
+    """Markers for each call and the resulting cost; `exact`: no plan is cheaper, otherwise none costs under `bound`."""
 
     marks: tuple[tuple[CacheMarker, ...], ...]
     cost: float
@@ -50,8 +39,6 @@ class MarkerPlan(NamedTuple):
 
 
 class _Path(NamedTuple):
-    """The markers of the calls so far, and their cost."""
-
     cost: float
     marks: tuple[tuple[CacheMarker, ...], ...]
 
@@ -59,8 +46,7 @@ class _Path(NamedTuple):
 def solve(calls: Sequence[TimedPrompt], markable: Callable[[int], bool] = lambda node: True) -> MarkerPlan:
     """Find the cheapest markers for `calls` at their own times (facts §2).
 
-    Answers are assumed to begin at once. The search is complete up to `MAX_EXACT_CALLS` calls; beyond that the
-    `MAX_STATES` cheapest states are followed. `markable` tests whether a node's block may have a marker.
+    Answers are assumed to begin at once. `markable` tests whether a node's block may have a marker.
     """
     ahead = CallsAhead(calls, markable)
     least = list(minimum_costs(calls))
@@ -93,13 +79,12 @@ def _search(
         ordered = sorted(paths_after.items(), key=lambda item: item[1].cost)[:states]
         paths = {}
         for state, path in ordered:
-            if not any(ahead.covers(n, kept_, state) for kept_ in paths):
+            if not any(ahead.covers(n, cheaper, state) for cheaper in paths):
                 paths[state] = path
     return min(paths.values(), key=lambda path: path.cost, default=_Path(math.inf, ()))
 
 
 def _minimum_ahead(least: Sequence[tuple[float, float]]) -> list[float]:
-    """Lower bound of the cost of the calls from each one on, for any state of the cache."""
     costs = [cost for cost, _ in least]
     return [*accumulate(reversed(costs), initial=0.0)][::-1]
 
@@ -147,10 +132,7 @@ def _writes(
 
 
 def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[PrefixEnd | None, ...]]:
-    """Yield the end of the write for each lifetime, longest first.
-
-    None means no write; each end is after the one before.
-    """
+    """Yield the end of the write for each lifetime, longest first (None: no write); each is after the one before."""
     for ends in product([None, *places], repeat=lives):
         numbers = [position.number for position in ends if position is not None]
         if all(a < b for a, b in pairwise(numbers)):
@@ -160,10 +142,7 @@ def _write_ends(places: Sequence[PrefixEnd], lives: int) -> Iterator[tuple[Prefi
 def _free_markers(
     live_positions: Sequence[PrefixEnd], places: Sequence[PrefixEnd], new: Sequence[CacheMarker], most: int
 ) -> Iterator[list[CacheMarker]]:
-    """Yield the markers that can fill the remaining slots at no cost.
-
-    They are the hit, live entries before it, and positions that are written anyway.
-    """
+    """Yield markers at no cost for the remaining slots: the hit, live entries before it, what is written anyway."""
     written_keys = {marker.position.key for marker in new}
     end = new[-1].position.number if new else 0
     life = {
@@ -176,23 +155,15 @@ def _free_markers(
         for position in places
         if position.key in life and position.key not in written_keys
     ]
-    hit, rest = (
-        [CacheMarker(position, 0.0) for position in live_positions[:1]],
-        [*(CacheMarker(position, 0.0) for position in live_positions[1:]), *free],
-    )
+    live = [CacheMarker(position, 0.0) for position in live_positions]
+    hit, rest = live[:1], [*live[1:], *free]
     slots = most - len(new) - len(hit)
-    if len(rest) <= slots:
-        yield [*hit, *rest]
-        return
-    for some in combinations(rest, max(0, slots)):
+    for some in combinations(rest, min(len(rest), max(0, slots))):
         yield [*hit, *some]
 
 
 def _in_prompt_order(markers: Sequence[CacheMarker]) -> tuple[CacheMarker, ...]:
-    """Put markers in prompt order.
-
-    One that only renews gets the lifetime of the next, as the order requires.
-    """
+    """Put markers in prompt order; one that only renews gets the lifetime of the next, as the order requires."""
     labelled: list[CacheMarker] = []
     life = 0.0
     for marker in sorted(markers, key=lambda mark: -mark.position.number):
@@ -214,10 +185,10 @@ def simulate_cost(
 
 
 def minimum_costs(calls: Sequence[TimedPrompt]) -> Iterator[tuple[float, float]]:
-    """Yield two lower bounds for each call: of its cost, and of an extra cost.
+    """Yield two lower bounds for each call: of its cost, and of the extra cost of content that it reads first.
 
-    The extra cost is that of the content that it reads for the first time. Everything that an earlier call had within
-    the longest lifetime is read, and the rest is fresh. Everything read was once written at the cheapest rate.
+    Everything that an earlier call had within the longest lifetime is read, after it was written at the cheapest rate;
+    the rest is fresh.
     """
     used: dict[bytes, float] = {}
     unpaid: set[bytes] = set()
@@ -248,7 +219,6 @@ class MarkerRates(NamedTuple):
     writes: Mapping[float, float]
 
     def cost(self, outcome: CacheOutcome) -> float:
-        """Input cost of a simulated call."""
         written = sum(self.writes.get(life, self.fresh) * tokens for life, tokens in outcome.writes)
         return self.fresh * outcome.fresh + self.read * outcome.read + written
 
@@ -273,10 +243,7 @@ State = frozenset[CachedPrefix]
 
 
 class CallsAhead:
-    """Later calls of a session that share prefixes.
-
-    Calls are numbered from 0; sets of them are bit masks.
-    """
+    """Later calls of a session that share prefixes. Calls are numbered from 0; sets of them are bit masks."""
 
     def __init__(self, calls: Sequence[TimedPrompt], markable: Callable[[int], bool]) -> None:
         self._calls = calls
@@ -285,7 +252,7 @@ class CallsAhead:
         """By prefix key: the calls that have it (a bit mask)."""
         self._numbers: dict[bytes, int] = {}
         """By prefix key: the number of its position."""
-        self._known: dict[tuple[int, int], list[PrefixEnd]] = {}
+        self._writable: dict[tuple[int, int], list[PrefixEnd]] = {}
         self._written: dict[tuple[int, int], list[tuple[tuple[CacheMarker, ...], float]]] = {}
         self._positions: list[dict[bytes, PrefixEnd]] = []
         """For each call, its positions by prefix key."""
@@ -299,9 +266,9 @@ class CallsAhead:
     def writable_positions(self, n: int, hit: PrefixEnd | None) -> list[PrefixEnd]:
         """Like `_find_writable`, cached."""
         key = (n, hit.number if hit else 0)
-        positions = self._known.get(key)
+        positions = self._writable.get(key)
         if positions is None:
-            positions = self._known[key] = self._find_writable(n, hit)
+            positions = self._writable[key] = self._find_writable(n, hit)
         return positions
 
     def writes(self, n: int, hit: PrefixEnd | None) -> list[tuple[tuple[CacheMarker, ...], float]]:
@@ -361,10 +328,7 @@ class CallsAhead:
         return frozenset(useful)
 
     def covers(self, n: int, state: State, rival: State) -> bool:
-        """Whether `state` is at least as good as `rival` after call `n`.
-
-        It can replace each of its entries.
-        """
+        """Whether `state` is at least as good as `rival` after call `n`: it can replace each of its entries."""
         for entry in rival:
             if entry in state:
                 continue

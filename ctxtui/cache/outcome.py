@@ -20,14 +20,13 @@ LOOKBACK: Final = "lookback"
 NEVER: Final = "never written"
 
 _LIVES: Final = {300.0: "write_5m", 3600.0: "write_1h", 1800.0: "write_30m", 43200.0: "write_12h"}
-"""The field of `Usage` for writes of each lifetime in seconds."""
+"""Fields of `Usage` for writes, by lifetime in seconds."""
 
 
 Entry = tuple[float, float, float]
 """A cached prefix: (until, ready, life).
 
-It is readable from ``ready`` on and expires at ``until`` (Unix seconds), ``life`` seconds after each use. A plain
-tuple, because every call makes several.
+It is readable from ``ready`` on and expires at ``until`` (Unix seconds), ``life`` seconds after each use.
 """
 
 
@@ -68,32 +67,23 @@ class CacheOutcome(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All input tokens."""
         return self.prompt.total
 
     @property
     def written(self) -> int:
-        """Tokens written, all lifetimes."""
         return sum(tokens for _, tokens in self.writes)
 
     @property
     def fresh(self) -> int:
-        """Tokens neither read nor written."""
         return self.total - self.read - self.written
 
     @property
     def expires(self) -> float | None:
-        """When the longest cached prefix expires unless it is used again (Unix seconds).
-
-        None as for `life`.
-        """
+        """When the longest cached prefix expires unless it is used again (Unix seconds); None as for `life`."""
         return None if self.life is None else self.at + self.life
 
     def with_min_read(self, floor: int) -> CacheOutcome:
-        """Return the outcome with at least `floor` tokens read.
-
-        They are a prefix that other traffic keeps cached.
-        """
+        """Return the outcome with at least `floor` tokens read: a prefix that other traffic keeps cached."""
         left = more = max(0, min(floor, self.total) - self.read)
         writes = []
         for life, tokens in self.writes:
@@ -116,11 +106,10 @@ class CacheOutcome(NamedTuple):
 
 
 def split_writes(read: int, new: Sequence[tuple[CacheMarker, int]]) -> tuple[tuple[float, int], ...]:
-    """Split the writes of a request that read `read` tokens by lifetime in seconds.
+    """Split the writes of a request that read `read` tokens by lifetime in seconds, the longest first.
 
-    The longest lifetime comes first. `new` are the markers after the hit in prompt order, each with the tokens of its
-    prefix. Up to the last marker of the longest lifetime everything is written at that lifetime's price. From there to
-    the last one of the next lifetime it is that one's, and so on.
+    `new` are the markers after the hit in prompt order, each with the tokens of its prefix. Everything up to the last
+    marker of the longest lifetime is written for that lifetime, from there to the last one of the next for that, ...
     """
     if len(new) == 1:
         return ((new[0][0].life, new[0][1] - read),) if new[0][1] > read else ()

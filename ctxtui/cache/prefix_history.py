@@ -21,10 +21,7 @@ class Use(NamedTuple):
 
 
 class PrefixHistory:
-    """Prefixes by key, each with its owner: the last request that added it as a new one.
-
-    A request costs time only for its new positions.
-    """
+    """Prefixes by key, each with its owner: the last request that added it as a new one, and its number there."""
 
     def __init__(self, owners: dict[bytes, tuple[int, int]] | None = None, uses: list[Use] | None = None) -> None:
         self._owners: dict[bytes, tuple[int, int]] = owners or {}
@@ -34,10 +31,7 @@ class PrefixHistory:
         return PrefixHistory(dict(self._owners), list(self.uses))
 
     def deepest(self, last: PrefixEnd, holds: Callable[[int, int], bool]) -> PrefixEnd | None:
-        """Longest recorded prefix of the prompt ending at `last` that passes `holds`.
-
-        `holds` gets the prefix's owner and number. None if there is none.
-        """
+        """Longest recorded prefix of the prompt ending at `last` that passes `holds` (owner, number)."""
         owners = self._owners
         for position in last.back():
             owner = owners.get(position.key)
@@ -46,18 +40,14 @@ class PrefixHistory:
         return None
 
     def longest_known(self, last: PrefixEnd) -> PrefixEnd | None:
-        """Longest prefix that any request ever had; None if there is none."""
+        """Longest prefix that any request ever had."""
         return next((position for position in last.back() if position.key in self._owners), None)
 
     def owner(self, position: PrefixEnd) -> tuple[int, int]:
-        """The request that owns the prefix at `position`, and its index there."""
         return self._owners[position.key]
 
     def add_request(self, last: PrefixEnd, hit: PrefixEnd | None, at: float, ready: float) -> int:
-        """Add a request up to `last` that shares the prefix up to `hit` with earlier ones.
-
-        Returns its number.
-        """
+        """Add a request up to `last` that shares the prefix up to `hit` with earlier ones; returns its number."""
         number = len(self.uses)
         parent = self._owners[hit.key][0] if hit else -1
         self.uses.append(Use(parent, hit.number if hit else 0, at, ready))

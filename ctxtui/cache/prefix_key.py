@@ -23,64 +23,37 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.wire.grammar import ANTHROPIC, MESSAGE_PARTS, RESPONSES
 from ctxtui.wire.message import LIST, OBJECT, STRING
 
-IMAGES_TOGGLE: Final = False
-"""Whether the first image of a conversation invalidates the cached messages.
-
-The table of what invalidates says so (facts §2); of 27 recorded first images one did.
-"""
-IMAGES_IN_RESULTS_COUNT: Final = True
-"""Whether an image inside a tool result is an image in the request (the table says "anywhere", facts §2)."""
-BILLING_LINE_COUNTS: Final = False
-"""Whether Claude Code's billing line is part of the cached prefix.
-
-The client puts the line before its system prompt. It changes with the kind of request, with the first message, in some
-versions with every request. All of them still hit (facts §13.3).
-"""
 _BILLING: Final = b'"text":"x-anthropic-billing-header:'
-_PLAIN: Final = frozenset({HEADER, "text", "thinking", "tool_use"})
-"""Kinds of blocks without any content that `ContentFacts` notes."""
 _RESULT: Final = INDEX["tool_result"]
 _PERSON_ROLES: Final = frozenset({"user", "human"})
-_IMAGE: Final = b'"type":"image"'
-_CONTENT: Final = b'"content":'
 _CITED: Final = b'"citations":{"enabled":true'
 _WEB: Final = (b'"type":"web_search_', b'"type":"web_fetch_')
 """Types of the tools of `is_uncached_tool`, without their dates."""
+_NOTED: Final = frozenset({"tool", "document"})
+"""Kinds of blocks with content that `ContentFacts` notes."""
 
 
 class ContentFacts(NamedTuple):
-    """Content of a prompt up to a node: images, documents with citations, a web tools digest.
+    """Content of a prompt up to a node: documents with citations, a digest of web tools.
 
-    `images` is noted only with `IMAGES_TOGGLE`.
+    The first image changes nothing: facts §2 says that it loses the cached messages; of 27 recorded ones one did.
     """
 
-    images: bool = False
     citations: bool = False
     web: bytes = b""
 
     def apply_to(self, salt: PrefixSalt) -> PrefixSalt:
-        """Salt of a request with these blocks.
-
-        A toggle invalidates the cache from its section on (facts §2).
-        """
+        """Salt of a request with these blocks: a toggle invalidates system and messages (facts §2)."""
         if self == NOTHING:
             return salt
-        system, messages = salt.system, salt.messages
-        if self.citations or self.web:
-            system = mix(system, b"citations" if self.citations else b"", self.web)
-        if self.images:
-            messages = mix(messages, b"images")
-        return salt._replace(system=system, messages=messages)
+        return salt._replace(system=mix(salt.system, b"citations" if self.citations else b"", self.web))
 
 
 NOTHING: Final = ContentFacts()
 
 
 class PromptFacts:
-    """Content of a prompt, by node of one tree; each computed once.
-
-    Only Anthropic's prefix keys depend on it.
-    """
+    """Content of a prompt, by node of one tree; only Anthropic's prefix keys depend on it."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -96,7 +69,7 @@ class PromptFacts:
         special: list[Node] = []
         while facts is None:
             here = tree[node]
-            if here.block.kind not in _PLAIN:
+            if here.block.kind in _NOTED:
                 special.append(here)
             node = here.parent
             facts = computed.get(node)
@@ -115,10 +88,9 @@ class PromptFacts:
 
 
 def gather_facts(line: Iterable[Node]) -> ContentFacts:
-    """Facts of the prompt whose blocks are `line`."""
     facts = NOTHING
     for node in line:
-        if node.block.kind not in _PLAIN:
+        if node.block.kind in _NOTED:
             facts = _add_node(facts, node)
     return facts
 
@@ -134,54 +106,35 @@ def is_from_person(node: Node) -> bool:
 
 
 def is_uncached_tool(block: Block) -> bool:
-    """Whether a tool definition is outside the cached tools.
-
-    Toggling web search or fetch keeps the tools and invalidates what follows (facts §2).
-    """
+    """Whether a tool definition is outside the cached tools: web search or fetch (facts §2)."""
     return block.kind == "tool" and any(kind in block.body for kind in _WEB)
 
 
 def is_billing_line(block: Block) -> bool:
-    """Whether a system text is the billing line, which is outside the cached prefix."""
-    return not BILLING_LINE_COUNTS and block.kind == "text" and _BILLING in block.body[:120]
+    """Whether a system text is Claude Code's billing line, which is outside the cached prefix (facts §13.3)."""
+    return block.kind == "text" and _BILLING in block.body[:120]
 
 
 def _add_node(facts: ContentFacts, node: Node) -> ContentFacts:
     block = node.block
     if node.place.section == "tools":
         return facts._replace(web=mix(facts.web, block.digest.encode())) if is_uncached_tool(block) else facts
-    if IMAGES_TOGGLE and not facts.images and _shows_image(node):
-        facts = facts._replace(images=True)
-    if block.kind == "document" and not facts.citations and _CITED in block.body:
-        facts = facts._replace(citations=True)
-    return facts
+    return facts._replace(citations=True) if block.kind == "document" and _CITED in block.body else facts
 
 
-def _shows_image(node: Node) -> bool:
-    if node.category != _RESULT:
-        return node.block.kind == "image"
-    body = node.block.body
-    # Canonical JSON escapes quotes inside strings, so a match is a real member. Only a list holds images.
-    at = body.find(_CONTENT)
-    return IMAGES_IN_RESULTS_COUNT and body.startswith(b"[", at + len(_CONTENT)) and body.find(_IMAGE, at) >= 0
-
-
-THINKING_IS_POSITION: Final = True
-"""Whether a thinking block counts as a position in the lookback (unverified, facts §12)."""
 UNREAD: Final = frozenset({"id", "status", "content"})
 """Members of an OpenAI header that do not reach the prompt (assumed); `content` only says how it was spelled."""
 _USUAL: Final = frozenset({"text", "tool_use", "tool_result"})
-"""Kinds of blocks whose keys need no special case."""
+"""Kinds of blocks that need no special case."""
 _SPELLINGS: Final = (STRING, LIST, OBJECT)
 """Values of a header's members that only say how their blocks were spelled."""
 _NAMES: Final = ("role", "name", "tool_call_id")
 """Members of a header that may have such a value of their own."""
 _THINKING: Final = INDEX["thinking"]
 _PlaceHash = tuple[Callable[[], blake2s], str, str]
-"""The parts of a block's key that come from its place.
+"""A hash to copy for the keys of blocks at a place, its section, and its role.
 
-They are a hash to copy, the section, and the role. The hash has section and role as its parameters (salt and person),
-so that a key and a digest take one round of BLAKE2s. Copying is faster than making a new hash.
+Section and role are parameters of the hash (salt and person), so that a key and a digest take one round of BLAKE2s.
 """
 
 
@@ -230,10 +183,7 @@ class PrefixEnd(Struct, eq=False):
 
 
 class PrefixKeys:
-    """Positions along one tree under one salt.
-
-    With `strips`, thinking before a person's last message is absent.
-    """
+    """Positions along one tree under one salt; with `strips`, thinking before a person's last message is absent."""
 
     def __init__(self, tree: Tree, salt: PrefixSalt, facts: PromptFacts, strips: bool) -> None:
         self._tree = tree
@@ -281,10 +231,7 @@ class PrefixKeys:
         return self._extend_chain(positions, position, nodes)
 
     def _extend_chain(self, positions: dict[int, PrefixEnd], position: PrefixEnd, missing: Sequence[Node]) -> PrefixEnd:
-        """Extend the chain from `position` over `missing`, adding each node to `positions`.
-
-        Returns the last position.
-        """
+        """Extend the chain from `position` over `missing`, adding each to `positions`; returns the last position."""
         bare, bounded, places, usual = positions is not self._current, self._bounded, self._places, self._usual
         at: Place | None = None
         fresh, section, role = _NOWHERE
@@ -321,10 +268,9 @@ class PrefixKeys:
         key = before.key if section == before.section else self._section_key(before, section)
         hashed = fresh()
         hashed.update(key + content_key)
-        counts = THINKING_IS_POSITION or not thought
         opens = self._bounded and (heads or self._is_own_item(node))
         served = block.kind.endswith("_tool_result") and block.kind != "tool_result"
-        return PrefixEnd(hashed.digest(), before, node.id, before.number + counts, section, role, opens, served)
+        return PrefixEnd(hashed.digest(), before, node.id, before.number + 1, section, role, opens, served)
 
     def _hash_place(self, place: Place) -> _PlaceHash:
         parts = self._places[place] = _place_hash(place.section, place.role)
@@ -336,10 +282,7 @@ class PrefixKeys:
         return self._salt.dialect == RESPONSES and not inside
 
     def _section_key(self, before: PrefixEnd, section: str) -> bytes:
-        """Key that a block of `section` continues from.
-
-        Each new section mixes in what it depends on.
-        """
+        """Key that a block of `section` continues from; a new section mixes in what it depends on."""
         key = before.key
         if before.section == "tools":
             key = mix(key, self._salt.system)
@@ -349,15 +292,11 @@ class PrefixKeys:
 
 
 def _is_uncached(section: str, block: Block) -> bool:
-    """Whether an Anthropic tool or system block is outside the cached prefix."""
     return (section == "tools" and is_uncached_tool(block)) or (section == "system" and is_billing_line(block))
 
 
 def _before_messages(position: PrefixEnd) -> PrefixEnd:
-    """Position before all messages, where a provider's own compaction continues.
-
-    The content that it replaced is not read (facts §3).
-    """
+    """Position before all messages, where a provider's own compaction continues (facts §3)."""
     while position.section == "messages" and position.before is not None:
         position = position.before
     return position
@@ -395,10 +334,7 @@ class PrefixChains:
 
 
 class RequestEnds(NamedTuple):
-    """Ends of requests that differ only in their contexts.
-
-    They have one `salt` in the tree of `prefixes`. With `strips`, thinking before a person's last message is absent.
-    """
+    """Ends of requests that differ only in their contexts; `strips` as for `PrefixKeys`."""
 
     prefixes: PrefixChains
     salt: PrefixSalt
@@ -409,10 +345,9 @@ class RequestEnds(NamedTuple):
         return self.prefixes.chain(self.salt, node, self.strips).position_at(node, node)
 
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:
-        """Positions of the request whose blocks are those of `line`, by node id.
+        """Positions of the request whose blocks are `line`, also from different paths of the tree, by node id.
 
-        A block without a position of its own has the nearest before it. The nodes may come from different paths of the
-        tree.
+        A block without a position of its own has the nearest before it.
         """
         salt = gather_facts(line).apply_to(self.salt) if self.salt.dialect == ANTHROPIC else self.salt
         last_person = next((n for n in range(len(line) - 1, 0, -1) if is_from_person(line[n])), 0) if self.strips else 0

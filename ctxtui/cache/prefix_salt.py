@@ -12,12 +12,6 @@ from ctxtui.core.canonical import Json
 
 KEY_BYTES: Final = 16
 """Length of a prefix key, and of each part of a salt."""
-SPEED_IS_MODEL: Final = False
-"""Whether a changed `speed` counts as a change of model.
-
-Anthropic's cache diagnostics report it as one. Its table of what invalidates the cache says that the cached tools
-stay; the table is followed (facts §2).
-"""
 
 
 class PrefixSalt(NamedTuple):
@@ -58,8 +52,6 @@ def prefix_salt(
     for path, section, value in effective_parameters(rules, dialect, params or {}):
         parts_by_section[section].append(path.encode("utf-8", "surrogatepass") + b"=" + canonical.dumps(value))
     base = [name.encode("utf-8", "surrogatepass") for name in (provider, scope, model)]
-    if SPEED_IS_MODEL:
-        base.append(canonical.dumps((params or {}).get("speed")))
     tools, system, messages = (parts_by_section[section] for section in ("tools", "system", "messages"))
     return PrefixSalt(dialect, mix(b"tools", *base, *tools), mix(*system), mix(*messages))
 

@@ -15,10 +15,7 @@ from ctxtui.wire.request import Request
 
 
 class SummedTokens:
-    """Tokens of contexts as the sum of their blocks, each block counted once.
-
-    A `Tokens` function.
-    """
+    """A `Tokens` function: the sum of the blocks of a context, each block counted once."""
 
     def __init__(self, tree: Tree, count: Callable[[Block], int]) -> None:
         self._tree = tree
@@ -26,7 +23,6 @@ class SummedTokens:
         self._sums: dict[int, int] = {ROOT: 0}
 
     def __call__(self, node: int) -> int:
-        """Tokens of the context `node`."""
         missing: list[int] = []
         while node not in self._sums:
             missing.append(node)
@@ -50,12 +46,9 @@ def prompt_from_request(
 ) -> tuple[CachedPrompt, tuple[MarkerRefusal, ...]]:
     """Convert `request` to a prompt and its refusals; adds its blocks to the tree of `prefixes`.
 
-    - `tokens`: counts contexts of that tree.
     - `provider`, `scope`: as in `prefix_salt`.
     - `betas`: the active beta set (a header).
     - `total`: the whole input in tokens if it is more than that of the blocks.
-
-    A refused request must not be passed to a simulator.
     """
     tree = prefixes.tree
     path = [ROOT]

@@ -22,10 +22,7 @@ class RuleDataError(ValueError):
 
 
 class _Rule(Struct, frozen=True):
-    """Figures for the models and providers whose names match, from one version of a client on.
-
-    `figures` are fields of `CacheRules`.
-    """
+    """Figures (fields of `CacheRules`) for the models and providers whose names match, from a client's version on."""
 
     models: tuple[str, ...]
     providers: tuple[str, ...]
@@ -47,10 +44,7 @@ class _Default(Struct, frozen=True):
 
 
 class RuleTable:
-    """All rules, in the order of the data file.
-
-    A later rule overrides an earlier one, figure by figure.
-    """
+    """All rules, in the order of the data file; a later rule overrides an earlier one, figure by figure."""
 
     def __init__(
         self,
@@ -66,8 +60,7 @@ class RuleTable:
     def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
 
-        `provider` is such as ``anthropic``, ``llama.cpp`` ("": the model's maker). `client` is a version ("": unknown,
-        so that rules from a certain version on do not apply).
+        `provider` "" is the model's maker; `client` "" an unknown version: rules from a version on do not apply.
         """
         key = (card.id, provider, client)
         rules = self._known.get(key)
@@ -76,7 +69,6 @@ class RuleTable:
         return rules
 
     def for_call(self, call: Call, card: ModelCard) -> CacheRules:
-        """Cache rules for `call`, whose model is that of `card`."""
         client = call.extra.get(CLIENT_VERSION)
         return self.for_model(card, call.provider, client if isinstance(client, str) else "")
 
@@ -161,15 +153,12 @@ def _source(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> str:
 
 _SCOPE_KEYS: Final = ("models", "providers", "since", "source")
 """Keys that say what a rule applies to and its source."""
+_NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """Parse a version into numbers; empty if it is none."""
+    """The numbers with which `text` begins; empty if there are none."""
     return tuple(map(int, match[0].split("."))) if (match := _NUMBERS.match(text)) else ()
-
-
-_NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
-"""The numbers with which a version begins."""
 
 
 def _rule(place: str, raw: dict[str, Any], sources: Mapping[str, str]) -> _Rule:

@@ -10,7 +10,6 @@ from msgspec import Struct, field
 from ctxtui.core.canonical import Json
 
 SECTIONS: Final = ("tools", "system", "messages")
-"""Sections of a prompt, in the order in which they are cached."""
 
 
 class Parameter(Struct, frozen=True):
@@ -102,7 +101,6 @@ class CacheRules(Struct, frozen=True, kw_only=True):
 
     @property
     def is_known(self) -> bool:
-        """Whether the model's caching is known."""
         return self.engine != "none"
 
     def seconds(self, life: str) -> float:
@@ -110,10 +108,7 @@ class CacheRules(Struct, frozen=True, kw_only=True):
         return self.lives.get(life) or self.lives[self.life]
 
     def reported_read(self, common: int, total: int) -> int:
-        """Tokens reported as read if `common` of `total` are cached.
-
-        They are in whole steps, from the minimum on; 0 below it.
-        """
+        """Tokens reported as read if `common` of `total` are cached: in whole steps, 0 below the minimum."""
         cached = min(common, total - self.spare)
         if cached < max(self.minimum, 1):
             return 0

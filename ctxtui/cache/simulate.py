@@ -1,7 +1,4 @@
-"""Cache simulator: predicts what each timed request reads and writes.
-
-One engine per kind of cache.
-"""
+"""Cache simulator: predicts what each timed request reads and writes, with one engine per kind of cache."""
 
 from __future__ import annotations
 
@@ -34,29 +31,22 @@ class Engine(Protocol):
         """Record a sent request whose answer `began` (Unix seconds)."""
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position whose prefix is cached and readable, written for at least `life` seconds.
-
-        None if none.
-        """
+        """Deepest position whose prefix is cached and readable, written for at least `life` seconds."""
 
     def copy(self) -> Self:
         """Return an independent copy of the cache."""
 
 
 class NoCache:
-    """No cache at all."""
-
     mechanism: ClassVar[Mechanism] = Mechanism()
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
-        """Return an outcome in which everything is fresh."""
         return CacheOutcome(prompt, at)
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Do nothing."""
+        pass
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Return None: nothing is cached."""
         return None
 
     def copy(self) -> NoCache:
@@ -104,10 +94,7 @@ class Simulator:
         return outcome
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> int:
-        """Deepest node of `prompt` that is cached at `at`; `ROOT` if there is none.
-
-        Its entry must have been written for at least `life` seconds.
-        """
+        """Deepest node of `prompt` that is cached at `at`, written for at least `life` seconds; `ROOT`: none."""
         position = self._engine(prompt).deepest_cached(prompt, at, life)
         return position.node if position is not None else ROOT
 

@@ -21,13 +21,11 @@ from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-"""Seconds of each unit of an age."""
 _AGE: Final = re.compile(rf"(\d+(?:\.\d+)?)([{''.join(_UNITS)}])\Z")
 NO_CALLS: Final = (
     "No call was found. ctxtui counts the recordings of agents on this machine (see ctxtui sessions; samples do not "
     "count), calls of ctxtui chat and ctxtui exec, and files imported with ctxtui import FILE."
 )
-"""What a list over all sessions says without any."""
 _DAY: Final = 86_400
 """Seconds before `since` that are read as well, in case clocks differ."""
 
@@ -49,11 +47,7 @@ class Age(click.ParamType[float]):
 def known_sessions(
     settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0
 ) -> list[SessionSummary]:
-    """The user's sessions without the samples, or those in `folder`, oldest first.
-
-    Those without cached figures are read now; unreadable ones have an error. For `cluster` and `since` see
-    `AllSessions`. Raises what listing `folder` raises.
-    """
+    """The user's sessions, or those in `folder`, oldest first; see `AllSessions`."""
     sessions = AllSessions(settings, folder, cluster, since)
     for _ in sessions.read():
         pass
@@ -61,11 +55,10 @@ def known_sessions(
 
 
 class AllSessions:
-    """The user's sessions, or the recordings in a folder.
+    """The user's sessions without the samples, or the recordings in a folder.
 
-    Cached figures at once, others as they are read. Files last written more than a day before `since` (Unix seconds)
-    are not read; sessions with cached figures are listed at any age. `cluster`: address of a dask cluster that reads
-    them, "" for none. Raises what listing the folder raises.
+    Sessions with cached figures are listed at any age; other files last written more than a day before `since` (Unix
+    seconds) are not read. `cluster`: address of a dask cluster that reads them, "" for none.
     """
 
     def __init__(self, settings: Settings, folder: Path | None = None, cluster: str = "", since: float = 0.0) -> None:
@@ -87,11 +80,9 @@ class AllSessions:
 
     @property
     def unread_count(self) -> int:
-        """Number of sessions that are not fully read yet."""
         return len(self._not_fully_read())
 
     def read_usage(self) -> None:
-        """Read only the usage of the calls of sessions without figures."""
         self._known |= self._library.load_cached(self._without_figures(), usage=True)
         unread = self._without_figures()
         if unread:
@@ -102,7 +93,7 @@ class AllSessions:
                     work.show(f"{len(self._known):,} of {len(self._summaries):,} sessions")
 
     def read(self) -> Iterator[SessionSummary]:
-        """Read all sessions in full that are not yet, and yield each."""
+        """Read each session in full that is not yet."""
         unread = self._not_fully_read()
         if not unread:
             return
@@ -116,13 +107,11 @@ class AllSessions:
                 yield summary
 
     def _reread_note(self, unread: list[SessionSummary]) -> str:
-        """Progress text that says why unchanged sessions are read again."""
         return f" {reason}" if (reason := reread_reason(unread, self._settings)) else ""
 
     def _without_figures(self) -> list[SessionSummary]:
         return [summary for summary in self._summaries if summary.key not in self._known]
 
     def _not_fully_read(self) -> list[SessionSummary]:
-        """Sessions without figures, or with those of their usage only."""
         known = self._known
         return [each for each in self._summaries if each.key not in known or known[each.key].usage_only]

@@ -1,7 +1,4 @@
-"""The table of all commands: group, module, and help line.
-
-Printing help imports nothing else.
-"""
+"""The table of all commands. Printing help imports nothing else."""
 
 from __future__ import annotations
 
@@ -46,7 +43,7 @@ MAIN_COMMANDS: Final = {
         CommandEntry("help", "help:help_", "Print help on a command or topic: exit-codes, settings ..."),
     ),
 }
-"""Commands in `ctxtui --help`."""
+"""Further ones are in `ctxtui help commands`."""
 
 OTHER_COMMANDS: Final = {
     "Inspect a recording": (
@@ -89,14 +86,13 @@ OTHER_COMMANDS: Final = {
         CommandEntry("repair", "edit.repair:repair", "Fix a session that its provider refuses, in a new file."),
         CommandEntry("db", "manage.db:db", "Maintain the database: info, index, backup, vacuum, prune."),
     ),
-    "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and their outcome in each call."),),
+    "Edits": (CommandEntry("edits", "edit.edits:edits", "Print a session's edits, and their outcome in calls."),),
     "This machine": (
         CommandEntry("config", "manage.config:config", "Show every setting and where its value comes from."),
         CommandEntry("report-bug", "manage.report_bug:report_bug", "Write a file for a bug report, without content."),
         CommandEntry("completion", "help:completion", "Print the completion script for your shell."),
     ),
 }
-"""Further commands in `ctxtui help commands`."""
 
 _SESSION: Final = (
     CommandEntry("rename", "manage.sessions_edit:rename", "Give a stored session another title."),
@@ -161,12 +157,10 @@ Exit codes: ctxtui help exit-codes
 
 
 def help_text() -> str:
-    """The output of `ctxtui --help`."""
     return "\n".join([_HEAD, *_format_sections(MAIN_COMMANDS), _TAIL])
 
 
 def all_commands() -> str:
-    """The output of `ctxtui help commands`."""
     own = {"ctxtui session": _SESSION, "ctxtui edits": _EDITS}
     return "\n".join(_format_sections({**MAIN_COMMANDS, **OTHER_COMMANDS, **own})).rstrip("\n")
 

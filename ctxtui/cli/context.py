@@ -22,7 +22,6 @@ from ctxtui.services.recordings.recording import Loaded
 
 MIN_ID_CHARS: Final = 4
 """Typed characters from which shells complete ids."""
-
 NAME_HELP: Final = (
     "a file, a folder or database (its newest session; DATABASE#ID names one), a session's id or the start of one, "
     "last for this directory's newest session, or - for standard input"
@@ -30,12 +29,12 @@ NAME_HELP: Final = (
 
 
 class SessionName(click.ParamType[str]):
-    """Name of a recording; shells complete file names and, from four characters on, ids."""
+    """Name of a recording."""
 
     name = "name"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Refuse an empty name, as of an unset shell variable: it would be the current folder."""
+        """An empty name, as of an unset shell variable, would be the current folder."""
         return value or self.fail("the name is empty", param, ctx)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -49,7 +48,6 @@ class SessionName(click.ParamType[str]):
 
 
 def config_of(context: click.Context) -> Config:
-    """The active configuration, loaded once per run."""
     root = context.find_root()
     if not isinstance(root.obj, Config):
         root.obj = load(root.obj or ())
@@ -58,10 +56,7 @@ def config_of(context: click.Context) -> Config:
 
 
 def override(context: click.Context, **options: object) -> None:
-    """Set settings from a command's options, like ``--set``; empty values are ignored.
-
-    Call it before the configuration is loaded.
-    """
+    """Set settings before the configuration is loaded, like ``--set``; empty values are ignored."""
     root = context.find_root()
     root.obj = (*(root.obj or ()), *(f"{name}={value}" for name, value in options.items() if value not in ("", None)))
 
@@ -82,7 +77,6 @@ FILES_OPTION: Final = click.option(
 MEMORY_OPTION: Final = click.option(
     "--memory", metavar="DIR", default="", help="A folder for the agent's memory across chats."
 )
-
 TOOLS_OPTION: Final = click.option(
     "--tools",
     "tool_files",
@@ -94,7 +88,7 @@ TOOLS_OPTION: Final = click.option(
 
 
 def read_file(path: Path) -> bytes:
-    """Read a file that an argument names. Raises `NotFound`, `Unreadable`."""
+    """Raises `NotFound`, `Unreadable`."""
     try:
         return path.read_bytes()
     except FileNotFoundError:
@@ -104,10 +98,7 @@ def read_file(path: Path) -> bytes:
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """The edits applied to the request after the `chosen` call.
-
-    Empty, with a note, if the database cannot be read.
-    """
+    """Edits applied to the request after the `chosen` call; none, with a note, if they cannot be read."""
     from ctxtui.services.editing.edited_request import known_edits
 
     applied = known_edits(loaded, settings, chosen)
@@ -116,13 +107,12 @@ def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> 
 
 
 def note_ignored_edits(trouble: str) -> None:
-    """Note that edits are skipped because of `trouble`, if there is any."""
     if trouble:
         note(f"applied edits are ignored: {trouble}")
 
 
 def resolve_name(name: str, settings: Settings, *, with_note: bool = True) -> Named:
-    """Resolve `name`; if it is a folder with several recordings, note which one was chosen."""
+    """With `with_note`, say which of several recordings in a folder was chosen."""
     target = locate(name, Path.cwd(), settings)
     if target.others and with_note:
         count = len(target.others)
@@ -132,7 +122,6 @@ def resolve_name(name: str, settings: Settings, *, with_note: bool = True) -> Na
 
 
 def open_recording(name: str, settings: Settings) -> Loaded:
-    """Open and read the recording `name`; progress is shown on a terminal."""
     target = resolve_name(name, settings)
     with Working("reading") as work:
         return open_named(target, settings, work.bytes)

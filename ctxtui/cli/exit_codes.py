@@ -1,4 +1,4 @@
-"""Exit codes, a stable interface for scripts, and the exception for a crashed screen."""
+"""Exit codes, a stable interface for scripts, and errors of the command line."""
 
 from __future__ import annotations
 
@@ -8,10 +8,7 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """An exit code: number, short name (the ``kind`` of a JSON error), and meaning.
-
-    `errors` are those that end a command with it.
-    """
+    """An exit code: number, short name (the ``kind`` of a JSON error), meaning, and the errors that end with it."""
 
     number: int
     name: str
@@ -20,7 +17,7 @@ class ExitCode(NamedTuple):
 
 
 class WrongUse(CtxtuiError):
-    """A request that cannot be fulfilled here, such as the screen in a pipe."""
+    """Wrong options or arguments, or a command that cannot run here, such as the screen in a pipe."""
 
 
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
@@ -35,39 +32,41 @@ USAGE: Final = ExitCode(
 NO_CONTEXT: Final = ExitCode(
     3, "no context", "readable, but without model context: the message says what it is", (NoContext,)
 )
-UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or the file is damaged", (Unreadable, Malformed))
-NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread or model", (NotFound,))
+UNREADABLE: Final = ExitCode(4, "unreadable", "no permission, or a damaged or invalid file", (Unreadable, Malformed))
+NOT_FOUND: Final = ExitCode(5, "not found", "no such file, session, call, thread, model or the like", (NotFound,))
 SEVERAL: Final = ExitCode(6, "several", "the name matches several sessions, blocks or requests", (Several,))
-REFUSED: Final = ExitCode(7, "refused", "not done, because it would lose or break something")
+REFUSED: Final = ExitCode(
+    7, "refused", "not done: it would lose or break something, or a file, a provider, a server or a budget prevented it"
+)
 FAILED: Final = ExitCode(
     8,
     "failed",
     "`ctxtui doctor` found a problem, `ctxtui check` or `ctxtui mcp size` a broken limit, `ctxtui edits stage` staged "
-    "nothing, or `ctxtui run` used up its rounds",
+    "none of the named blocks, or `ctxtui run` used up its rounds",
 )
 UNKNOWN: Final = ExitCode(9, "unknown", "`ctxtui check`: no limit is broken, but one cannot be checked")
 FAULT: Final = ExitCode(70, "fault", "an error in ctxtui during `search` or `diff`, whose code 1 is a result")
 ATTACHING: Final = ExitCode(
-    125, "attaching", "`ctxtui exec`: ctxtui itself failed; all other codes are those of the program"
+    125,
+    "attaching",
+    "`ctxtui exec`: ctxtui itself failed; 126, 127: the program cannot be run; else its own code",
 )
 INTERRUPTED: Final = ExitCode(130, "interrupted", "ended by ctrl+c")
-CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output closed the pipe; nothing is printed")
+CLOSED_PIPE: Final = ExitCode(141, "closed pipe", "the reader of the output closed the pipe; no error is printed")
 
 EXIT_CODES: Final = (
     OK, UNEXPECTED, USAGE, NO_CONTEXT, UNREADABLE, NOT_FOUND, SEVERAL, REFUSED, FAILED, UNKNOWN, FAULT, ATTACHING,
     INTERRUPTED, CLOSED_PIPE,
 )  # fmt: skip
 
-
 COMMANDS_WITH_RESULT_1: Final = frozenset({"diff", "search"})
 """Commands whose exit code 1 is a result, as for grep and diff."""
 
 EXEC_COMMAND: Final = "exec"
-"""The command that returns the exit code of the program it runs."""
 
 
 def code_for(error: CtxtuiError) -> ExitCode:
-    """The exit code of a deliberately raised error: by its most specific class, else `REFUSED`."""
+    """The exit code of an error: by its most specific class, else `REFUSED`."""
     for kind in type(error).__mro__:
         for code in EXIT_CODES:
             if kind in code.errors:
@@ -76,15 +75,12 @@ def code_for(error: CtxtuiError) -> ExitCode:
 
 
 def table() -> str:
-    """The table as printed by `ctxtui help exit-codes`."""
+    """The text of `ctxtui help exit-codes`."""
     return "\n".join(f"{code.number:>4}  {code.name:<12} {code.meaning}" for code in EXIT_CODES)
 
 
 class ScreenCrash(Exception):
-    """The screen crashed by `cause` while `session` ("": none) was open.
-
-    The terminal is restored already.
-    """
+    """The screen crashed by `cause` while `session` ("": none) was open; the terminal is restored."""
 
     def __init__(self, cause: BaseException, session: str) -> None:
         super().__init__(str(cause))

@@ -1,7 +1,4 @@
-"""The root of the command tree: commands are imported when they run.
-
-Any other first word is opened.
-"""
+"""The root of the command tree: commands are imported when they run. Any other first word is opened."""
 
 from __future__ import annotations
 
@@ -30,21 +27,17 @@ class LazyGroup(click.Group):
         self.entries = entries
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All commands, in the order of the help."""
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import and return a command; None for an unknown name."""
         entry = self.entries.get(cmd_name)
         return None if entry is None else import_command(entry)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help lines from the table, without importing commands."""
         with formatter.section("Commands"):
             formatter.write_dl([(entry.name, entry.line) for entry in self.entries.values()])
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete subcommands from the table, without importing commands, and options."""
         entries = [entry for entry in self.entries.values() if entry.name.startswith(incomplete)]
         options = click.Command.shell_complete(self, ctx, incomplete)
         return [*(CompletionItem(entry.name, help=entry.line) for entry in entries), *options]
@@ -60,17 +53,14 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class ClosedPipe(Exception):
-    """The reader of the output closed the pipe.
-
-    Click would handle a `BrokenPipeError` itself and exit with 1.
-    """
+    """The output was closed. Click would handle a `BrokenPipeError` itself and exit with 1."""
 
 
 class MainGroup(LazyGroup):
     """The root group; ``ctxtui PATH`` is ``ctxtui open PATH``."""
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete commands and options; anything else is the name of a file to open."""
+        """A word that is no command or option is the name of a file to open."""
         return super().shell_complete(ctx, incomplete) or [CompletionItem(incomplete, type="file")]
 
     def resolve_command(
@@ -78,7 +68,7 @@ class MainGroup(LazyGroup):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Like click, but a first word that is no command is opened.
 
-        Names from before 1.0, ``cost --why`` and the subcommands of ``edits`` are resolved here, too.
+        It also resolves old names, ``cost --why`` and the subcommands of ``edits``.
         """
         if args and args[0] in OLD_NAMES:
             words = OLD_NAMES[args[0]]
@@ -98,14 +88,12 @@ class MainGroup(LazyGroup):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Like click, but a closed pipe raises `ClosedPipe`."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError as error:
             raise ClosedPipe from error
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the help from the table, without importing commands."""
         formatter.write(help_text())
 
 
@@ -122,10 +110,7 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run the command in `arguments`; return its exit code.
-
-    Raises `WrongUse` for usage errors, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command.
-    """
+    """Raises `WrongUse` for usage errors, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command."""
     try:
         result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
     except ClosedPipe as error:

@@ -1,7 +1,4 @@
-"""Output of commands.
-
-JSON with a schema version, plain lines, notes and errors on standard error.
-"""
+"""Output of commands: JSON and plain lines; notes and errors on standard error."""
 
 from __future__ import annotations
 
@@ -19,16 +16,15 @@ from ctxtui.core.canonical import Number
 from ctxtui.core.errors import CtxtuiError
 
 SCHEMA_VERSION: Final = 1
-"""Raised when a field of any JSON output changes its meaning or is removed; new fields do not raise it."""
+"""Raised when a field of any JSON output changes its meaning or is removed."""
 _DECIMALS: Final = 12
-"""Decimal places of numbers: a token costs a ten-millionth of a dollar, and sums have errors of a quadrillionth."""
+"""Decimal places: a token costs a ten-millionth of a dollar, sums have errors of a quadrillionth."""
 
 
 def write_json(fields: Mapping[str, Any]) -> None:
-    """Print `fields` as one JSON object that starts with ``schema_version``.
+    """Print `fields` as one JSON object that starts with ``schema_version``, in ASCII.
 
-    The output is ASCII, so that terminals do not interpret it and lone surrogates are preserved. Floats are rounded to
-    hide binary fractions.
+    Terminals do not interpret it, and lone surrogates are preserved.
     """
     progress.wipe()
     indent = 1 if sys.stdout.isatty() else None
@@ -54,18 +50,16 @@ def _json_number(value: object) -> float | str:
 
 
 def write(text: str) -> None:
-    """Print a line of plain text."""
     progress.wipe()
     sys.stdout.write(f"{text}\n")
 
 
 def print_result(as_json: bool, fields: Mapping[str, Any], text: str) -> None:
-    """Print the result of a command: `fields` as JSON, or `text`."""
+    """Print `fields` as JSON, or `text`."""
     write_json(fields) if as_json else write(text)
 
 
 def note(text: str) -> None:
-    """Print a note on standard error, so that it does not disturb a pipe."""
     progress.wipe()
     # Output errors are reported when the command ends; a lost note is not an error.
     with suppress(OSError):
@@ -75,7 +69,7 @@ def note(text: str) -> None:
 
 
 def log(text: str) -> None:
-    """Print a progress line on standard error, without prefix, for logs."""
+    """Print a progress line for logs on standard error."""
     with suppress(OSError):
         sys.stderr.write(f"{escape(text)}\n")
         sys.stderr.flush()
@@ -87,10 +81,7 @@ def escape(text: str) -> str:
 
 
 def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str = "", as_json: bool = False) -> int:
-    """Print an error as ``ctxtui: message @ place; way out``, and return its number.
-
-    If `as_json`, it is also printed as JSON on standard output.
-    """
+    """Print an error as ``ctxtui: message @ place; way out``, `as_json` also as JSON; return its number."""
     if as_json:
         error = {"code": code.number, "kind": code.name, "message": message, "place": place, "way_out": way_out}
         write_json({"error": error})
@@ -99,15 +90,12 @@ def report_error(code: ExitCode, message: str, *, place: str = "", way_out: str 
 
 
 def refuse(error: CtxtuiError, *, as_json: bool = False) -> int:
-    """Print an error like `report_error` under its own exit code; return its number."""
+    """Print an error; return the number of its exit code."""
     return report_error(code_for(error), error.message, place=error.place, way_out=error.way_out, as_json=as_json)
 
 
 def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, tolerated: tuple[type[CtxtuiError], ...] = ()) -> int:
-    """Note each unreadable recording; return the exit code of the first error, else 0.
-
-    Errors of the types `tolerated` are noted, but do not count for the exit code.
-    """
+    """Note each unreadable recording; return the exit code of the first error that is not `tolerated`, else 0."""
     codes = [code_for(error).number for _, error in failed if not isinstance(error, tolerated)]
     for name, error in failed:
         note(f"{name}: {error}")
@@ -115,5 +103,4 @@ def note_failed(failed: Sequence[tuple[str, CtxtuiError]], *, tolerated: tuple[t
 
 
 def wants_colour() -> bool:
-    """Whether plain output may be coloured: on a terminal, and not under NO_COLOR or TERM=dumb."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -1,7 +1,4 @@
-"""Prints spans as plain lines.
-
-They have the terminal's own 16 colours or none, and glyphs or ASCII.
-"""
+"""Prints spans as plain lines, in the terminal's own 16 colours or none, with glyphs or ASCII."""
 
 from __future__ import annotations
 
@@ -22,14 +19,10 @@ Row = TypeVar("Row")
 _ATTRIBUTES: Final = {"bold": "1", "italic": "3", "underline": "4", "reverse": "7", "strike": "9"}
 MAX_CELLS: Final = 120
 RULE_CELLS: Final = 3
-"""Cells around the title of a rule."""
 
 
 def width() -> int:
-    """Cells of plain output: $COLUMNS or the terminal's, between 40 and `MAX_CELLS`.
-
-    100 cells if neither is known.
-    """
+    """Cells of plain output: those of $COLUMNS or the terminal, else 100, from 40 to `MAX_CELLS`."""
     return min(MAX_CELLS, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 
@@ -42,7 +35,6 @@ class Painter:
         self._ascii = glyphs == "ascii" or (glyphs == "auto" and not encoding.startswith("utf"))
 
     def line(self, spans: Iterable[Span]) -> None:
-        """Print one line, without trailing blanks."""
         parts = list(spans)
         while parts and not parts[-1].text.strip():
             parts.pop()
@@ -51,7 +43,6 @@ class Painter:
         write("".join(self._paint(text, style) for text, style in parts))
 
     def lines(self, line_list: Iterable[Iterable[Span]]) -> None:
-        """Print several lines."""
         for spans in line_list:
             self.line(spans)
 
@@ -63,7 +54,7 @@ class Painter:
 
 
 def table_lines(table: Table[Row], rows: Iterable[Row], room: int, order: str = "") -> Iterator[list[Span]]:
-    """The heads of a table, if it has any (`order` is the sorted column), and its rows."""
+    """The heads of a table, if any, and its rows; `order` is the sorted column."""
     if table.has_heads:
         yield table.heads(room, order)
     for row in rows:
@@ -98,6 +89,5 @@ def _codes(style: str) -> str:
 
 
 def abbreviate_home(path: str) -> str:
-    """Replace the home directory in `path` with ``~``."""
     home = os.path.expanduser("~")
     return "~" + path[len(home) :] if path == home or path.startswith(home + os.sep) else path

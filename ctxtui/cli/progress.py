@@ -17,7 +17,6 @@ from ctxtui.services.config.settings import Settings
 if TYPE_CHECKING:
     from ctxtui.services.counting.counting import Counter
 
-
 SILENT_SECONDS: Final = 0.7
 """Seconds without output before a progress line is shown."""
 UPDATE_SECONDS: Final = 0.2
@@ -27,7 +26,7 @@ UPDATE_SECONDS: Final = 0.2
 class Working:
     """A progress line while the block runs: ``with Working("counting tokens") as work``.
 
-    A nested line replaces the outer one; output of the command erases it (`wipe`).
+    A nested line replaces the outer one.
     """
 
     def __init__(self, task: str) -> None:
@@ -38,11 +37,10 @@ class Working:
         self._ended = threading.Event()
 
     def show(self, text: str) -> None:
-        """Set the progress text; without it the seconds are shown."""
+        """Without a text the seconds are shown."""
         self._progress = text
 
     def bytes(self, done: int) -> None:
-        """Set the progress in bytes read."""
         self.show(f"{done / 1_000_000:,.0f} MB")
 
     def __enter__(self) -> Working:
@@ -68,7 +66,7 @@ class Working:
 
 
 class _Line:
-    """State of the progress line on the terminal; used under `_LOCK`."""
+    """Used under `_LOCK`, as a thread draws the line while the command prints."""
 
     def __init__(self) -> None:
         self.work: Working | None = None
@@ -99,7 +97,6 @@ class _Line:
 
 
 _LOCK: Final = threading.Lock()
-"""Protects the progress line, which a thread draws while the command prints."""
 _LINE: Final = _Line()
 
 
@@ -110,14 +107,12 @@ def wipe() -> None:
 
 
 def allow_progress() -> None:
-    """Allow the progress line to be drawn again at once."""
     with _LOCK:
         _LINE.allow()
 
 
 @contextmanager
 def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Counter]:
-    """A caching counter, with a progress line while it is in use."""
     # Late import: printing errors must not load it.
     from ctxtui.services.counting.count_cache import cached_counter
 
@@ -126,19 +121,16 @@ def counting(settings: Settings, doing: str = "counting tokens") -> Iterator[Cou
 
 
 REDRAW_SECONDS: Final = 1.0
-"""Minimum seconds between two drawings."""
 
 
 def can_redraw() -> bool:
-    """Whether standard output is a terminal that can redraw lines."""
     return sys.stdout.isatty() and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 class RedrawnOutput:
     """Output that is redrawn in place: ``with RedrawnOutput() as screen``.
 
-    Each `draw` replaces the previous one; on exit it is erased, so that the final output can be printed normally, but
-    kept after ctrl+c. Output higher than the terminal is cut.
+    On exit the last drawing is erased, but kept after ctrl+c. Output higher than the terminal is cut.
     """
 
     def __init__(self) -> None:
@@ -157,7 +149,6 @@ class RedrawnOutput:
         return time.monotonic() - self._at >= REDRAW_SECONDS
 
     def draw(self, show: Callable[[], None]) -> None:
-        """Print the output of `show` in place of the previous drawing."""
         lines = _capture_lines(show)[: shutil.get_terminal_size().lines - 2]
         self._erase()
         sys.stdout.write("".join(f"{line}\n" for line in lines))
@@ -173,8 +164,6 @@ class RedrawnOutput:
 
 
 class _Terminal(io.StringIO):
-    """A buffer that reports itself as a terminal with the given `encoding`."""
-
     def __init__(self, encoding: str) -> None:
         super().__init__()
         self._encoding = encoding

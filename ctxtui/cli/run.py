@@ -18,15 +18,14 @@ from ctxtui.core.errors import CtxtuiError
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-
 REPORT_IT: Final = "please report it: `ctxtui report-bug` writes a file without content to attach"
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line `arguments` (without the program's name); return the exit code.
 
-    The outermost boundary: an error becomes one line on standard error, with ``--json`` also JSON on standard output
-    unless that is lost; an unexpected error is written to a log file whose name is printed.
+    An error becomes one line on standard error, with ``--json`` also JSON on standard output unless that is lost; an
+    unexpected error is written to a log file whose name is printed.
     """
     output = _open_streams()
     _tolerant_streams()
@@ -89,14 +88,12 @@ def _own_arguments(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _note_plugin_failures() -> None:
-    """Note plugins that failed in this run."""
     loaded = sys.modules.get("ctxtui.services.config.plugins")
     for place, trouble in loaded.troubles() if loaded else ():
         note(f"{place}: {trouble}; it is ignored")
 
 
 def _is_open_request(arguments: Sequence[str]) -> bool:
-    """Whether the command line is empty or a single thing to open."""
     if len(arguments) > 1 or "_CTXTUI_COMPLETE" in os.environ:
         return False
     return all(
@@ -145,7 +142,7 @@ class _Output(io.FileIO):
 def _open_streams() -> _Output | None:
     """Open closed standard streams, so that no other file gets their numbers.
 
-    Returns the output; None if the program that calls `run` has replaced it.
+    None if the program that calls `run` has replaced the output.
     """
     if sys.stdin is None:
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115 - stays open
@@ -172,10 +169,7 @@ def _tolerant_streams() -> None:
 
 
 def report_lost_output(error: OSError, number: int = 0) -> int:
-    """Discard buffered output, report its loss, and return the exit code.
-
-    The loss is not reported if a pipe was closed. An earlier error with the exit code `number` takes precedence.
-    """
+    """Discard buffered output, report its loss (unless a pipe was closed), and return the exit code."""
     _discard_output()
     if isinstance(error, BrokenPipeError):
         return exit_codes.CLOSED_PIPE.number
@@ -184,7 +178,6 @@ def report_lost_output(error: OSError, number: int = 0) -> int:
 
 
 def _discard_output() -> None:
-    """Discard buffered standard output, also at the interpreter's exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, sys.stdout.fileno())

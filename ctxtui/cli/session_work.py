@@ -18,19 +18,15 @@ from ctxtui.services.session_work import SessionResult, run_over_sessions
 
 CLUSTER_HELP: Final = "Read with a dask cluster: the scheduler's address, or local."
 _SCHEMES: Final = ("tcp", "tls", "ws", "wss", "ucx")
-"""URL schemes of dask's network protocols."""
 
 
 class ClusterAddress(click.ParamType[str]):
-    """A scheduler's address.
-
-    Invalid ones are reported even if there is nothing to read; no connection is made yet.
-    """
+    """A scheduler's address, checked even if there is nothing to read."""
 
     name = "address"
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return a valid address unchanged. Raises `BadConfig`."""
+        """Raises `BadConfig`."""
         if value in ("", LOCAL):
             return value
         try:
@@ -54,7 +50,7 @@ def _bad_address(address: str, reason: str) -> BadConfig:
 def read_sessions(
     work: str, names: Sequence[str], request: Any, settings: Settings, doing: str, cluster: str = ""
 ) -> list[SessionResult]:
-    """Return the result of the function `work`, or the error, for each of `names` in order.
+    """The result of the function `work`, or the error, for each of `names` in order.
 
     Raises errors of an unreachable cluster.
     """

@@ -16,17 +16,15 @@ from typing import Final
 from ctxtui.services.doctor import OK, WARNING, DoctorFinding
 
 _PROBE: Final = "§"
-"""An East Asian ambiguous glyph in use; some terminals draw it two cells wide."""
+"""An East Asian ambiguous glyph; some terminals draw it two cells wide."""
 _REPORT: Final = re.compile(rb"\x1b\[\d+;(\d+)R")
-"""A terminal's report of the cursor position; the group is the column, from 1."""
+"""A report of the cursor's position; the group is the column, from 1."""
 ANSWER_SECONDS: Final = 0.4
 """Seconds to wait for that report."""
 MIN_SIZE: Final = (60, 16)
-"""Columns and rows below which the size is a warning."""
 
 
 def checks(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
-    """Findings about the terminal of this process."""
     if not sys.stdout.isatty():
         yield DoctorFinding(
             "terminal", WARNING, "standard output is not a terminal", "run `ctxtui doctor` in the terminal itself"
@@ -74,10 +72,7 @@ def _check_ambiguous_glyphs() -> DoctorFinding:
 
 
 def ambiguous_glyph_width() -> int | None:
-    """Cells in which the terminal draws an ambiguous glyph, by its cursor report.
-
-    None if it does not answer, or standard input is no terminal.
-    """
+    """By the cursor report; None if the terminal does not answer, or standard input is none."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         return None
     with _raw_mode(sys.stdin.fileno()):

@@ -19,6 +19,8 @@ _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
+_VERSION: Final = re.compile(r"(_use)?(_preview)?(_\d{4}_\d\d_\d\d)?$")
+"""What a provider's own tool has in its type, and its calls have not: ``web_search_preview_2025_03_11``."""
 _MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
 """Signs in JSON that a server is an MCP server."""
 _REFERENCE: Final = re.compile(
@@ -74,7 +76,7 @@ def _walk_definitions(value: Json, server: str, deferred: bool) -> Iterator[tupl
         yield from _walk_definitions(inner, server, deferred)
         return
     unlisted = kind in ("mcp", "mcp_toolset")
-    name = "" if unlisted else str(value.get("name") or kind)
+    name = "" if unlisted else str(value.get("name") or _VERSION.sub("", kind))
     yield server, name, deferred, len(canonical.dumps(value))
 
 

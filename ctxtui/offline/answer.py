@@ -1,13 +1,11 @@
-"""The offline model's answer, before it is written in a dialect.
-
-`model` makes it, the four APIs encode it. `limit_answer` applies stop sequences and the maximum length.
-"""
+"""The offline model's answer, before it is written in a dialect."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ctxtui.core.canonical import Json, dump_text
 
@@ -33,7 +31,6 @@ class AnsweredCall(Struct, frozen=True):
 
     @property
     def arguments_text(self) -> str:
-        """The arguments as text: free text unchanged."""
         return self.arguments if isinstance(self.arguments, str) else dump_text(self.arguments)
 
 
@@ -47,10 +44,7 @@ STOP = "stop"
 
 
 class ModelAnswer(Struct, frozen=True):
-    """An answer: its parts in order, and why it `ended` (`END`, `CALLS`, `LENGTH`, `STOP`).
-
-    `stop` is the stop sequence that ended it; "" for none.
-    """
+    """An answer: its parts in order, and why it `ended`; `stop` is the stop sequence that ended it ("": none)."""
 
     parts: tuple[Part, ...]
     ended: str = END
@@ -58,21 +52,19 @@ class ModelAnswer(Struct, frozen=True):
 
     @property
     def calls(self) -> tuple[AnsweredCall, ...]:
-        """The calls among the parts."""
         return tuple(part for part in self.parts if isinstance(part, AnsweredCall))
 
     @property
     def text(self) -> str:
-        """The plain text of all parts."""
         return "".join(part.text for part in self.parts if isinstance(part, PlainText))
 
 
 def limit_answer(
     answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens`.
+    """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens` (None: no limit).
 
-    A call that does not fit is left out. `count` gives a text's tokens. `max_tokens` None: no limit.
+    A call that does not fit is left out. `count` gives a text's tokens.
     """
     stopped = _cut_at_stops(answer, stops)
     return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
@@ -100,10 +92,8 @@ def _cut_at_tokens(answer: ModelAnswer, max_tokens: int, count: Callable[[str], 
             parts.append(part)
             remaining -= needed
             continue
-        if isinstance(part, PlainText) and remaining:
-            parts.append(PlainText(_longest_prefix(text, remaining, count)))
-        elif isinstance(part, Thought) and remaining:
-            parts.append(Thought(_longest_prefix(text, remaining, count)))
+        if remaining and not isinstance(part, AnsweredCall):
+            parts.append(replace(part, text=_longest_prefix(text, remaining, count)))
         return ModelAnswer(tuple(parts), LENGTH)
     return answer
 

@@ -1,7 +1,4 @@
-"""A request as the offline model reads it, in any dialect: the task, the results, the tools.
-
-`read_task` makes a `ScriptTask` of a decoded request; `model` answers it.
-"""
+"""A request as the offline model reads it, in any dialect: the task, the results, the tools."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ _SCRIPT: Final = re.compile(r"const r = await tools\.(\w+)\((.*)\);$", re.M)
 class ToolOffer(Definition):
     """A tool and the way to call it.
 
-    - `namespace`: the namespace of the tool; "" for none.
+    - `namespace`: "" for none.
     - `free`: it takes free text instead of an object.
     - `code`: the tool that runs a JavaScript call of this one; "": it is called directly.
     - `image`: it returns a picture.
@@ -62,10 +59,7 @@ class ToolOffer(Definition):
 
 
 def find_namespace(call: AnsweredCall, tools: Iterable[Definition]) -> tuple[str, bool]:
-    """The namespace of the called tool, and whether it takes free text.
-
-    If the tool is not offered, both are guessed from the call.
-    """
+    """The namespace of the called tool, and whether it takes free text; guessed if the tool is not offered."""
     for tool in tools:
         if tool.name == call.name and isinstance(tool, ToolOffer) and call.namespace in ("", tool.namespace):
             return tool.namespace, tool.free
@@ -85,12 +79,12 @@ def unwrap_script(name: str, arguments: str) -> tuple[str, str]:
 def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
     """The client's tools among definitions as spelled in a request."""
     for value in values:
-        here = as_dict(value)
-        kind, name = str(here.get("type")), here.get("name")
+        members = as_dict(value)
+        kind, name = str(members.get("type")), members.get("name")
         if kind == "namespace" and not namespace:
-            yield from tools_in(as_list(here.get("tools")), str(name or ""))
-        elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
-            yield from _custom_tools(name, str(here.get("description") or ""), namespace)
+            yield from tools_in(as_list(members.get("tools")), str(name or ""))
+        elif kind == "custom" and isinstance(name, str) and "input_schema" not in members:
+            yield from _custom_tools(name, str(members.get("description") or ""), namespace)
         elif (definition := parse_definition(value)) is not None:
             yield ToolOffer(definition.name, definition.description, definition.schema, definition.strict, namespace)
         elif isinstance(name, str):
@@ -106,23 +100,17 @@ def _custom_tools(name: str, description: str, namespace: str) -> Iterator[Defin
 
 
 _BLOCK: Final = re.compile(r"^```ts\n(.*?)^```", re.S | re.M)
-"""A fenced declaration in TypeScript."""
 _HEAD: Final = re.compile(r"declare const tools: \{ (\w+)\(\w+: (string\)|\{)")
 """The start of a tool's TypeScript declaration: its name, and whether it takes text."""
 _MEMBER: Final = re.compile(r"\"?([\w$-]+)\"?(\?)?: (.+?);?$")
 """A member of a TypeScript object type: name, optional or not, type."""
 _LITERAL: Final = re.compile(r'"([^"]*)"')
-"""A literal of a TypeScript union of texts."""
 _PLAIN: Final = ("string", "number", "boolean")
 _MAX_DECLARATIONS: Final = 500
-"""Maximum declarations read from one description."""
 
 
 def _declared_tools(description: str, code: str, namespace: str) -> Iterator[ToolOffer]:
-    """The tools that scripts for tool `code` can call (facts §13.2).
-
-    They are declared in TypeScript in its `description`.
-    """
+    """The tools that scripts for tool `code` can call, declared in TypeScript in its `description` (facts §13.2)."""
     offset = 0
     for n, block in enumerate(_BLOCK.finditer(description)):
         head = _HEAD.match(block[1])
@@ -181,15 +169,13 @@ _REPORTED: Final = re.compile(r"\A(?:Script |Chunk ID: )(?:[^\n]*\n){1,5}?Output
 """Codex's report of a run before its output."""
 
 _AGENT_MESSAGE_PARTS: Final = ("input_text", "input_image", "encrypted_content")
-"""Types of parts in messages between agents."""
 _PAYLOAD: Final = re.compile(r"\A(?:[\w ]+: .*\n)+?Payload:\n+")
 """The headers of a message between agents, up to its content."""
 _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
-"""The header of the last message of a sub-agent."""
 
 
 class ToolOutcome(Struct, frozen=True):
-    """A result: the tool's `name` and the JSON text of its `arguments`, and what it returned."""
+    """A result; `arguments` is the JSON text of the call's."""
 
     name: str
     arguments: str
@@ -213,7 +199,6 @@ class ScriptTask(Struct, frozen=True):
 
 
 def read_task(request: Request) -> ScriptTask:
-    """Read the conversation in `request`."""
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     turns = _split_turns([item for item in items if item.place.section == "messages"])
@@ -293,5 +278,4 @@ def _turn_text(turn: Turn) -> str:
 
 
 def format_names(tools: Sequence[Definition]) -> str:
-    """The tools' names, for a sentence."""
     return ", ".join(tool.name for tool in tools) or "none"

@@ -1,7 +1,4 @@
-"""Types of requests and replies of the simulated APIs, independent of HTTP.
-
-A handler takes an `ApiRequest` and returns a `Reply` or a `Refusal`.
-"""
+"""Types of requests and replies of the simulated APIs, independent of HTTP."""
 
 from __future__ import annotations
 
@@ -26,17 +23,14 @@ _ESCAPE: Final = re.compile(
 
 
 class NotJson(ValueError):
-    """The bytes are no JSON object.
-
-    The message gives the reason, and the position of a syntax error.
-    """
+    """The bytes are no JSON object; the message gives the reason, and the position of a syntax error."""
 
 
 def parse(body: bytes) -> dict[str, Json]:
     """Parse `body` as a JSON object.
 
-    Raises `NotJson` for invalid UTF-8, anything that the JSON standard does not allow (NaN, raw control characters),
-    lone surrogates, integers of more than 4,300 digits, too deep nesting, and any other value than an object.
+    Raises `NotJson` also for invalid UTF-8, anything that the JSON standard does not allow (NaN, raw control
+    characters), lone surrogates, integers of more than 4,300 digits and too deep nesting.
     """
     try:
         text = body.decode("utf-8")
@@ -63,10 +57,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _refuse_surrogates(text: str) -> None:
-    """Raise `json.JSONDecodeError` if valid JSON has an escaped lone surrogate.
-
-    Python's parser accepts it.
-    """
+    """Raise `json.JSONDecodeError` for an escaped lone surrogate, which Python's parser accepts."""
     if "\\ud" not in text and "\\uD" not in text:
         return
     for escape in _ESCAPE.finditer(text):
@@ -78,8 +69,7 @@ def _refuse_surrogates(text: str) -> None:
 class StoredResponse(Struct):
     """A response of OpenAI's Responses API that a later request may continue.
 
-    - `items`: the whole conversation, its output included.
-    - `size`: bytes of its request's body.
+    `items` are the whole conversation, its output included; `size` is in bytes of its request's body.
     """
 
     items: list[Json]
@@ -92,6 +82,7 @@ class CachedContent(Struct):
 
     - `contents`: the request's members that are cached (``contents``, ``tools``, ``toolConfig``,
       ``systemInstruction``), in camel case; `tokens` is their size.
+
     - `created`, `updated`, `expires`: Unix seconds.
     """
 
@@ -105,7 +96,6 @@ class CachedContent(Struct):
     title: str = ""
 
     def resource(self) -> dict[str, Json]:
-        """The resource as the API describes it."""
         title = {"displayName": self.title} if self.title else {}
         return {
             "name": self.name,
@@ -141,10 +131,7 @@ class ApiRequest(Struct, frozen=True):
 
     @property
     def streams(self) -> bool:
-        """Whether the body asks for a stream, or the request came by WebSocket.
-
-        Google's path and Ollama's default are not considered.
-        """
+        """Whether the body asks for a stream, as Anthropic's and OpenAI's do, or the request came by WebSocket."""
         return self.socket_responses is not None or self.body.get("stream") is True
 
 
@@ -153,12 +140,11 @@ def _nothing() -> None:
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """The reply to an accepted request: an answer, a count or a resource. Errors are `Refusal`s.
+    """The reply to an accepted request: an answer, a count or a resource.
 
     - `events`: the chunks of a stream of `media_type`, sent instead of `body`, the same answer whole; None: no stream.
     - `begin`: called just before the answer is sent; cache writes can be read from then on.
     - `failure_event`: the dialect's chunk for a failure in the middle of a stream.
-    - `output_tokens`: those of the answer.
     """
 
     status: int = 200
@@ -172,12 +158,10 @@ class Reply(Struct, frozen=True, kw_only=True):
 
 
 def named_event(name: str, value: Json) -> bytes:
-    """A server-sent event with a name."""
     return b"event: " + name.encode() + b"\ndata: " + compact(value) + b"\n\n"
 
 
 def data_event(value: Json) -> bytes:
-    """A server-sent event without a name."""
     return b"data: " + compact(value) + b"\n\n"
 
 
@@ -195,19 +179,12 @@ def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
 
 
 _PIECE: Final = re.compile(r"\s*\S{1,10}|\s+")
-"""A piece of a text: a token or two."""
 _MAX_PIECES: Final = 100
-"""Maximum pieces of one text in a stream.
-
-In recordings of Anthropic, a delta of a long answer has some 90 characters.
-"""
+"""Of one text in a stream: in recordings of Anthropic, a delta of a long answer has some 90 characters."""
 
 
 def split_text(text: str) -> list[str]:
-    """Split `text` into pieces of a token or two.
-
-    A long text is split into at most a hundred larger ones.
-    """
+    """Split `text` into pieces of a token or two, a long text into at most a hundred larger ones."""
     pieces = _PIECE.findall(text)
     size = -(-len(pieces) // _MAX_PIECES)
     return ["".join(pieces[n : n + size]) for n in range(0, len(pieces), size)] if size > 1 else pieces
@@ -220,8 +197,7 @@ class Refusal(Struct, frozen=True):
     """One reason to refuse a request.
 
     - `message`: in the provider's own words if known.
-    - `status`: the HTTP status.
-    - `type`: the provider's class of error, where the status does not decide it.
+    - `type`: the provider's class of error, where the HTTP status does not decide it.
     - `param`, `code`: OpenAI's fields; `code` is also Anthropic's ``details.error_code``.
     - `rule`: the violated rule in a few words; each API has its own words for fields and values. That of a rate limit
       ends in the seconds to wait.

@@ -1,7 +1,4 @@
-"""Simulated faults of a provider: overload, slow answers, broken connections.
-
-Tests of clients use them. A fault has a kind, a probability and a number of times. Faults are reproducible by seed.
-"""
+"""Simulated faults of a provider, for tests of clients: overload, slow answers, broken connections."""
 
 from __future__ import annotations
 
@@ -31,9 +28,7 @@ BREAKS: Final = (STREAM_ERROR, DISCONNECT, GARBAGE)
 KINDS: Final = (*STATUSES, STREAM_ERROR, SLOW, DISCONNECT, GARBAGE)
 
 _MAX_VALUES: Final = {"share": 1, "times": 1_000_000, "after": 1_000_000, "seconds": 3600}
-"""Maximum of each option."""
 MAX_ARMED: Final = 1000
-"""Maximum number of armed faults."""
 
 
 class Fault(Struct, frozen=True):
@@ -54,10 +49,10 @@ class Fault(Struct, frozen=True):
 
 
 def parse(spelled: Json) -> Fault:
-    """Parse a fault that is written as a text or as an object.
+    """Parse a fault that is written as a text or as an object. Raises `BadConfig`.
 
     The text is ``429`` or, with options, ``429;times=2;seconds=5;share=0.1``; the object has the options and ``kind``
-    as members. Raises `BadConfig` for anything else.
+    as members.
     """
     if isinstance(spelled, str):
         kind, *options = [part.strip() for part in spelled.split(";")]
@@ -83,7 +78,7 @@ def _parse_number(name: str, value: Json) -> float | int:
 
 
 class Faults:
-    """The armed faults. A request gets the first one that applies."""
+    """The armed faults. A request gets the first one that applies. Reproducible by seed."""
 
     def __init__(self, faults: Iterable[Fault] = (), seed: int = 0) -> None:
         self.arm(faults, seed)
@@ -93,10 +88,9 @@ class Faults:
         if seed is not None:
             self._random = Random(seed)
         self.armed = [fault for fault in faults if fault.times != 0]
-        """Faults that can still occur."""
 
     def take_fault(self) -> Fault | None:
-        """Take the fault of the next request, if any: it counts as having occurred."""
+        """The fault of the next request, if any; it counts as having occurred."""
         for n, fault in enumerate(self.armed):
             if fault.share < 1 and self._random.random() >= fault.share:
                 continue

@@ -1,7 +1,4 @@
-"""Checks the shape of JSON objects: required fields, no others, correct types.
-
-The validators of all APIs write their tables of fields in the notation of `fields`.
-"""
+"""Checks the shape of JSON objects: required fields, no others, correct types."""
 
 from __future__ import annotations
 
@@ -53,10 +50,7 @@ Fields = Mapping[str, ShapeField]
 
 
 class ShapeFault(NamedTuple):
-    """A fault in the shape of a JSON value, at `path`.
-
-    `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``.
-    """
+    """A fault at `path`; `kind` is ``missing``, ``extra``, ``type``, ``choice``, ``small`` or ``large``."""
 
     kind: str
     path: Path
@@ -121,13 +115,12 @@ def is_a(name: str, value: Json) -> bool:
 
 
 def type_of(value: Json) -> str:
-    """The JSON type of `value`, by name."""
     if value is None:
         return "null"
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
 
 
-def clamp(value: Json, default: int, least: int, most: int) -> int:
-    """`value` if it is a whole number, else `default`; clamped to `least` and `most`."""
+def clamp(value: Json, default: int, most: int) -> int:
+    """`value` if it is a whole number, else `default`; from 1 to `most`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else default
-    return max(least, min(number, most))
+    return max(1, min(number, most))

@@ -1,7 +1,7 @@
 """The offline provider as a local server: Ollama, LM Studio, llama.cpp or vLLM (facts §5).
 
 Such servers answer Chat requests, describe their models at paths of their own, and some drop the oldest messages of a
-long prompt. `local_routes` gives their paths.
+long prompt.
 """
 
 from __future__ import annotations
@@ -55,8 +55,6 @@ class LocalModel(Struct, frozen=True):
 
 
 class LocalServer(Struct, frozen=True):
-    """A local server of one `kind` with its models."""
-
     kind: str
     models: tuple[LocalModel, ...] = (LocalModel(),)
 
@@ -64,7 +62,7 @@ class LocalServer(Struct, frozen=True):
     def truncates(self) -> bool:
         """Whether it silently drops the oldest messages of a prompt that is too long.
 
-        The other servers refuse it, and so does Ollama's own API if ``truncate`` is false.
+        The others refuse it, and so does Ollama's own API if ``truncate`` is false.
         """
         return self.kind in _TRUNCATING
 
@@ -118,10 +116,7 @@ def format_error(local: LocalServer, refusal: Refusal) -> Json:
 
 
 def render_prompt(body: Mapping[str, Json]) -> str:
-    """Render `body` with a template of our own.
-
-    The tools come first, then every message between marks, and the answer's mark last.
-    """
+    """Render `body` with a template of our own: tools, every message between marks, the answer's mark."""
     tools = f"<|tools|>\n{dump_text(body['tools'])}<|end|>\n" if as_list(body.get("tools")) else ""
     messages = "".join(
         f"<|{message.get('role')}|>\n{_message_text(message)}<|end|>\n"
@@ -163,14 +158,14 @@ def _without_oldest(request: ApiRequest, first: int) -> bytes:
 
 
 Listing = Callable[[LocalServer, dict[str, Json]], Json]
-"""Returns a server's information on itself, or on the text in a body; None for an unknown model."""
+"""A server's information on itself, or on the text in a body; None for an unknown model."""
 
 _MODEL_TIME: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
-def _model_listing(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
-    return lambda local, _: {key: [row(model) for model in local.models if model.loaded or not loaded]}
+def _model_listing(row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
+    return lambda local, _: {"models": [row(model) for model in local.models if model.loaded or not loaded]}
 
 
 def _openai_listing(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Listing:
@@ -238,15 +233,15 @@ def _vllm_tokenize(local: LocalServer, body: dict[str, Json]) -> Json:
 
 LISTINGS: Final[dict[str, dict[str, Listing]]] = {
     OLLAMA: {
-        "GET /api/tags": _model_listing("models", _tag_row),
-        "GET /api/ps": _model_listing("models", _running_row, loaded=True),
+        "GET /api/tags": _model_listing(_tag_row),
+        "GET /api/ps": _model_listing(_running_row, loaded=True),
         "GET /api/version": lambda *_: {"version": "0.0.0-ctxtui-offline"},
         "GET /v1/models": _openai_listing("library"),
         "POST /api/show": _show_model,
     },
     LM_STUDIO: {
         "GET /api/v0/models": lambda local, _: {"object": "list", "data": [*map(_studio_v0_row, local.models)]},
-        "GET /api/v1/models": _model_listing("models", _studio_v1_row),
+        "GET /api/v1/models": _model_listing(_studio_v1_row),
         "GET /v1/models": _openai_listing("organization_owner"),
     },
     LLAMA_CPP: {
@@ -262,7 +257,7 @@ LISTINGS: Final[dict[str, dict[str, Listing]]] = {
         "POST /tokenize": _vllm_tokenize,
     },
 }
-"""Information endpoints by kind of server, method and path."""
+"""By kind of server, method and path."""
 
 
 def add_listings(app: web.Application, local: LocalServer) -> None:
@@ -281,7 +276,6 @@ async def _answer_listing(local: LocalServer, listing: Listing, request: web.Req
 
 
 def serve_completions(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply of a local server to a Chat request."""
     model = find_model(local, request)
     # The model that answers, where the request names an unknown one.
     request = replace(request, body={**request.body, "model": model.name})
@@ -300,7 +294,6 @@ def serve_completions(local: LocalServer, provider: Provider, request: ApiReques
 
 
 def serve_token_count(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply:
-    """The reply to llama.cpp's request for a token count."""
     weighed = provider.ledger.weigh(grammar.CHAT, request.raw, find_model(local, request).name)
     return Reply(body={"input_tokens": weighed.tokens})
 
@@ -341,14 +334,14 @@ def _with_own_usage(local: LocalServer, completion: dict[str, Json]) -> dict[str
 
 _NDJSON: Final = "application/x-ndjson"
 _PHASE_NANOSECONDS: Final = 1_000_000
-"""An invented duration of each phase of an answer: a millisecond."""
+"""Invented: a millisecond."""
 
 
 def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> Reply | Refusal:
     """The reply of Ollama's ``/api/chat``: a stream unless disabled."""
     model = find_model(local, request)
     options = as_dict(request.body.get("options"))
-    window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
+    window = clamp(options.get("num_ctx") or model.window, model.window, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(grammar.OLLAMA, raw, request.model)
@@ -444,7 +437,6 @@ def _stream_lines(whole: dict[str, Json]) -> Iterator[bytes]:
 
 
 def local_routes(local: LocalServer) -> dict[str, ServedRoute]:
-    """The routes of a local server, by path."""
     routes = {"/v1/chat/completions": _make_route(local, partial(serve_completions, local))}
     if local.kind == OLLAMA:
         routes["/api/chat"] = _make_route(local, partial(serve_chat, local))

@@ -1,7 +1,7 @@
 """Rules that answer in place of a model.
 
-`answer_task` finds intents and matching tools, and writes the text. An *intent* is one thing that the user's text asks
-for, such as reading a file. Arguments of calls are taken from the conversation; nothing else is known.
+An *intent* is one thing that the user's text asks for, such as reading a file. Arguments of calls are taken from the
+conversation; nothing else is known.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class AnswerOptions(Struct, frozen=True):
 class Intent(Struct, frozen=True):
     """One thing to do.
 
-    - `verb`: read, find (in texts), files (by name), list, run, remember, write, call (a tool), say.
-    - `word`: the user's word for it.
+    - `verb`: read, find (in texts), files (by name), list, run, remember, write, call (a tool), say; `word` is the
+      user's.
+
     - `subject`, `place`: what to read or find, and in which folder or file; of a call, the tool and its arguments.
     - `step`: intents of one step (from 0) can be done at once.
     - `has_reference`: an argument is the subject or the result of an earlier step.
@@ -74,18 +75,17 @@ _VERB_WORDS: Final = {
 }
 _VERBS: Final = {word: verb for verb, words in _VERB_WORDS.items() for word in words.split()}
 _MAX_SENTENCE_CHARS: Final = 1000
-"""Maximum characters of a sentence, without quotations; the rest of a longer one is not parsed."""
+"""Without quotations; the rest of a longer sentence is not parsed."""
 _STEPS: Final = re.compile(r"\b(?:and )?(?:then|after that|afterwards|finally)\b|[.!?;](?=\s|$)|\n", re.I)
-"""Words and punctuation that separate steps."""
+"""Separate steps."""
 _CLAUSES: Final = re.compile(r",|\s+and\s+|\s*&\s*", re.I)
-"""Words and punctuation that separate intents of one step."""
+"""Separate intents of one step."""
 _VERB: Final = re.compile(rf"\b({'|'.join(sorted(_VERBS, key=len, reverse=True))})\b", re.I)
 _QUOTED: Final = re.compile(r"`([^`]+)`|\"([^\"]+)\"|'([^'\s][^']*)'")
 """A quotation: its content is taken as it is."""
 _WHOLE: Final = re.compile(r'\s*"((?:[^"\\]|\\.)*)"\s*\Z', re.S)
-"""Quotes around the whole text."""
 _PLACEHOLDER: Final = re.compile("\x00(\\d+)\x00")
-"""The mark that replaces a quotation while the sentence is parsed."""
+"""Replaces a quotation while the sentence is parsed."""
 _LEAD: Final = re.compile(
     r"^(?:(?:me|us|the|a|an|all|any|both|each|every|for|at|up|out|that|to|down|files?|folders?|director(?:y|ies)|"
     r"contents?|of|in|under|named|called|commands?|tools?|text|lines?|with|containing|matching|everything)\s+)+",
@@ -97,11 +97,9 @@ _WHERE: Final = re.compile(r"^(.*?)\s+(?:in|under|within|inside|to|into|with|fro
 _PRONOUN: Final = re.compile(
     r"^(?:it|them|that|this|those|these|what you find|the (?:first|result|hit|file)\b.*)$", re.I
 )
-"""A reference to an earlier subject or result."""
 _MANNER: Final = re.compile(r"\b(?:in parallel|at once|at the same time|please|now|also)\b", re.I)
-"""Words that say how to do something, not what."""
 _FILE: Final = re.compile(r"(?<![\w/.@:])[\w./-]*\w\.[A-Za-z][A-Za-z0-9]{0,7}\b(?!\()")
-"""The name of a file in running text."""
+"""A file's name in running text."""
 _FILES: Final = re.compile(r"\b(?:\w+\s+)?files?\s", re.I)
 """The beginning of a subject that names files, such as ``python files``."""
 _GLOB: Final = re.compile(r"[*?]|^[\w./-]*\w\.[A-Za-z]\w{0,7}$")
@@ -117,7 +115,7 @@ _INTRODUCTIONS: Final = {
 
 
 def parse_intents(text: str) -> list[Intent]:
-    """All intents in `text`, in order, ignoring quotes around the whole.
+    """All intents in `text`, in order.
 
     If there are none, text with a question mark that names files means reading them.
     """
@@ -131,11 +129,9 @@ def parse_intents(text: str) -> list[Intent]:
     def restore(text: str) -> str:
         # A single quoted part is the whole subject.
         numbers = _PLACEHOLDER.findall(text)
-        return (
-            quotations[int(numbers[0])]
-            if len(numbers) == 1
-            else _PLACEHOLDER.sub(lambda match: quotations[int(match[1])], text)
-        )
+        if len(numbers) == 1:
+            return quotations[int(numbers[0])]
+        return _PLACEHOLDER.sub(lambda match: quotations[int(match[1])], text)
 
     intents: list[Intent] = []
     step = 0
@@ -150,10 +146,7 @@ def parse_intents(text: str) -> list[Intent]:
 
 
 def strip_quotes(text: str) -> str:
-    """Remove quotes around the whole `text`, and the escapes between them.
-
-    Clients add them to a command-line argument (facts §13.3).
-    """
+    """Remove the quotes around the whole `text`, and the escapes inside, that clients add (facts §13.3)."""
     match = _WHOLE.match(text)
     return re.sub(r'\\(["\\])', r"\1", match[1]) if match else text
 
@@ -213,11 +206,9 @@ _MAIN_ARGUMENTS: Final = {verb: arguments.split() for verb, (_, arguments) in _T
 _EXPLANATION_ARGUMENTS: Final = "description explanation reason title summary thought intent".split()
 """Arguments for an explanation, with any value."""
 _PLACE_ARGUMENTS: Final = "path dir directory folder root file_path filename file".split()
-"""Names of arguments for the folder or file to look in."""
 _MEMORY: Final = "/memories/notes.md"
 """The file for what is to be remembered, if the tool requires one."""
 _IMAGE: Final = re.compile(r"image|picture|screenshot", re.I)
-"""A word in the name of a tool for pictures."""
 _PICTURE: Final = re.compile(r"\.(?:png|jpe?g|gif|webp|bmp|svg|pdf)$", re.I)
 _PAIR: Final = re.compile(r"\b(\w+)\s*[=:]\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+?)(?=,?\s|,?$))")
 """An explicit argument: ``name=value``."""
@@ -281,10 +272,7 @@ def _score_tool(intent: Intent, tool: Definition) -> int:
 
 
 def _is_unsuitable(intent: Intent, tool: Definition) -> bool:
-    """Whether `tool` does not fit `intent`.
-
-    It has no argument for the subject, requires a text or number of unknown meaning, or returns unrequested pictures.
-    """
+    """Whether `tool` has no argument for the subject, requires an unknown one, or returns unrequested pictures."""
     if intent.verb == "call" or _takes_free_text(tool):
         return False
     image = _IMAGE.search(tool.name) or (isinstance(tool, ToolOffer) and tool.image)
@@ -315,10 +303,7 @@ def _properties(tool: Definition) -> Mapping[str, Json]:
 
 
 def _find_name(names: Iterable[str], properties: Iterable[str]) -> str | None:
-    """The first of `names` in `properties`, as it is spelled there; None if none is.
-
-    ``file_path`` may be ``filePath``.
-    """
+    """The first of `names` in `properties`, as it is spelled there (``file_path`` or ``filePath``); None if none is."""
     spelled = {_normalize_name(name): name for name in reversed([*properties])}
     return next((spelled[_normalize_name(name)] for name in names if _normalize_name(name) in spelled), None)
 
@@ -328,10 +313,7 @@ def _normalize_name(name: str) -> str:
 
 
 def _main_argument(verb: str, tool: Definition) -> str | None:
-    """The argument for the subject; None if there is none.
-
-    It is the one with a usual name, else the first text or list, if possible a required one.
-    """
+    """The argument for the subject: with a usual name, else the first text or list, if possible a required one."""
     properties = _properties(tool)
     texts = [name for name, inner in properties.items() if type_name(as_dict(inner)) in ("string", "array")]
     first = [name for name in texts if name in required(tool.schema)]
@@ -339,7 +321,6 @@ def _main_argument(verb: str, tool: Definition) -> str | None:
 
 
 def _ends_task(tool: Definition) -> bool:
-    """Whether `tool` takes the answer itself, as in agents that return their output by a tool."""
     return bool(_FINAL_TOOL_NAME.match(tool.name) or _DESCRIBED_AS_FINAL.search(tool.description))
 
 
@@ -363,10 +344,10 @@ def _make_arguments(intent: Intent, tool: Definition) -> Json:
 
 
 def _explicit_arguments(text: str, tool: Definition) -> Json:
-    """The arguments that the user wrote.
+    """The arguments that the user wrote: JSON, ``name=value`` pairs, or the value of the first argument.
 
-    They are JSON, ``name=value`` pairs, or the value of the first argument, if possible a required one. Other required
-    arguments get minimal values. A tool that takes free text gets the text, or the only text of an object.
+    Other required arguments get minimal values. A tool that takes free text gets the text, or the only text of an
+    object.
     """
     try:
         arguments: Any = json.loads(text)
@@ -402,13 +383,12 @@ _FORMATS: Final = {
     "uri": "https://example.org",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
-"""A valid text for each string format."""
 _PLAIN: Final[dict[str, Json]] = {"boolean": False, "null": None}
 _MAX_DEPTH: Final = 32
 _MAX_ITEMS: Final = 100
 _MAX_STRING_CHARS: Final = 10_000
 _MAX_INSTANCE_SIZE: Final = 100_000
-"""Maximum characters and values in all: nested schemas multiply."""
+"""Characters and values in all: nested schemas multiply."""
 
 
 def make_instance(schema: Json, text: str) -> Json:
@@ -469,15 +449,11 @@ def _resolve_reference(reference: str, root: Json) -> Json:
 
 
 def required(schema: Json) -> list[str]:
-    """The required members of an object of `schema`."""
     return [name for name in as_list(as_dict(schema).get("required")) if isinstance(name, str)]
 
 
 def type_name(schema: Mapping[str, Json]) -> str:
-    """The type of a schema; without one, object if it has properties, else string.
-
-    Of several types it is the first but null.
-    """
+    """The type of a schema, the first but null; without one, object if it has properties, else string."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((name for name in kind if name != "null"), "null")
@@ -489,10 +465,7 @@ def _clamp_length(value: Json, most: int) -> int:
 
 
 def _nearest_number(schema: Mapping[str, Json]) -> Json:
-    """A number near 0 for `schema`.
-
-    ``exclusiveMaximum`` and numbers that no float can tell apart are ignored.
-    """
+    """A number near 0 for `schema`; ``exclusiveMaximum`` and numbers beyond a float's integers are ignored."""
 
     def bound(key: str) -> float | None:
         value = schema.get(key)
@@ -533,15 +506,12 @@ _SUMMARY_ASKED: Final = re.compile(
 )
 """Requests of clients for a summary, to compact the conversation."""
 _TEXT_ONLY: Final = re.compile(r"do not call any tools?\b|respond with text only", re.I)
-"""Requests for an answer without calls."""
 _MAX_SUMMARY_LINES: Final = 200
-"""Maximum lines of a summary."""
 _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nobody", "needs", "to", "read")
-"""Words that fill a text up to its required length."""
+"""Fills a text up to its required length."""
 
 
 def answer_task(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-    """The answer to `task`."""
     intents = parse_intents(task.task)
     calls = _next_calls(task, options, intents)
     if calls:
@@ -660,7 +630,7 @@ def _report_outcome(outcome: ToolOutcome) -> str:
 def _quote_lines(task: ScriptTask) -> list[str]:
     """At most three lines that share most words with the task, best first, under a heading.
 
-    They are from the results, or from the context if there are no results. Empty if no line shares a word.
+    They are from the results, or from the context if there are no results.
     """
     sources = [(f"{outcome.name} {outcome.arguments}", outcome.text) for outcome in task.outcomes] or task.earlier_texts
     words = dict.fromkeys(_WORD.findall(task.task.lower()))
@@ -681,15 +651,13 @@ def _shared_words(line: str, words: set[str]) -> set[str]:
 
 
 def shorten(line: str) -> str:
-    """Shorten a line for quoting."""
     return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
 def summarize(task: ScriptTask, *, with_task: bool) -> str:
     """The first three lines of each text and result: the last `_MAX_SUMMARY_LINES` of all.
 
-    `with_task`: the text of the task is included. System and developer messages are left out: clients send them again
-    after a compaction.
+    System and developer messages are left out: clients send them again after a compaction.
     """
     task_text = [("user", task.task)] if with_task else []
     results = [(outcome.name, outcome.text) for outcome in task.outcomes]

@@ -14,12 +14,11 @@ from ctxtui.wire.translate.turns import CALL, TEXT, THINKING, to_part
 _LENGTHS: Final = frozenset(
     {"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"}
 )
-"""Stop reasons of answers that were cut at their limit."""
 
 RecordedCall = tuple[Sequence[Item], Sequence[Item], str]
-"""A recorded call: the items of its context, the items of its answer, its stop reason."""
+"""The items of a call's context, those of its answer, its stop reason."""
 MessageContents = tuple[tuple[str, str, str], ...]
-"""Content of messages: role, category and text of each part."""
+"""Role, category and text of each part."""
 
 
 class Playback:
@@ -34,14 +33,13 @@ class Playback:
         self._by_context = {message_contents(context): n for n, (context, _, _) in enumerate(calls)}
 
     def answer(self, request: Request) -> ModelAnswer | None:
-        """The recorded answer to `request`; None after the last."""
         exact = self._by_context.get(message_contents(request.items))
         number = _count_answers(request.items) if exact is None else exact
         return self._answers[number] if number < len(self._answers) else None
 
 
 def message_contents(items: Sequence[Item]) -> MessageContents:
-    """Content of messages, without thinking and headers."""
+    """The content of messages, without thinking and headers."""
     contents: list[tuple[str, str, str]] = []
     for block, place in items:
         if place.section == "messages" and block.kind != HEADER:

@@ -1,7 +1,4 @@
-"""The offline provider's state between requests: cache, limits, stored responses, ids.
-
-Ids are reproducible by seed.
-"""
+"""The offline provider's state between requests: cache, limits, stored responses, ids."""
 
 from __future__ import annotations
 
@@ -33,8 +30,8 @@ MINUTE: Final = 60.0
 class RateLimits(Struct):
     """Maximum requests and tokens per minute.
 
-    Cache reads do not count as Anthropic's input (facts §1), but as the other providers'. `enforced`: requests above
-    the limits are refused; otherwise the limits are only reported in the headers.
+    Cache reads do not count as Anthropic's input (facts §1), but as the other providers'. If not `enforced`, the limits
+    are only reported in the headers.
     """
 
     requests: int = 4000
@@ -44,10 +41,7 @@ class RateLimits(Struct):
     _recent: list[tuple[float, int, int]] = struct_field(default_factory=list)
 
     def wait_seconds(self, now: float) -> float | None:
-        """Seconds to wait for the next request, at least 1; None if one is accepted now.
-
-        It is the time until the oldest counted request expires.
-        """
+        """Seconds until the oldest counted request expires, at least 1; None if a request is accepted now."""
         self._drop_old(now)
         if not self.enforced or not self._recent:
             return None
@@ -91,7 +85,6 @@ class RateLimits(Struct):
         return headers
 
     def openai_headers(self, now: float) -> dict[str, str]:
-        """The headers of OpenAI's APIs."""
         count, input_tokens, output_tokens = self._sum_recent()
         return {
             "x-ratelimit-limit-requests": str(self.requests),
@@ -113,15 +106,13 @@ class IdMaker:
         self._random = Random(seed)
 
     def new(self, prefix: str, length: int = 24) -> str:
-        """A new id that begins with `prefix`."""
         return prefix + "".join(self._random.choices(_LETTERS, k=length))
 
 
 MAX_KEPT_BYTES: Final = 128 * 1024 * 1024
-"""Maximum bytes of requests with stored responses."""
+"""Of requests with stored responses."""
 
 Clock = Callable[[], float]
-"""Returns the time in Unix seconds."""
 
 
 class SetClock:
@@ -129,7 +120,6 @@ class SetClock:
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.now = now
-        """Unix seconds."""
 
     def __call__(self) -> float:
         return self.now
@@ -144,11 +134,10 @@ class Provider:
 
     - `clock`: gives Unix seconds; `clock_shift`: seconds added to it.
     - `playback`: recorded or scripted answers; None: the rules of `model` answer.
-    - `limits`: the rate limits.
     - `ledger`: the simulated prompt cache.
     - `responses`, `items`: what the Responses API stores, by id.
     - `threads`: message threads of the Messages API.
-    - `cached`: Google's cached contents by name (see `google.cached_contents`).
+    - `cached`: Google's cached contents by name.
     - `names`: makes ids; equal values of `seed` give equal ids.
     - `strict_models`: models and output limits are checked; otherwise any are accepted, and an unknown model has the
       rules of ``offline``.
@@ -171,7 +160,6 @@ class Provider:
         self.names = IdMaker(self.seed)
 
     def now(self) -> float:
-        """The provider's time, in Unix seconds: that of `clock`, shifted."""
         return self.clock() + self.clock_shift
 
     def store_response(self, id_: str, response: StoredResponse) -> None:
@@ -189,9 +177,6 @@ class Provider:
                 self.items.pop(item["id"], None)
 
     def make_answer(self, request: Request, task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
-        """The answer to `task`.
-
-        It is that of the recording or script if this has one, else by the rules of `model`.
-        """
+        """The answer of the recording or script, else that of the rules."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer_task(task, options)

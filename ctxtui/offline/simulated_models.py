@@ -8,8 +8,5 @@ from ctxtui.offline.openai.models import gpt
 
 
 def is_simulated(model: str) -> bool:
-    """Whether answers for `model` follow its own rules.
-
-    Other models have the rules of `OFFLINE`, for which this is False.
-    """
+    """Whether answers for `model` follow its own rules, not those of `OFFLINE`."""
     return model != OFFLINE and any((claude(model), gpt(model), gemini(model)))

@@ -1,7 +1,6 @@
 """Counts the input of requests, and simulates the prompt cache, for the offline provider.
 
-The result is the usage in its answers. Tokens are counted by the model's card; cache reads and writes come from the
-engines of `cache`.
+Tokens are counted by the model's card; cache reads and writes come from the engines of `cache`.
 """
 
 from __future__ import annotations
@@ -37,12 +36,10 @@ DATA: Final = Path(__file__).resolve().parent.parent / "data"
 
 @cache
 def model_table() -> ModelTable:
-    """The cards of all known models."""
     return parse_models((DATA / "models.toml").read_text(encoding="utf-8"))
 
 
 def card(model: str) -> ModelCard:
-    """The card of `model`, in any of its spellings."""
     return model_table().card(model)
 
 
@@ -72,10 +69,7 @@ def block_counter(model: str) -> Callable[[Block], int]:
 
 
 def text_counter(model: str) -> Callable[[str], int]:
-    """A function that counts the tokens of a text in the model's encoding.
-
-    If the tokenizer fails on a text, it counts one token for 4 bytes.
-    """
+    """A function that counts the tokens of a text; if the tokenizer fails on it, one token for 4 bytes."""
     name = card(model).encoding
 
     def count(text: str) -> int:
@@ -97,7 +91,6 @@ _FORCED_CHOICES: Final = ("any", "tool", "required")
 
 @cache
 def cache_rules() -> RuleTable:
-    """Each provider's rules of prompt caching."""
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from ctxtui.project.selection import BY_TASK, NAMED, REASONS, RELATED, SHORTENED, SIGNATURES, Selection
 
 PARTS: Final = ("system", "tools", "task")
-"""The parts before the files."""
 BYTES_PER_TOKEN: Final = 4.0
 """Bytes per token assumed without a text to measure by."""
 _HEAVY_START_SHARE: Final = 0.25
@@ -18,7 +17,7 @@ _HEAVY_START_SHARE: Final = 0.25
 
 
 class BudgetWarning(NamedTuple):
-    """A warning before the run: a short `code` for programs, and the text."""
+    """A short `code` for programs, and the text."""
 
     code: str
     text: str
@@ -27,9 +26,8 @@ class BudgetWarning(NamedTuple):
 class ContextBudget(Struct, frozen=True, kw_only=True):
     """The division of a window of `window` tokens before a run; `usable` of them may be filled.
 
-    - `system`, `tools`, `task`: tokens of these parts.
+    - `system`, `tools`, `task`: tokens of these parts; `answer`: the maximum answer.
     - `requests`: further requested parts by name, in tokens.
-    - `answer`: the maximum answer in tokens.
     - `origin`: the source of the window's size.
     """
 
@@ -54,25 +52,15 @@ class ContextBudget(Struct, frozen=True, kw_only=True):
         return max(0, self.usable - self.system - self.tools - self.task)
 
     @property
-    def excess(self) -> int:
-        """Tokens by which the parts before the files exceed the usable window."""
-        return max(0, self.system + self.tools + self.task - self.usable)
-
-    @property
     def requested(self) -> int:
-        """Tokens of all `requests`."""
         return sum(tokens for _, tokens in self.requests)
 
     def share(self, tokens: int) -> float:
-        """`tokens` as a share of the window."""
         return tokens / self.window
 
 
 def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetWarning]:
-    """Yield the warnings before a run with `budget`.
-
-    `files`: the selection; None if there is no project to select from.
-    """
+    """Yield the warnings before a run; `files` is None if there is no project to select from."""
     fixed = budget.system + budget.tools
     if fixed > budget.usable * _HEAVY_START_SHARE:
         share = f"{fixed / budget.usable:.0%} of the usable window"
@@ -100,7 +88,6 @@ def warnings(budget: ContextBudget, files: Selection | None) -> Iterator[BudgetW
 
 
 def _file_warnings(files: Selection) -> Iterator[BudgetWarning]:
-    """Yield warnings about files that are left out or put in as signatures."""
     if files.strategy == BY_TASK:
         yield BudgetWarning("large_repository", f"the project is not loaded whole: {files.reason}")
     elif files.strategy == SHORTENED:

@@ -16,11 +16,7 @@ _PDF: Final = b"%PDF-"
 
 
 class FileBlock(NamedTuple):
-    """A file as a block of a request.
-
-    `kind` is ``text``, ``image``, ``pdf`` or ``binary``. `block` is in Anthropic's form (None: no model reads it);
-    `size` is an image's.
-    """
+    """A file as a block in Anthropic's form (None: no model reads it); `size` is an image's."""
 
     kind: str
     block: Block | None

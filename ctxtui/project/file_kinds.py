@@ -10,7 +10,7 @@ SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA = (
     "source", "tests", "documentation", "configuration", "data", "generated", "media",
 )  # fmt: skip
 KINDS: Final = (SOURCE, TESTS, DOCUMENTATION, CONFIGURATION, DATA, GENERATED, MEDIA)
-"""Kinds in display order. `GENERATED` are lock files and code made by programs, `MEDIA` anything but text."""
+"""In display order. `GENERATED` are lock files and code made by programs, `MEDIA` anything but text."""
 
 _SOURCE: Final = frozenset(
     ".py .pyi .js .mjs .cjs .jsx .ts .mts .cts .tsx .go .rs .java .c .h .cc .cpp .cxx .hpp .hh .cs .fs .kt .kts .swift "
@@ -18,7 +18,7 @@ _SOURCE: Final = frozenset(
     ".bash .zsh .fish .ps1 .bat .sql .proto .graphql .vue .svelte .astro .css .scss .sass .less .html .htm .tcl .el "
     ".lisp .asm .s .cu .cmake .gradle .groovy .tf .nix".split()
 )
-"""Extensions of source files; the following sets are those of other kinds."""
+"""Extensions; the following sets are those of other kinds."""
 _DOCUMENTATION: Final = frozenset(".md .markdown .rst .txt .adoc .org .tex".split())
 _CONFIGURATION: Final = frozenset(".toml .yaml .yml .ini .cfg .conf .json .json5 .jsonc .xml .properties .mod".split())
 _DATA: Final = frozenset(".csv .tsv .jsonl .ndjson .log .sum .geojson .dat".split())
@@ -26,18 +26,15 @@ _LOCKS: Final = frozenset(
     "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock poetry.lock uv.lock pdm.lock "
     "pipfile.lock cargo.lock go.sum gemfile.lock composer.lock flake.lock packages.lock.json".split()
 )
-"""Names of lock files."""
 _BUILT: Final = re.compile(r"\.min\.(?:js|css)$|\.(?:map|snap|svg)$|_pb2?(?:_grpc)?\.py$|\.pb\.go$|\.generated\.")
-"""Parts of names of generated files."""
 _PLAIN: Final = frozenset("makefile dockerfile containerfile justfile rakefile gemfile procfile jenkinsfile".split())
-"""Names of source files without an extension."""
+"""Source files without an extension."""
 _TEST_NAME: Final = re.compile(r"^(?:(?i:test_.+|.+_spec|.+\.spec|conftest|(?:.+[-_.])?tests?)|.*[A-Za-z0-9]Tests?)$")
-"""The name of a test file, without its extension; ``Test`` that ends a word needs its capital: not ``latest``."""
+"""Without extension; ``Test`` that ends a word needs its capital: not ``latest``."""
 _TEST_FOLDERS: Final = frozenset({"test", "tests", "__tests__", "spec", "specs", "testing"})
 _SECRET: Final = re.compile(r"^(?:id_[a-z0-9]+|.*\.(?:pem|key|p12|pfx|jks|keystore)|credentials.*|secrets?\..*)$")
 """The name of a file that may hold a key or a secret."""
 _LEGAL: Final = re.compile(r"^(?:licen[cs]e|notice|copying|authors)\b")
-"""The beginning of a name of a licence or a list of authors."""
 _REQUIREMENTS: Final = re.compile(r"^(?:requirements|constraints).*\.txt$|^cmakelists\.txt$")
 """Text files that are configuration."""
 _LARGE_JSON_CHARS: Final = 50_000
@@ -45,11 +42,7 @@ _LARGE_JSON_CHARS: Final = 50_000
 
 
 def kind_of(path: str, characters: int = 0) -> str:
-    """The kind (of `KINDS`) of a text file at `path` (with ``/``) with `characters`.
-
-    An unknown extension means `DATA`, a name without one `SOURCE`, a dot file of neither known kind `CONFIGURATION`.
-    Never `MEDIA`, which no text file is.
-    """
+    """The kind of a text file at `path` (with ``/``) with so many `characters`."""
     lower_path = PurePosixPath(path.lower())
     name, extension = lower_path.name, lower_path.suffix
     if name in _LOCKS or _BUILT.search(name):

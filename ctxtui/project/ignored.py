@@ -1,7 +1,4 @@
-"""Files ignored by ``.gitignore``, as git reads it (gitignore(5)).
-
-The deepest file with a matching rule wins.
-"""
+"""Files ignored by ``.gitignore``, as git reads it (gitignore(5))."""
 
 from __future__ import annotations
 
@@ -19,17 +16,14 @@ class IgnoredPaths:
     """Ignored paths below a folder.
 
     `add` the text of each ``.gitignore`` before checking paths next to it, parent folders first: the last one added
-    wins.
+    with a matching rule wins.
     """
 
     def __init__(self) -> None:
         self._rules: list[tuple[str, GitIgnoreSpec]] = []
 
     def add(self, folder: str, text: str) -> None:
-        """Add the rules in `folder`, without invalid ones.
-
-        `folder` is "" for the root; it has ``/`` inside, none at its end.
-        """
+        """Add the rules in `folder` ("": the root; no ``/`` at its end), without invalid ones."""
         # Imported here: most runs read no folder.
         from pathspec import GitIgnoreSpec
 
@@ -42,10 +36,7 @@ class IgnoredPaths:
             self._rules.append((f"{folder}/" if folder else "", rules))
 
     def is_ignored(self, path: str, *, is_folder: bool = False) -> bool:
-        """Whether the file or folder at `path` is ignored.
-
-        Like git, do not check anything below an ignored folder.
-        """
+        """Whether the file or folder at `path` is ignored. Like git, do not check anything below an ignored folder."""
         for folder, rules in reversed(self._rules):
             if path.startswith(folder):
                 is_ignored = rules.check_file(path[len(folder) :] + ("/" if is_folder else "")).include

@@ -26,7 +26,6 @@ _SCRIPT_ENDS: Final = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".mts", ".vue", ".s
 _FOLDER_FILES: Final = frozenset({"__init__", "index"})
 """Stems of files that are imported by the name of their folder, or by dots alone from files below it."""
 _MAX_IMPORTS: Final = 200
-"""Maximum files that one file imports."""
 
 
 class Paths:
@@ -53,10 +52,7 @@ class Paths:
 
 
 def find_imports(path: str, text: str, paths: Paths) -> list[str]:
-    """The files of `paths` that the file at `path` imports, in order, without itself.
-
-    At most 200. Empty for languages without an entry in `_READERS`.
-    """
+    """The files of `paths` that the file at `path` imports, in order, without itself; at most 200."""
     reader = _READERS.get(PurePosixPath(path).suffix.lower())
     if reader is None:
         return []
@@ -65,7 +61,7 @@ def find_imports(path: str, text: str, paths: Paths) -> list[str]:
 
 
 def _resolve_path(folder: str, relative: str) -> str:
-    parts: list[str] = [part for part in folder.split("/") if part]
+    parts = [part for part in folder.split("/") if part]
     for part in relative.split("/"):
         if part == "..":
             parts[-1:] = []

@@ -1,7 +1,4 @@
-"""Finds the files that a message refers to.
-
-They are ``@`` mentions, files named by path, name or definition, and texts with common words.
-"""
+"""Finds the files that a message refers to: ``@`` mentions, files named by path, name or definition, common words."""
 
 from __future__ import annotations
 
@@ -13,14 +10,11 @@ from typing import Final
 from ctxtui.project.imports import Paths
 
 _WORD: Final = re.compile(r"[\w./\-]*\w")
-"""A word that may be a path."""
+"""May be a path."""
 _SYMBOL: Final = re.compile(
     r"\b(?:[A-Za-z]\w*_\w+|[A-Z]\w*[a-z]\w*[A-Z]\w*|[a-z]+[A-Z]\w*|[A-Z][a-z]\w{2,})\b|`([A-Za-z_]\w{2,})`"
 )
-"""A name that looks like an identifier.
-
-With an underscore, with capitals inside, capitalised with at least 4 characters, or in backticks.
-"""
+"""A name that looks like an identifier: with an underscore, capitals inside, a capital first, or in backticks."""
 _ENDS: Final = (".py", ".go", ".rs", ".ts", ".tsx", ".js", ".java", ".c", "/__init__.py")
 """Ends that a path named without one may have."""
 _MAX_SAME_NAME: Final = 3
@@ -28,17 +22,14 @@ _MAX_SAME_NAME: Final = 3
 _MAX_GAP_CHARS: Final = 40
 """A word after more blanks begins a sentence."""
 _MAX_SHORT_WORD_CHARS: Final = 3
-"""Maximum length of a plain word that is too short to name a file."""
 
 
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
-    """The files that `task` names, in order.
+    """The files that `task` names, in order; `texts` are the files' contents by path.
 
     - By path (``core/tree.py``, ``core.tree``).
     - By a name (``tree.py``, ``tree``) that few files have.
     - By what they define (``TurnState``, ``fold_events``).
-
-    `texts` are the files' contents by path.
     """
     files: dict[str, None] = {}
     for match in _WORD.finditer(task):
@@ -52,10 +43,7 @@ def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
 
 
 def _files_by_path(word: str, paths: Paths, is_sentence_start: bool) -> list[str]:
-    """The files that one word names.
-
-    Empty for a plain word at a sentence's start, which is rather a verb.
-    """
+    """The files that one word names; none for a plain word at a sentence's start, which is rather a verb."""
     spelled = word.removeprefix("./").strip("/")
     if "." in spelled or "/" in spelled:
         exact = paths.ending_with(spelled)
@@ -89,10 +77,7 @@ _TRAILING_PUNCTUATION: Final = ".:!?)]}>*_"
 
 
 def find_mentions(text: str) -> list[tuple[str, ...]]:
-    """For each file mentioned in `text`, its possible spellings.
-
-    Verbatim, then without trailing punctuation.
-    """
+    """For each file mentioned in `text`, its possible spellings: verbatim, then without trailing punctuation."""
     mentions = dict.fromkeys(match[1] or match[2] for match in _MENTION.finditer(text))
     return [
         tuple(dict.fromkeys(spelling for spelling in (name, name.rstrip(_TRAILING_PUNCTUATION)) if spelling))
@@ -101,7 +86,6 @@ def find_mentions(text: str) -> list[tuple[str, ...]]:
 
 
 def format_mention(path: str) -> str:
-    """The mention of the file at `path` in a message."""
     return f'@"{path}"' if re.search(r"[\s\"'`,;]", path) else f"@{path}"
 
 
@@ -109,7 +93,6 @@ def format_mention(path: str) -> str:
 
 _LONG_WORD: Final = re.compile(r"[^\W\d_]{4,}")
 _MIN_COMMON_WORDS: Final = 2
-"""Minimum words that a text shares with the message; one in its name is enough."""
 
 
 def find_relevant(texts: Mapping[str, str], message: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Selection of a project's files for a context of a given size.
 
-Files that the task names come first, then those related to them. A small project is put in whole; of a larger one
-some files are put in as signatures, others left out.
+Files that the task names come first, then those related to them. A small project is put in whole; of a larger one some
+files are put in as signatures, others left out.
 """
 
 from __future__ import annotations
@@ -21,10 +21,9 @@ EVERYTHING, SHORTENED, BY_TASK = "everything", "large files as signatures", "by 
 """Strategies, chosen by `Thresholds`."""
 NAMED, RELATED, TESTS, DOCUMENTATION, REST = "named", "related", "tests", "documentation", "rest"
 REASONS: Final = (NAMED, RELATED, TESTS, DOCUMENTATION, REST)
-"""Reasons for a file, the most important first."""
+"""The most important first."""
 WHOLE, SIGNATURES = "whole", "signatures"
 _LOADED: Final = frozenset({file_kinds.SOURCE, file_kinds.TESTS, file_kinds.DOCUMENTATION, file_kinds.CONFIGURATION})
-"""Kinds of files that are loaded by default."""
 _MAX_USERS: Final = 12
 """Maximum related files that import a named one, and maximum tests."""
 _MAX_CONSECUTIVE_MISFITS: Final = 40
@@ -32,7 +31,7 @@ _MAX_CONSECUTIVE_MISFITS: Final = 40
 
 
 class ProjectFile(Struct, frozen=True):
-    """A text file: its `path` with ``/``, its `kind` (see `file_kinds`), all its `tokens`."""
+    """A text file: its `path` with ``/``, its `kind` (see `file_kinds`)."""
 
     path: str
     text: str
@@ -65,9 +64,7 @@ class ChosenFile(Struct, frozen=True):
 class Selection(Struct, frozen=True):
     """The files selected for `budget` tokens.
 
-    - `strategy`: `EVERYTHING`, `SHORTENED` or `BY_TASK`; `reason`: why.
-    - `chosen`: the selected files; `left_out`: those that do not fit.
-    - `total`: tokens of all loadable files.
+    `strategy` is `EVERYTHING`, `SHORTENED` or `BY_TASK`; `total` are the tokens of all loadable files.
     """
 
     strategy: str
@@ -79,16 +76,13 @@ class Selection(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Tokens of all selected files."""
         return sum(file.tokens for file in self.chosen)
 
     def with_reason(self, why: str) -> tuple[ChosenFile, ...]:
-        """The files selected for one reason."""
         return tuple(file for file in self.chosen if file.why == why)
 
 
 def format_file(path: str, text: str, form: str = WHOLE) -> str:
-    """Format a file for the model."""
     note = ' form="signatures"' if form == SIGNATURES else ""
     return f'<file path="{path}"{note}>\n{text.rstrip()}\n</file>'
 
@@ -101,10 +95,7 @@ def is_loadable(file: ProjectFile) -> bool:
 def select(
     files: Sequence[ProjectFile], task: str, budget: int, thresholds: Thresholds, measure: Callable[[str], int]
 ) -> Selection:
-    """Select from `files` for `task` ("": unknown) up to `budget` tokens.
-
-    `measure` counts a text.
-    """
+    """Select from `files` for `task` ("": unknown) up to `budget` tokens, as `measure` counts them."""
     loaded = [file for file in files if is_loadable(file)]
     total = sum(file.tokens for file in loaded)
     filler = _Filler(budget, measure)
@@ -126,8 +117,6 @@ def select(
 
 
 class _Filler:
-    """Adds files until the budget is full."""
-
     def __init__(self, budget: int, measure: Callable[[str], int]) -> None:
         self._budget = budget
         self._measure = measure
@@ -139,10 +128,7 @@ class _Filler:
         return Selection(strategy, reason, tuple(self._chosen), tuple(self._left), self._budget, total)
 
     def fill(self, ordered: Sequence[tuple[ProjectFile, str]], whole: int) -> bool:
-        """Add all, files over `whole` tokens as signatures unless the task names them.
-
-        Returns whether all fit.
-        """
+        """Add all, files over `whole` tokens as signatures unless the task names them; return whether all fit."""
         for file, why in ordered:
             shortened = file.tokens > whole and why != NAMED
             if not (self._add_signatures(file, why) if shortened else self._add_whole(file, why)):
@@ -172,7 +158,7 @@ class _Filler:
         return self._add_file(file, why, WHOLE, tokens, file.text)
 
     def _add_signatures(self, file: ProjectFile, why: str) -> bool:
-        """Add a file as signatures, or whole if those are not shorter; returns whether it fits."""
+        """Add a file as signatures, or whole if those are not shorter; return whether it fits."""
         if self._free <= 0:
             return False
         text = extract_signatures(file.path, file.text)
@@ -234,10 +220,7 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 
 
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
-    """Whether a document is about the whole project or about a named file.
-
-    It is the README of the project or of a named file's folder, or mentions a named file.
-    """
+    """Whether a document is the README of the project or of a named file's folder, or mentions a named file."""
     place = PurePosixPath(document)
     if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in path for path in named)):
         return True
@@ -248,10 +231,7 @@ def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequen
 
 
 def _make_distance(named: Sequence[str]) -> Callable[[str], int]:
-    """Make a function: a file's distance from the nearest named one, in folders.
-
-    0 without named ones.
-    """
+    """Make a function: a file's distance from the nearest named one, in folders (0 without named ones)."""
     folders = [PurePosixPath(named_path).parent.parts for named_path in named]
 
     def distance(path: str) -> int:

@@ -1,7 +1,7 @@
 """A file without bodies: imports, types, constants and signatures.
 
-It replaces a file that is too long to be read whole. Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed
-with tree-sitter if it is installed (the extra ``code``), everything else is outlined.
+Python, JavaScript, TypeScript, Go, Rust, Java and C are parsed with tree-sitter if it is installed (the extra
+``code``), everything else is outlined.
 """
 
 from __future__ import annotations
@@ -106,24 +106,20 @@ GRAMMARS: Final[dict[str, CodeGrammar]] = {
     ".c": C,
     ".h": C,
 }
-"""Grammars by file extension."""
 
 
 _MAX_DECLARATION_LINES: Final = 12
-"""Maximum lines of an import, a constant or a type."""
+"""Of an import, a constant or a type."""
 _PREFIXES: Final = frozenset({"export_statement", "ambient_declaration", "decorated_definition"})
 """Wrappers whose text precedes the wrapped node and belongs to it."""
 _MAX_DEPTH: Final = 12
-"""Maximum depth of nested containers; deeper ones are left out."""
+"""Of nested containers; deeper ones are left out."""
 LEFT_OUT: Final = " …"
 """Replaces a body, and the rest of a long declaration."""
 
 
 def extract_signatures(path: str, text: str) -> str:
-    """The declarations in the file at `path`.
-
-    Its outline for other languages and files without declarations.
-    """
+    """The declarations in the file at `path`; its outline for other languages and files without declarations."""
     grammar = _grammar_for(path)
     parser = None if grammar is None else _parser(grammar)
     if grammar is None or parser is None:
@@ -145,7 +141,6 @@ def _grammar_for(path: str) -> CodeGrammar | None:
 
 @cache
 def _parser(grammar: CodeGrammar) -> Parser | None:
-    """The parser of `grammar`; None if it is not installed."""
     try:
         # Imported here: few runs read files; by name, since grammars have no types.
         from tree_sitter import Language, Parser
@@ -183,10 +178,7 @@ def _node_lines(node: Node, start: int, source: bytes, grammar: CodeGrammar, dep
 
 
 def _is_detail(node: Node, source: bytes, grammar: CodeGrammar, depth: int) -> bool:
-    """Whether an assignment in Python is left out.
-
-    Kept are constants, assignments with a type, and the module's `__all__`.
-    """
+    """Whether an assignment in Python is no constant, has no type, and is not the module's ``__all__``."""
     if grammar is not PYTHON or node.type != "assignment":
         return False
     left = node.child_by_field_name("left")
@@ -223,7 +215,6 @@ def _source_of(source: bytes, start: int, end: int) -> str:
 
 _MAX_LINE_CHARS: Final = 200
 _MAX_OUTLINE_LINES: Final = 200
-"""Maximum lines of an outline."""
 _HEAD_LINES: Final = 20
 """Lines shown of a file without an outline."""
 # Lines of an outline: headings; sections and keys of configuration; keys of JSON; declarations.
@@ -247,10 +238,7 @@ _OUTLINE_PATTERNS: Final = {
 
 
 def make_outline(path: str, text: str) -> str:
-    """The headings, keys or declarations of the file at `path`, at most 200 lines.
-
-    Its first 20 lines if it has none of these.
-    """
+    """The headings, keys or declarations of the file at `path`, at most 200 lines; without any, its first 20 lines."""
     pattern = _OUTLINE_PATTERNS.get(PurePosixPath(path).suffix.lower(), _DECLARATION)
     lines = text.splitlines()
     following = [*lines[1:], ""] if pattern is _HEADING else [""] * len(lines)
@@ -263,7 +251,6 @@ def make_outline(path: str, text: str) -> str:
 
 
 def cut_lines(text: str) -> str:
-    """`text` with no line longer than 200 characters."""
     return "\n".join(
         line if len(line) <= _MAX_LINE_CHARS else line[: _MAX_LINE_CHARS - 1] + "…" for line in text.split("\n")
     )

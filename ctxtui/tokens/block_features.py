@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from ctxtui.core.block import HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
@@ -12,10 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.image import holds_pdf, media_tokens
 from ctxtui.tokens.models import ModelCard
-from ctxtui.tokens.openai_overhead import tool_tokens
-
-Count = Callable[[str], int]
-"""Returns the tokens of a text."""
+from ctxtui.tokens.openai_overhead import Count, tool_tokens
 
 _SYMBOL_RUNS: Final = re.compile(rb"\xe2[\x80-\xaf][\x80-\xbf](?:\xe2[\x80-\xaf][\x80-\xbf])*")
 """Runs of characters between U+2000 and U+2BFF in UTF-8 (see `Features.symbols`).
@@ -28,9 +25,8 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 def count_features(block: Block, count: Count, card: ModelCard) -> Features:
     """Count the raw features of `block` for the model of `card`.
 
-    `count` gives the tokens of a text in the card's encoding. Blocks with the same digest have the same features for
-    all cards with the same `ModelCard.counting`. Blocks that are not recorded or unreadable have none: their tokens are
-    inferred, or in the residual.
+    `count` counts a text in the card's encoding. Cards with the same `ModelCard.counting` give a block the same
+    features. Blocks that are not recorded or unreadable have none.
     """
     if block.kind in (NOT_RECORDED, UNREADABLE):
         return NOTHING
@@ -38,41 +34,31 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
         return _count_definition(block, count, card)
     content = read(block)
     text_tokens = count(content.text) if content.text else 0
+    letters = len(content.text) / 4
     if block.kind == HEADER:
-        return Features(text=text_tokens, messages=1, letters=_quarter_characters(content))
+        return Features(text=text_tokens, messages=1, letters=letters)
     if block.kind in _THINKING:
         return _count_thinking(block.value(), content, text_tokens, card)
     image, pages = _count_media(content.media, card) if content.media else (0.0, 0.0)
-    if content.arguments:
-        json = count(content.name) + count(content.arguments)
-        return Features(
-            text=text_tokens, json=json, image=image, calls=1, letters=_quarter_characters(content), pages=pages
-        )
-    if block.kind.endswith(("_result", "_output")):
+    if block.kind.endswith(("_result", "_output", "_response")):
         symbols = _count_symbols(content.text)
-        letters = _quarter_characters(content)
         return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=letters, pages=pages)
+    if content.name:
+        return Features(json=count(content.name) + count(content.arguments), calls=1)
     hidden = _characters_beyond_envelope(content.hidden, card)
-    return Features(text=text_tokens, hidden=hidden, image=image, letters=_quarter_characters(content), pages=pages)
+    return Features(text=text_tokens, hidden=hidden, image=image, letters=letters, pages=pages)
 
 
-def _count_media(several: Sequence[Media], card: ModelCard) -> tuple[float, float]:
-    """Tokens of images, and of the pages of PDFs.
-
-    A PDF whose bytes are not recorded counts as one page, among the images.
-    """
+def _count_media(media_items: Sequence[Media], card: ModelCard) -> tuple[float, float]:
+    """Tokens of images and of PDF pages; a PDF whose bytes are not recorded is one page, among the images."""
     image = pages = 0.0
-    for media in several:
+    for media in media_items:
         tokens = media_tokens(media, card.image, card.page_tokens)
         if holds_pdf(media):
             pages += tokens
         else:
             image += tokens
     return image, pages
-
-
-def _quarter_characters(content: BlockContent) -> float:
-    return len(content.text) / 4
 
 
 def _count_symbols(text: str) -> int:
@@ -83,16 +69,15 @@ def _count_symbols(text: str) -> int:
 
 
 def _characters_beyond_envelope(characters: int, card: ModelCard) -> int:
-    """Characters of encrypted thinking beyond those that the provider adds to an empty text."""
     return max(0, characters - card.hidden_envelope)
 
 
 def _count_thinking(value: Json, content: BlockContent, text_tokens: int, card: ModelCard) -> Features:
     signature = value.get("signature") if isinstance(value, Mapping) else None
-    cipher = max(content.hidden, len(signature) if isinstance(signature, str) else 0)
-    hidden = _characters_beyond_envelope(cipher, card)
-    # A signature wraps the whole thinking, while the visible text may be a summary or missing; so the signature is
-    # preferred, unless it was cut or masked.
+    hidden_characters = max(content.hidden, len(signature) if isinstance(signature, str) else 0)
+    hidden = _characters_beyond_envelope(hidden_characters, card)
+    # The visible text may be a summary or missing; the signature's length follows the whole thinking. One that was cut
+    # or masked is too short to be used.
     return Features(hidden=hidden) if hidden else Features(thinking=text_tokens)
 
 

@@ -1,10 +1,7 @@
 """Calibration: learns the weights of features from the provider's own reports, call by call.
 
-It is a recursive ridge regression over raw features. It starts from the model family's factors, each with its standard
-deviation, and takes one report at a time. A report that no set of weights explains (text that the recording lacks)
-hardly moves it.
-
-It has a dozen numbers and their covariance, in plain Python: some 20 microseconds a call, in a single pass.
+It is a recursive ridge regression over raw features, which starts from the model family's factors, each with its
+standard deviation. A report far from what is expected (text that the recording lacks) gets less weight, or none.
 """
 
 from __future__ import annotations
@@ -23,26 +20,18 @@ from ctxtui.tokens.weights import Weights, prior_weights
 MIN_REPORTS: Final = 8
 """Reports that must have been learnt from before figures are called calibrated."""
 
-_WIDTH: Final = len(Features._fields)
-"""Number of features."""
 _TEXT, _RESULT, _LETTERS = map(Features._fields.index, ("text", "result", "letters"))
 _ANSWER_DOUBT: Final = 5.0
 """Standard deviation of the weight of an answer taken from its report, in tokens."""
 _LETTERS_DOUBT: Final = 0.3
-"""Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding.
-
-It is learnt for whole contexts only.
-"""
+"""Standard deviation of the share by which a tokenizer counts characters instead of the card's encoding."""
 _TEXTS: Final = frozenset(map(Features._fields.index, ("text", "result", "json", "tools", "thinking")))
-"""Features that are tokens of text."""
 _TEXT_CORRELATION: Final = 0.5
 """Correlation of the errors on texts of different kinds, which share one tokenizer."""
 _CORRECTIONS: Final = frozenset({"symbols", "letters"})
 """Features that only correct the count of texts."""
-_CLIP: Final = 1.0
-"""Errors beyond this many standard deviations get less weight."""
-_ABSURD: Final = 4.0
-"""Errors beyond this many standard deviations get no weight.
+_MAX_DEVIATIONS: Final = 4.0
+"""Errors of this many standard deviations get no weight.
 
 Something was added or removed that the recording does not show.
 """
@@ -66,7 +55,7 @@ def _correlation(i: int, j: int) -> float:
 
 
 def _regression_input(features: Sequence[float], answers: int) -> list[float]:
-    """Build the regression's input: characters count as their difference from the tokens."""
+    """Characters count as their difference from the tokens."""
     x = [*features, float(answers)]
     x[_LETTERS] -= x[_TEXT] + x[_RESULT]
     return x
@@ -81,28 +70,17 @@ def tokenizer_key(card: ModelCard) -> TokenizerKey:
 
 
 _Expected = tuple[float, float, float, list[float]]
-"""Expected tokens of some features, with their variances.
-
-They are: the tokens, the variance from the weights, the variance from the blocks, and the covariance times the features
-of the uncertain weights.
+"""Expected tokens, variance from the weights, variance from the blocks, and the covariance times the features of the
+uncertain weights.
 """
-
-
-def _averaging_factor(size: float) -> float:
-    """Share of the variance of a block's error that is left if its pieces' errors even out.
-
-    `size` in tokens.
-    """
-    return _PIECE_TOKENS / size if size > _PIECE_TOKENS else 1.0
 
 
 class Calibration:
     """Weights learnt for models that count alike.
 
-    - `prior`: the weights before any report.
     - `learnt`: number of reports used.
-    - `whole`: the weights are fitted to whole contexts, where a large step weighs more than a small one, by its tokens.
-      Otherwise they are fitted to predict single steps, most of which are small.
+    - `whole`: the weights are fitted to whole contexts, where a large step weighs more than a small one. Otherwise they
+      are fitted to predict single steps, most of which are small.
     """
 
     def __init__(self, card: ModelCard, *, whole: bool = False) -> None:
@@ -129,10 +107,7 @@ class Calibration:
 
     @property
     def weights(self) -> Weights:
-        """Current weights: calibrated once `MIN_REPORTS` reports were used.
-
-        Until then they are those of the card, or for whole contexts those that the first reports give.
-        """
+        """Current weights: of the card until `MIN_REPORTS` reports were used, for whole contexts until the first."""
         if self.learnt < (1 if self._whole else MIN_REPORTS):
             return self.prior
         calibrated = self.learnt >= MIN_REPORTS
@@ -141,7 +116,7 @@ class Calibration:
     @property
     def factors(self) -> Features:
         """Current tokens per unit of each feature."""
-        factors = Features(*self._means[:_WIDTH])
+        factors = Features(*self._means[:-1])
         factors = factors._replace(text=factors.text - factors.letters, result=factors.result - factors.letters)
         # Text cannot have negative tokens; only features that correct a count may have a negative factor.
         clipped = [
@@ -153,12 +128,8 @@ class Calibration:
         """Expected tokens of `features`, with `answers` (0 or 1) answers taken from their reports."""
         return float(sum(map(mul, _regression_input(features, answers), self._means)))
 
-    def deviation(self, features: Sequence[float], answers: int = 0) -> float:
-        """Standard deviation of `tokens`, in tokens: from weights, blocks, and unexplained noise."""
-        return self.expect(features, answers)[1]
-
     def expect(self, features: Sequence[float], answers: int = 0) -> tuple[float, float]:
-        """Return `tokens` and their `deviation`."""
+        """Return `tokens` and their standard deviation: from weights, blocks, and unexplained noise."""
         tokens, of_weights, of_blocks, _ = self._expect(features, answers)
         return tokens, math.sqrt(of_weights + of_blocks)
 
@@ -181,10 +152,7 @@ class Calibration:
         return expected
 
     def _multiply_covariance(self, uncertain: Sequence[float]) -> list[float]:
-        """Multiply the covariance by `uncertain`, in the order of the rows.
-
-        It is symmetric, so rows are columns.
-        """
+        """Multiply the covariance by `uncertain`; it is symmetric, so rows are columns."""
         gains = none = [0.0] * len(uncertain)
         # Most of a step's features are zero; adding three rows at a time takes little longer than one.
         rows = [(v, row) for v, row in zip(uncertain, self._cov, strict=False) if v]
@@ -198,22 +166,20 @@ class Calibration:
         """Noise variance when the errors of the pieces of a large block even out."""
         sizes = list(map(mul, features, self._means))
         parts = [
-            (size * share) ** 2 * _averaging_factor(abs(size))
+            (size * share) ** 2 * (_PIECE_TOKENS / max(abs(size), _PIECE_TOKENS))
             for size, share in zip(sizes, self._shares, strict=False)
-            if size
         ]
         return self._noise + float(sum(parts))
 
     def learn(self, features: Sequence[float], tokens: float, answers: int = 0, *, at_most: bool = False) -> bool:
-        """Learn that `features` (and `answers`) had `tokens` tokens.
+        """Learn that `features` (and `answers`) had `tokens` tokens; False if those are too far from the expected ones.
 
-        False for a report that no weights explain. `at_most`: the tokens hold nothing else, so that only rounding makes
-        them less certain.
+        `at_most`: an upper bound, which only rounding makes less certain.
         """
         expected, explained, noise, gains = self._expect(features, answers)
         error = tokens - expected
-        deviations = abs(error) / math.sqrt(explained + noise) / _CLIP
-        if deviations >= _ABSURD:
+        deviations = abs(error) / math.sqrt(explained + noise)
+        if deviations >= _MAX_DEVIATIONS:
             return False
         if at_most:
             noise, deviations = _ROUNDING_TOKENS**2, 1.0
@@ -237,7 +203,6 @@ class Calibration:
 COVERAGE: Final = 0.9
 """Share of reports that an interval is meant to contain."""
 _MAX_ERRORS: Final = 120
-"""Number of past errors kept."""
 _STEP: Final = 0.01
 """Step of the target share: it grows after each error outside the interval, and shrinks a little after others.
 
@@ -246,10 +211,7 @@ The method is adaptive conformal inference (Gibbs and Candès 2021).
 
 
 class Errors:
-    """Past errors divided by their deviations, for the interval of the next one.
-
-    It starts with `typical` ones from other sessions.
-    """
+    """Past errors divided by their deviations, for the interval of the next one; at first `typical` ones."""
 
     def __init__(self, typical: tuple[float, ...]) -> None:
         self._sorted = sorted(typical)
@@ -274,10 +236,6 @@ class Errors:
         return values[low] + (values[low + 1] - values[low]) * (place - low)
 
     def learn(self, error: float) -> None:
-        """Add one error.
-
-        Outside the interval it makes later intervals wider, inside a little narrower.
-        """
         low, high = self.bounds()
         self._bounds = None
         self._outside += _STEP * ((1 - COVERAGE) - (not low <= error <= high))

@@ -12,75 +12,63 @@ from ctxtui.core.tree import Node, Tree
 from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, weigh
 
-_UNKNOWN: Final = -(2**62)
-"""Value of a row that is not weighed yet."""
+_NOT_WEIGHED: Final = -(2**62)
 _ROWS_AT_ONCE: Final = 4096
 """Rows allocated at once."""
 
 
 class WholeTokens:
-    """Tokens of contexts by category, as whole numbers.
-
-    The compositions of `rows` under `weights`. Rows never change, so each result is kept. Thread-safe.
-    """
+    """Tokens of contexts by category, as whole numbers: the compositions of `rows` under `weights`. Thread-safe."""
 
     def __init__(self, rows: FeatureRows, weights: Weights) -> None:
         self.rows = rows
         self.weights = weights
-        self._known = array("q")
+        self._weighed = array("q")
 
     def tokens_at(self, number: int) -> tuple[int, ...]:
         """Tokens by category of context `number`. Raises `IndexError` if it does not exist."""
-        weighed, rows = self._known, self.rows.rows_at(number)
+        weighed, rows = self._weighed, self.rows.rows_at(number)
         try:
             values = [weighed[row] for row in rows]
         except IndexError:
             self._allocate(max(rows))
             values = [weighed[row] for row in rows]
-        if _UNKNOWN in values:
-            values = [
-                self._weigh_row(row) if value == _UNKNOWN else value for row, value in zip(rows, values, strict=True)
-            ]
+        if _NOT_WEIGHED in values:
+            values = [self._weigh_row(row) for row in rows]
         return tuple(values)
 
     def category_tokens(self, number: int, category: int) -> int:
         """Like `tokens_at`, for a single category."""
-        return self._row_tokens(self.rows.row_at(number, category))
-
-    def _row_tokens(self, row: int) -> int:
+        row = self.rows.row_at(number, category)
         self._allocate(row)
         return self._weigh_row(row)
 
     def _weigh_row(self, row: int) -> int:
-        """Like `_row_tokens`, when the row is already allocated."""
-        value = self._known[row]
-        if value == _UNKNOWN:
-            value = self._known[row] = round(weigh(self.rows.values(row), self.weights))
+        """The row must be allocated."""
+        value = self._weighed[row]
+        if value == _NOT_WEIGHED:
+            value = self._weighed[row] = round(weigh(self.rows.values(row), self.weights))
         return value
 
     def _allocate(self, row: int) -> None:
-        size = len(self._known)
+        size = len(self._weighed)
         if row >= size:
             # Two threads that extend at once only allocate too much.
-            self._known.extend([_UNKNOWN] * (row + _ROWS_AT_ONCE - size))
+            self._weighed.extend([_NOT_WEIGHED] * (row + _ROWS_AT_ONCE - size))
 
 
 Composition = tuple[Features, ...]
 """Raw features of a context, one entry per category in the order of `CATEGORIES`."""
 
-_CATEGORY_COUNT: Final = len(CATEGORIES)
-"""Number of categories."""
-
 
 class FeatureRows:
     """Compositions of contexts by number, from 0 (the empty one).
 
-    Rows are only appended, so that one thread may add while others read. `replace` replaces the composition of a
-    context.
+    Rows are only appended, so that one thread may add while others read.
     """
 
     def __init__(self) -> None:
-        self._of: list[tuple[int, ...]] = [(0,) * _CATEGORY_COUNT]
+        self._of: list[tuple[int, ...]] = [(0,) * len(CATEGORIES)]
         """The row of each category, by context."""
         self._rows: list[Features] = [NOTHING]
 
@@ -96,11 +84,9 @@ class FeatureRows:
         self._of.append(self._extend(before, more))
 
     def replace(self, number: int, before: int, more: Iterable[tuple[int, Features]]) -> None:
-        """Like `add`, but replaces context `number`."""
         self._of[number] = self._extend(before, more)
 
     def replace_same(self, number: int, source: int) -> None:
-        """Like `add_same`, but replaces context `number`."""
         self._of[number] = self._of[source]
 
     def _extend(self, before: int, more: Iterable[tuple[int, Features]]) -> tuple[int, ...]:
@@ -111,11 +97,9 @@ class FeatureRows:
         return tuple(extended)
 
     def composition_at(self, number: int) -> Composition:
-        """Composition of a context. Raises `IndexError` if it does not exist."""
         return tuple([self._rows[row] for row in self._of[number]])
 
     def features_at(self, number: int, category: int) -> Features:
-        """Like `composition_at`, for a single category."""
         return self._rows[self._of[number][category]]
 
     def rows_at(self, number: int) -> Sequence[int]:
@@ -123,7 +107,6 @@ class FeatureRows:
         return self._of[number]
 
     def row_at(self, number: int, category: int) -> int:
-        """Like `rows_at`, for a single category."""
         return self._of[number][category]
 
     def values(self, row: int) -> Features:
@@ -137,7 +120,7 @@ Empty if rules do not split it.
 """
 
 _MAX_WEIGHTS: Final = 8
-"""Number of weights for which whole tokens are cached: those of a few models, and of the previous learning step."""
+"""Weights for which whole tokens are cached."""
 
 
 class _HeaderFeatures:
@@ -149,16 +132,11 @@ class _HeaderFeatures:
         self._several: list[Features] = []
         self._numbers: dict[Features, int] = {}
 
-    def __contains__(self, node: int) -> bool:
-        return node < len(self._of) and self._of[node] > 0
-
     def features_after(self, node: int) -> Features:
-        """Header features pending after `node`."""
         number = self._of[node] if node < len(self._of) else 0
         return self._several[number - 1] if number else NOTHING
 
     def put(self, node: int, features: Features) -> None:
-        """Set the header features pending after `node`."""
         number = self._numbers.get(features)
         if number is None:
             self._several.append(features)
@@ -172,13 +150,12 @@ class Cumulated:
     """Features of every prefix in a tree, for one way of counting.
 
     - `measure`: gives the raw features of one block.
-    - `parts`: splits them among categories (None: no rules).
+    - `parts`: splits them among categories.
     - `reported`: reported tokens by node; they replace the features of the block.
-    - `alike`: reported tokens by digest, used in the same way for nodes that `reported` lacks.
+    - `alike`: the same by digest, for nodes that `reported` lacks.
 
-    Counting is the slow part, so `advance` does it in slices. A worker thread may call it while other threads read
-    `composition_at` for nodes below `done`: entries are only appended, until `revise` replaces some. A header's own
-    features are added to the first part of its message, so that compositions need no row for headers.
+    A worker thread may call `advance` while other threads read `composition_at` for nodes below `done`. A header's
+    features are added to the first part of its message.
     """
 
     def __init__(
@@ -191,7 +168,6 @@ class Cumulated:
     ) -> None:
         self._tree = tree
         self.measure = measure
-        """Gives the raw features of one block."""
         self._parts = parts
         self._reported = reported if reported is not None else {}
         self._alike = alike if alike is not None else {}
@@ -224,10 +200,7 @@ class Cumulated:
         return len(rows)
 
     def _added_features(self, node: Node) -> list[tuple[int, Features]] | None:
-        """Features that the block of `node` adds, with category indexes.
-
-        None for a header, which counts with the next block.
-        """
+        """Features that `node` adds, with category indexes; None for a header, which counts with the next block."""
         pending = self._owed.features_after(node.parent)
         if node.block.kind == HEADER:
             features = self._alone.get(node.block.digest) if pending is NOTHING else None
@@ -298,10 +271,9 @@ class Cumulated:
         return self._rows.features_at(node, category)
 
     def whole_tokens(self, weights: Weights) -> WholeTokens:
-        """Whole tokens of contexts by category under `weights`."""
-        known_tokens = self._whole.get(id(weights))
-        if known_tokens is None or known_tokens.rows is not self._rows or known_tokens.weights is not weights:
+        whole_tokens = self._whole.get(id(weights))
+        if whole_tokens is None or whole_tokens.weights is not weights:
             if len(self._whole) >= _MAX_WEIGHTS:
                 self._whole.clear()
-            known_tokens = self._whole[id(weights)] = WholeTokens(self._rows, weights)
-        return known_tokens
+            whole_tokens = self._whole[id(weights)] = WholeTokens(self._rows, weights)
+        return whole_tokens

@@ -20,17 +20,13 @@ built under the GIL.
 _SEARCH_WINDOWS: Final = (4096, 32 * 1024)
 """Characters before the limit that are searched for a safe cut, nearest first; the search holds the GIL."""
 
-# Positions that no pattern of o200k or cl100k matches across, so that both sides count as they would together:
-# a blank after a visible character; what follows a line break, unless it could belong to it; a digit or mark after a
+# A blank after a visible character; what follows a line break, unless it could belong to it; a digit or mark after a
 # letter (no apostrophe: it may open 's, 're ...); a mark after a digit.
 _SAFE_CUT: Final = re.compile(
     r"""(?<=\S)(?=[ \t]) | (?<=\n)(?=[^\s/]) | (?<=[A-Za-z])(?=[0-9]) | (?<=[A-Za-z0-9])(?=[",:;{}\[\]()=<>\\])""",
     re.VERBOSE,
 )
-"""Places where every encoding begins another token.
-
-A cut there does not change the count.
-"""
+"""Positions that no pattern of o200k or cl100k matches across: a cut there does not change the count."""
 
 
 class TokenizerFailure(RuntimeError):
@@ -40,11 +36,8 @@ class TokenizerFailure(RuntimeError):
 def count_text(encoding: Encoding, text: str) -> int:
     """Count the tokens of `text` as ordinary text.
 
-    The spelling of a special token counts as its characters. A lone surrogate counts as U+FFFD. Raises
-    `TokenizerFailure`.
-
-    The count is that of ``encoding.encode_ordinary`` for every text of at most `PIECE_CHARACTERS` characters, and for
-    longer ones that can be cut safely. For others it is within one or two tokens per cut.
+    The spelling of a special token counts as its characters. A text longer than `PIECE_CHARACTERS` that cannot be cut
+    safely is off by one or two tokens per cut. Raises `TokenizerFailure`.
     """
     if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)
@@ -52,10 +45,7 @@ def count_text(encoding: Encoding, text: str) -> int:
 
 
 def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
-    """Split `text` into parts of at most `size` characters.
-
-    The cuts are, where possible, at positions that do not change the count.
-    """
+    """Split `text` into parts of at most `size` characters, if possible without changing the count."""
     start = 0
     while len(text) - start > size:
         end = _find_cut(text, start, start + size)
@@ -66,10 +56,7 @@ def split_pieces(text: str, size: int = PIECE_CHARACTERS) -> Iterator[str]:
 
 
 def _find_cut(text: str, start: int, limit: int) -> int:
-    """Last safe cut in (`start`, `limit`]; `limit` if there is none.
-
-    It is searched near the limit first.
-    """
+    """Last safe cut in (`start`, `limit`]; `limit` if there is none near it."""
     for low in (max(start, limit - window) for window in _SEARCH_WINDOWS):
         cuts = deque(_SAFE_CUT.finditer(text, low + 1, limit + 1), maxlen=1)
         if cuts and cuts[0].start() <= limit:

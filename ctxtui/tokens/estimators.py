@@ -1,7 +1,4 @@
-"""Plain estimators of other tools, to reproduce their figures.
-
-Never calibrated, based on the text alone.
-"""
+"""Plain estimators of other tools, to reproduce their figures: never calibrated, based on the text alone."""
 
 from __future__ import annotations
 
@@ -27,16 +24,12 @@ ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
 """Functions that count the tokens of a text, by name; the name replaces that of an encoding."""
 
 _TEXTS: Final = Features(text=1.0, result=1.0, json=1.0, tools=1.0, thinking=1.0)
-"""An estimator counts every text once."""
 _SPREAD: Final = Features(text=0.5, result=0.5, json=0.5, tools=0.5, thinking=0.5)
 """Half of the 90 % interval of an estimate, as a share of it."""
 
 
 def estimator_rule(name: str) -> ModelRule:
-    """Rule that counts every model by estimator `name`.
-
-    Its texts, and nothing for their framing.
-    """
+    """Rule that counts every model by estimator `name`: its texts, and nothing for their framing."""
     figures = {
         "encoding": name,
         "exact": False,

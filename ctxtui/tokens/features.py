@@ -15,9 +15,9 @@ class Features(NamedTuple):
     - `tools`: in tool definitions; `thinking`: in visible thinking.
 
     Other sizes:
-    - `hidden`: characters of a signature or cipher, less those that one of no content has; they count in place of
-      visible thinking, which may be a summary.
-    - `image`: tokens by the card's image rule, also of a PDF whose bytes are not recorded.
+    - `hidden`: characters of a signature or cipher beyond `ModelCard.hidden_envelope`; they count in place of visible
+      thinking, which may be a summary.
+    - `image`: tokens by the card's image rule; also a page for each PDF whose bytes are not recorded.
     - `pages`: tokens of the pages of other PDFs.
     - `symbols`: runs of characters between U+2000 and U+2BFF (arrows, boxes, check marks) in tool results: o200k spends
       at least a token on each, Claude less.
@@ -52,19 +52,16 @@ _new: Final = tuple.__new__
 
 
 def plus(a: Features, b: Features) -> Features:
-    """Add two feature vectors."""
     if b is NOTHING:
         return a
     return _new(Features, map(add, a, b))
 
 
 def minus(a: Features, b: Features) -> Features:
-    """Subtract feature vector `b` from `a`."""
     if b is NOTHING:
         return a
     return _new(Features, map(sub, a, b))
 
 
 def sum_features(vectors: Sequence[Features]) -> Features:
-    """Add many feature vectors."""
     return _new(Features, map(sum, zip(*vectors, strict=True))) if vectors else NOTHING

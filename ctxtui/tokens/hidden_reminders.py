@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Final
 
 _MIN_TOKENS: Final = 40.0
-"""Least tokens of a plausible reminder."""
 _MAX_TOKENS: Final = 220.0
-"""Most tokens of a plausible reminder."""
+"""Sizes of a plausible reminder."""
 _MIN_DEVIATIONS: Final = 1.6
 """Standard deviations that an error must exceed to count as a reminder."""
 _MIN_RATE: Final = 0.55
@@ -19,19 +18,15 @@ _MIN_RATE: Final = 0.55
 _FADE: Final = 0.8
 """Factor by which older observations count less with each new one."""
 _MAX_SIZES: Final = 5
-"""Number of last reminders whose sizes are kept.
-
-At least `_MIN_SIZES` are needed for a prediction.
-"""
+"""Number of last reminders whose sizes are remembered."""
 _MIN_SIZES: Final = 3
+"""Reminders needed for a prediction."""
 
 Steps = tuple[int, int]
 """Clock steps of a call: parts of the answer before it, and answers (1)."""
 
 
 class ReminderPredictor:
-    """Reminders in one thread."""
-
     def __init__(self) -> None:
         self._since: list[int] = [0, 0]
         """Steps of each clock since the last reminder."""
@@ -51,10 +46,7 @@ class ReminderPredictor:
         return size if due > _MIN_RATE else 0.0
 
     def learn(self, steps: Steps, error: float, deviation: float) -> None:
-        """Learn that a call `steps` further had `error` tokens more than its blocks.
-
-        `deviation` is the error's standard deviation.
-        """
+        """Learn that a call `steps` further had `error` tokens (give or take `deviation`) more than its blocks."""
         alike = (
             0.65 * self._median_size() <= error <= 1.5 * self._median_size() if len(self._sizes) >= _MIN_SIZES else True
         )

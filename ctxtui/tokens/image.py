@@ -1,7 +1,4 @@
-"""Token counts of images and files inside a block.
-
-Sizes are read from the first bytes; each provider has its own formula.
-"""
+"""Token counts of images and PDFs inside a block; each provider has its own formula."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block_content import Media
 
-PATCH_PIXELS: Final = 28
+_PATCH_PIXELS: Final = 28
 """Edge of an Anthropic image patch in pixels (facts §3)."""
 
 
@@ -29,9 +26,9 @@ class ImageSize(NamedTuple):
 
 
 class Resizing(NamedTuple):
-    """Anthropic: an image is shrunk until padded edges and tokens are within both limits.
+    """Anthropic: an image is shrunk until its longer edge, padded to whole patches, and its patches are in the limits.
 
-    Every 28 x 28 patch is then one token.
+    Each 28 x 28 patch is a token.
     """
 
     max_edge: int
@@ -39,7 +36,7 @@ class Resizing(NamedTuple):
 
 
 class Tiles(NamedTuple):
-    """OpenAI's tile models: `base` tokens, plus `per_tile` for each 512-pixel tile."""
+    """OpenAI's tile models: `base` tokens, plus `per_tile` for each 512-pixel tile of the shrunken image."""
 
     base: int
     per_tile: int
@@ -53,8 +50,6 @@ class Patches(NamedTuple):
 
 
 class Flat(NamedTuple):
-    """The same `tokens` for every image."""
-
     tokens: int
 
 
@@ -69,7 +64,7 @@ def image_tokens(rule: ImageRule, width: int, height: int) -> int:
     if width <= 0 or height <= 0:
         return 0
     if isinstance(rule, Resizing):
-        return _count_patches(*fit_size(rule, width, height), PATCH_PIXELS)
+        return _count_patches(*fit_size(rule, width, height), _PATCH_PIXELS)
     if isinstance(rule, Tiles):
         return rule.base + rule.per_tile * _count_tiles(width, height)
     if isinstance(rule, Patches):
@@ -85,8 +80,8 @@ def fit_size(rule: Resizing, width: int, height: int) -> tuple[int, int]:
     """Size at which Anthropic reads an image: the largest of its shape within the rule's limits."""
 
     def fits(w: int, h: int) -> bool:
-        edge = math.ceil(max(w, h) / PATCH_PIXELS) * PATCH_PIXELS
-        return edge <= rule.max_edge and _count_patches(w, h, PATCH_PIXELS) <= rule.max_tokens
+        edge = math.ceil(max(w, h) / _PATCH_PIXELS) * _PATCH_PIXELS
+        return edge <= rule.max_edge and _count_patches(w, h, _PATCH_PIXELS) <= rule.max_tokens
 
     if fits(width, height):
         return width, height
@@ -115,8 +110,8 @@ def parse_image_rule(text: str) -> ImageRule:
     """
     name, *numbers = text.split()
     if name == "resize":
-        edge, most = map(int, numbers)
-        return Resizing(edge, most)
+        max_edge, max_tokens = map(int, numbers)
+        return Resizing(max_edge, max_tokens)
     if name == "tiles":
         base, per_tile = map(int, numbers)
         return Tiles(base, per_tile)
@@ -130,10 +125,7 @@ def parse_image_rule(text: str) -> ImageRule:
 
 
 def image_size(data: bytes) -> ImageSize | None:
-    """Read format and pixels of a PNG, JPEG, GIF or WebP image from its first bytes.
-
-    None if they do not hold them.
-    """
+    """Format and pixels of a PNG, JPEG, GIF or WebP image; None if its first bytes `data` do not hold them."""
     for reader in _READERS:
         try:
             size = reader(data)
@@ -194,38 +186,30 @@ _READERS: Final[tuple[Callable[[bytes], ImageSize | None], ...]] = (_png_size, _
 
 
 UNKNOWN_SIZE: Final = (1092, 1092)
-"""Pixels assumed for an image that the recording only refers to (an address, a file id) or whose head is unreadable."""
+"""Pixels assumed for an image whose size is not recorded (only an address or file id is, or its head is damaged)."""
 
 _HEAD_CHARACTERS: Final = 512 * 1024
 """Base64 characters searched for an image's size; a JPEG may have a long preview first."""
 
-_SIGNATURE_CHARACTERS: Final = 8
-"""Base64 characters that hold the first bytes of a PDF."""
 _PAGE: Final = re.compile(rb"/Type\s*/Page(?![A-Za-z])")
-"""A page of a PDF, as a plain object."""
 _PAGE_COUNT: Final = (
     rb"/Type\s*/Pages\b[^>]{0,400}?/Count\s+(\d{1,6})\b|/Count\s+(\d{1,6})\b[^>]{0,400}?/Type\s*/Pages\b"
 )
-"""The number of pages in the page tree of a PDF."""
 _BYTES_PER_PAGE: Final = 50_000
-"""Bytes assumed for a page of a PDF that does not state its pages."""
-
-
-def is_pdf(media: Media) -> bool:
-    return media.media_type == "application/pdf"
+"""Assumed for a PDF that does not state its pages (a guess)."""
 
 
 def holds_pdf(media: Media) -> bool:
-    """Whether `media` is a PDF whose bytes are recorded, not only its address."""
-    return is_pdf(media) and _decode_base64(media.data[:_SIGNATURE_CHARACTERS]).startswith(b"%PDF")
+    """Whether the bytes of a PDF are recorded, not only its address."""
+    return media.media_type == "application/pdf" and _decode_base64(media.data[:8]).startswith(b"%PDF")
 
 
 def media_tokens(media: Media, rule: ImageRule, page_tokens: int) -> int:
     """Count the tokens of an image by `rule`, or of a PDF at `page_tokens` per page.
 
-    Other files have none. An estimate if only an address is recorded.
+    Files of another type have none. One without a type (an address, a file id) counts as an image of `UNKNOWN_SIZE`.
     """
-    if is_pdf(media):
+    if media.media_type == "application/pdf":
         return pdf_pages(_decode_base64(media.data)) * page_tokens
     if media.media_type and not media.media_type.startswith("image/"):
         return 0
@@ -244,7 +228,7 @@ def pdf_pages(data: bytes) -> int:
 
 
 def stated_pages(data: bytes) -> int:
-    """Pages of a PDF by its plain objects; 0 if those are compressed."""
+    """Pages of a PDF; 0 if its page objects are compressed."""
     pages = len(_PAGE.findall(data))
     return pages or max((int(a or b) for a, b in re.findall(_PAGE_COUNT, data)), default=0)
 

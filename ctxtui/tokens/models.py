@@ -32,7 +32,6 @@ class RequestLimits(NamedTuple):
 
 
 UNKNOWN_LIMITS: Final = RequestLimits()
-"""Limits of an unknown model."""
 
 
 class ModelCard(Struct, frozen=True):
@@ -104,7 +103,6 @@ class ModelCard(Struct, frozen=True):
 
     @property
     def image(self) -> ImageRule:
-        """The rule that `image_rule` spells."""
         return parse_image_rule(self.image_rule)
 
     @property
@@ -141,10 +139,6 @@ _VECTORS: Final = ("factors", "spread", "doubt")
 """Figures with a number for each feature; a rule may set single ones."""
 
 
-_ANY_MODEL: Final = "*"
-"""Pattern of rules that apply to every model."""
-
-
 class ModelDataError(ValueError):
     """A rule of the model data is invalid; the message names the rule."""
 
@@ -157,16 +151,11 @@ class ModelRule(Struct, frozen=True):
     source: str
 
     def applies_to(self, plain: str) -> bool:
-        """Whether the rule applies to the model with that plain id."""
         return any(matches_pattern(plain, pattern) for pattern in self.models)
 
 
 def matches_pattern(name: str, pattern: str) -> bool:
-    """Whether `name` matches `pattern`: a faster `fnmatch.fnmatchcase`.
-
-    That makes a regular expression of every pattern: 5 ms for those of a card. Nearly all patterns use no sign but
-    ``*``.
-    """
+    """Like `fnmatch.fnmatchcase`, which makes a regular expression of every pattern: 5 ms for those of a card."""
     if "[" in pattern or "?" in pattern:
         return fnmatchcase(name, pattern)
     first, *between = pattern.split("*")
@@ -184,17 +173,13 @@ def matches_pattern(name: str, pattern: str) -> bool:
 
 
 class ModelTable:
-    """All rules, in the order of the data file.
-
-    A later rule overrides an earlier one, figure by figure.
-    """
+    """All rules, in the order of the data file; a later rule overrides an earlier one, figure by figure."""
 
     def __init__(self, rules: tuple[ModelRule, ...]) -> None:
         self._rules = rules
         self._cards: dict[str, ModelCard] = {}
 
     def with_rules(self, further: tuple[ModelRule, ...]) -> ModelTable:
-        """Return a table in which `further` rules come last, and so override."""
         return ModelTable((*self._rules, *further))
 
     def card(self, model_id: str) -> ModelCard:
@@ -210,7 +195,7 @@ class ModelTable:
     def has_model(self, model_id: str) -> bool:
         """Whether a rule names the model or its family; rules for every model do not count."""
         plain = plain_id(model_id)
-        return any(rule.applies_to(plain) for rule in self._rules if _ANY_MODEL not in rule.models)
+        return any(rule.applies_to(plain) for rule in self._rules if "*" not in rule.models)
 
     def _merge_rules(self, model_id: str) -> ModelCard:
         plain = plain_id(model_id)

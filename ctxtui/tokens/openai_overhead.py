@@ -12,10 +12,8 @@ from typing import Any, Final
 from ctxtui.core.block_content import unwrap_tool
 
 Count = Callable[[str], int]
+"""Counts the tokens of a text."""
 
-PER_FUNCTION: Final = {"cl100k_base": 10}
-"""Tokens for each function, by encoding; `_PER_FUNCTION_DEFAULT` for others."""
-_PER_FUNCTION_DEFAULT: Final = 7
 _PER_OBJECT: Final = 3
 """Tokens for an object's properties."""
 _PER_PROPERTY: Final = 3
@@ -28,13 +26,13 @@ def tool_tokens(tool: Mapping[str, Any], count: Count, encoding: str) -> int | N
     """Count the tokens of one function definition.
 
     The 12 tokens that a request with tools has once are not included. None if it defines no function, or is nested too
-    deeply. `tool` is spelled as in Chat (``function`` inside) or as in Responses; `encoding` is the counter's.
+    deeply.
     """
     tool = unwrap_tool(tool)
     inner = tool.get("function", tool)
     if not isinstance(inner, Mapping) or not isinstance(inner.get("name"), str):
         return None
-    total = PER_FUNCTION.get(encoding, _PER_FUNCTION_DEFAULT)
+    total = 10 if encoding == "cl100k_base" else 7
     total += count(f"{inner['name']}:{_without_period(inner.get('description'))}")
     form = inner.get("format")
     if isinstance(form, Mapping) and isinstance(form.get("definition"), str):

@@ -16,7 +16,7 @@ class VocabularyError(ValueError):
 
 
 class EncodingSpec(NamedTuple):
-    """Definition of an encoding: vocabulary file, pattern that splits the text, special tokens."""
+    """An encoding; the file of its vocabulary is ``<vocabulary>.tiktoken.xz``."""
 
     vocabulary: str
     pattern: str
@@ -45,21 +45,16 @@ _O200K_SPECIALS: Final = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 _HARMONY_NAMED: Final = {
     "<|startoftext|>": 199998,
     "<|endoftext|>": 199999,
-    "<|reserved_200000|>": 200000,
-    "<|reserved_200001|>": 200001,
     "<|return|>": 200002,
     "<|constrain|>": 200003,
-    "<|reserved_200004|>": 200004,
     "<|channel|>": 200005,
     "<|start|>": 200006,
     "<|end|>": 200007,
     "<|message|>": 200008,
-    "<|reserved_200009|>": 200009,
-    "<|reserved_200010|>": 200010,
-    "<|reserved_200011|>": 200011,
     "<|call|>": 200012,
 }
-_HARMONY_SPECIALS: Final = _O200K_SPECIALS | _HARMONY_NAMED | {f"<|reserved_{i}|>": i for i in range(200013, 201088)}
+_HARMONY_RESERVED: Final = set(range(200000, 201088)) - set(_HARMONY_NAMED.values())
+_HARMONY_SPECIALS: Final = _O200K_SPECIALS | _HARMONY_NAMED | {f"<|reserved_{i}|>": i for i in _HARMONY_RESERVED}
 _CL100K_SPECIALS: Final = {
     "<|endoftext|>": 100257,
     "<|fim_prefix|>": 100258,
@@ -73,7 +68,6 @@ ENCODINGS: Final = {
     "o200k_harmony": EncodingSpec("o200k_base", _O200K_PATTERN, _HARMONY_SPECIALS),
     "cl100k_base": EncodingSpec("cl100k_base", _CL100K_PATTERN, _CL100K_SPECIALS),
 }
-"""Every encoding by name; `EncodingSpec.vocabulary` names its file, `<vocabulary>.tiktoken.xz`."""
 
 SHA256: Final = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -82,7 +76,6 @@ SHA256: Final = {
 """SHA-256 of each uncompressed vocabulary, as tiktoken expects it (facts §6)."""
 
 _WORDS_PER_SLICE: Final = 8192
-"""Words of a vocabulary (two in each line) that are parsed before other threads may run."""
 
 
 def check_vocabulary(vocabulary: str, raw: bytes) -> None:
@@ -105,10 +98,7 @@ def unpack_vocabulary(vocabulary: str, raw_xz: bytes) -> bytes:
 
 
 def parse_ranks(raw: bytes) -> dict[bytes, int]:
-    """Map token bytes to ranks.
-
-    Each line of `raw` is a base64 token, a space and a decimal rank.
-    """
+    """Map token bytes to ranks. Each line of `raw` is a base64 token, a space and a decimal rank."""
     words = raw.split()
     ranks: dict[bytes, int] = {}
     # In slices: one call over all 200,000 lines would hold the GIL, and so the screen, for 80 ms.
@@ -121,10 +111,8 @@ def parse_ranks(raw: bytes) -> dict[bytes, int]:
 def build_encoding(name: str, raw_xz: bytes) -> Encoding:
     """Build the encoding `name` of `ENCODINGS` from its compressed vocabulary.
 
-    Takes about 0.3 s of CPU. Of these, tiktoken's constructor holds the GIL for about 0.13 s without a break, in
-    any thread: where a screen must stay responsive, build in another process.
-
-    Raises `KeyError` for a name that is not in `ENCODINGS`, `VocabularyError` for wrong bytes.
+    Takes about 0.3 s of CPU; for 0.13 s of them tiktoken's constructor holds the GIL, in any thread. Raises `KeyError`
+    for an unknown name, `VocabularyError` for wrong bytes.
     """
     # Imported here: tiktoken must not be loaded before the first frame is painted.
     from tiktoken import Encoding

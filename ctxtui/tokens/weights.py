@@ -29,10 +29,7 @@ class Weights(Struct, frozen=True):
 
 
 def prior_weights(card: ModelCard) -> Weights:
-    """Weights of a model family before anything is learnt from the session.
-
-    Reported tokens count as they are.
-    """
+    """Weights of a model family before anything is learnt from the session."""
     return Weights(card.factors._replace(reported=1.0), card.spread, card.half_width, card.exact)
 
 
@@ -42,10 +39,7 @@ def weigh(features: Sequence[float], weights: Weights) -> float:
 
 
 def half_interval(features: Features, weights: Weights) -> float:
-    """Half of the 90 % interval of one block's tokens.
-
-    The errors of its features are taken as independent.
-    """
+    """Half of the 90 % interval of one block's tokens, with independent errors of its features."""
     parts = zip(features, weights.factors, weights.spread, strict=True)
     return math.sqrt(sum((f * w * s) ** 2 for f, w, s in parts))
 

@@ -1,8 +1,7 @@
 """Reads Amazon's event stream, as Bedrock streams answers.
 
-It consists of binary messages with headers, a JSON payload and checksums. A message is its length, the length of its
-headers, the CRC32 of these 8 bytes, headers, payload, and the CRC32 of everything before it. Numbers are big-endian
-(Amazon Transcribe, *event stream encoding*).
+A message is its length, the length of its headers, the CRC32 of these 8 bytes, headers, a JSON payload, and the CRC32
+of everything before it. Numbers are big-endian (Amazon Transcribe, *event stream encoding*).
 """
 
 from __future__ import annotations
@@ -20,19 +19,11 @@ from ctxtui.wire.sse import ServerEvent
 _PRELUDE: Final = struct.Struct(">III")
 """The length of a message, the length of its headers, and the CRC32 of both."""
 _CHECKSUM: Final = 4
-"""Bytes of a checksum."""
 _MAX_MESSAGE: Final = 24 << 20
-"""Maximum bytes of one message.
-
-AWS documents 16 MB of payload and 128 KB of headers; the rest is reserve.
-"""
+"""More than the 16 MB of payload and 128 KB of headers that AWS documents."""
 _SIZES: Final = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
-"""Bytes of a header's value by its type.
-
-A value of type 6 or 7 (bytes, string) has its size in the two bytes before it.
-"""
+"""Bytes of a header's value by its type. Type 6 or 7 (bytes, string) has its size in the two bytes before it."""
 _NAMES: Final = (":event-type", ":exception-type", ":error-code")
-"""Headers that name an event."""
 
 
 def is_event_stream(data: bytes) -> bool:
@@ -46,8 +37,7 @@ def is_event_stream(data: bytes) -> bool:
 def parse_event_stream(data: bytes) -> list[ServerEvent]:
     """Parse the events of a recorded stream, up to the first message that is cut off or damaged.
 
-    An event is named by its headers. A payload that wraps a model's own event (``{"bytes": ...}``) is unwrapped; the
-    event is then named by the own event's ``type``, if it has one.
+    A model's own event in a payload (``{"bytes": ...}``) is unwrapped, and named by its ``type``, if it has one.
     """
     return list(_read_messages(data))
 
@@ -69,7 +59,7 @@ def _read_messages(data: bytes) -> Iterator[ServerEvent]:
 
 
 def _read_headers(data: bytes) -> dict[str, str]:
-    """Read the headers that are strings."""
+    """The headers that are strings."""
     headers: dict[str, str] = {}
     offset = 0
     while offset < len(data):

@@ -1,4 +1,4 @@
-"""Anthropic Messages: requests, answers, event streams (facts §1)."""
+"""Anthropic Messages: answers and event streams (facts §1)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,7 @@ _DELTA_TEXT_KEYS: Final = ("text", "thinking", "partial_json", "content")
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value).
-
-    An error body becomes a response with `error`. Raises `Malformed` for anything else.
-    """
+    """Decode an answer (JSON bytes or the parsed value), or an error. Raises `Malformed`."""
     value = parse_answer(body)
     if value.get("type") == "error" or "content" not in value:
         if "error" not in value:
@@ -67,11 +64,9 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether ``message_stop`` or an error has arrived."""
         return self._stopped or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add events and return their deltas; unknown events add nothing (facts §1)."""
         return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 
     def _handle_event(self, value: Json) -> Delta | None:
@@ -117,7 +112,7 @@ class StreamReader:
         return Delta(index, str(block.get("type", "")), text)
 
     def response(self) -> Response:
-        """Build the message received so far. A tool input that is not complete JSON is the text that arrived."""
+        """A tool input that is not complete JSON is the text that arrived."""
         content = [self._block_at(index) for index in sorted(self._blocks)]
         message = {**self._message, "content": content, "usage": self._usage or None}
         # A fallback block names the model that continued the answer.

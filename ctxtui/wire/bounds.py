@@ -1,7 +1,4 @@
-"""Limits on the bytes unpacked and kept in memory from the network.
-
-docs/attach.md names these figures.
-"""
+"""Limits on the bytes unpacked and kept in memory from the network (docs/attach.md)."""
 
 from __future__ import annotations
 
@@ -12,10 +9,7 @@ MAX_HEAD: Final = 256 << 10
 MAX_EARLY_HEADS: Final = 100
 """Heads such as ``100 Continue`` before that of an answer."""
 MAX_BODY: Final = 64 << 20
-"""Bytes of a body or a WebSocket message that are kept whole, packed and unpacked.
-
-It is kept to be recorded, edited or held. The Messages API takes requests of 32 MB.
-"""
+"""Bytes of a body or WebSocket message, packed or not, that is recorded, edited or held."""
 MAX_MEMBERS: Final = 100
 """Consecutive packed streams in a body."""
 MAX_READ_AHEAD: Final = 4 << 20
@@ -23,9 +17,6 @@ MAX_READ_AHEAD: Final = 4 << 20
 MAX_UNSENT: Final = 64 << 10
 """Bytes buffered for a slow end before the other one has to wait."""
 MAX_UNWRITTEN: Final = 256 << 20
-"""Bytes buffered for recording.
-
-Further ones are not recorded, and their exchanges are reported.
-"""
+"""Bytes buffered for recording; further ones are not recorded."""
 MAX_MCP_MESSAGE: Final = 16 << 20
 """Bytes of a line of an MCP server."""

@@ -25,7 +25,6 @@ _MARKED_OPENAI: Final = frozenset("text image_url input_audio file input_text in
 
 
 def takes_marker(item: Item, dialect: str) -> bool:
-    """Whether `dialect` accepts a cache breakpoint on the block of `item`."""
     if dialect not in _KEYS:
         return False
     if dialect == ANTHROPIC:
@@ -37,17 +36,15 @@ def takes_marker(item: Item, dialect: str) -> bool:
 
 
 def make_marker(dialect: str, ttl: str = "") -> Json:
-    """Build a cache breakpoint in `dialect`'s JSON; `ttl` "" is its default."""
+    """`ttl`: "" for the default."""
     member = {"ttl": ttl} if ttl else {}
     return {"type": "ephemeral", **member} if dialect == ANTHROPIC else {"mode": "explicit", **member}
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """Set or remove cache breakpoints.
+    """Set breakpoints with a TTL ("": the default), or remove them and those inside the content (None).
 
-    For each item a TTL ("" is the default) or None for no breakpoint. Breakpoints on other items stay; those inside the
-    content of a changed item are removed. Items are numbered as in `request.items`; items that the provider keeps
-    (``previous_response_id``) are skipped.
+    Items are numbered as in `request.items`; those that the provider keeps (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))
@@ -67,7 +64,7 @@ def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request
 
 
 def without_params(request: Request, names: Iterable[str]) -> Request:
-    """Remove the top-level members `names`; a section, which holds blocks, stays."""
+    """Remove the top-level members `names`, except sections."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     for name in names:
         if frame.index(name) is None:
@@ -78,10 +75,7 @@ def without_params(request: Request, names: Iterable[str]) -> Request:
 
 
 def with_param(request: Request, name: str, value: Json) -> Request:
-    """Set the top-level member `name`: in place if it exists, else as the last one.
-
-    Of duplicate members the last one counts, and is set.
-    """
+    """Set the top-level member `name`: in place if it exists, else as the last one. Of duplicates the last is set."""
     frame = Frame.from_json(request.skeleton.parts["frame"])
     style = read_styles(request.skeleton.parts)[0]
     entries = list(frame.entries)

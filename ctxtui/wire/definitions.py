@@ -16,7 +16,7 @@ _ANY_OBJECT: Final = {"type": "object", "properties": {}}
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """A client's tool: its name, its description for the model, the JSON schema of its input.
+    """A client's tool; `schema`: the JSON schema of its input.
 
     `strict`: whether the provider must enforce the schema; None if not said.
     """
@@ -28,10 +28,7 @@ class Definition:
 
 
 def parse_definition(value: Json) -> Definition | None:
-    """Parse a tool's JSON.
-
-    None for a provider's own tool, which no other dialect has, and for one without a name.
-    """
+    """None for a provider's own tool, which no other dialect has, and for one without a name."""
     inner = value.get("function", value) if isinstance(value, dict) else None
     if not isinstance(inner, dict) or not isinstance(inner.get("name"), str):
         return None
@@ -74,10 +71,7 @@ def _note_members(value: dict[str, Json], losses: Losses) -> None:
 
 
 def convert_tool(value: Json, target: str, losses: Losses) -> Json | None:
-    """Convert a tool's JSON to dialect `target`.
-
-    None, noted in `losses`, if it cannot express the tool.
-    """
+    """Convert a tool to dialect `target`; None, noted in `losses`, if that cannot express it."""
     target = CHAT if target == OLLAMA else target
     value = value if target == RESPONSES else unwrap_tool(value)
     if tool_dialect(value) == target:

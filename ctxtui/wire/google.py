@@ -1,4 +1,4 @@
-"""Google's generateContent: requests, answers, streams."""
+"""Google's generateContent: answers and streams."""
 
 from __future__ import annotations
 
@@ -25,10 +25,9 @@ _MAPPED_KEYS: Final = frozenset({"candidates", "usageMetadata", "modelVersion", 
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value): its first candidate.
+    """Decode an answer (JSON bytes or the parsed value): its first candidate, or an error. Raises `Malformed`.
 
-    Further ones stay in `extra`. A list is read as the chunks of a stream without ``alt=sse``. An error body becomes a
-    response with `error`. Raises `Malformed` for anything else.
+    A list is read as the chunks of a stream without ``alt=sse``.
     """
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
@@ -48,10 +47,7 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 class StreamReader:
-    """Assembles a streamed answer from its chunks, each an answer of its own.
-
-    See `stream.StreamReader`.
-    """
+    """Assembles a streamed answer from its chunks, each an answer of its own. See `stream.StreamReader`."""
 
     def __init__(self) -> None:
         self._top: dict[str, Json] = {}
@@ -64,14 +60,12 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether a chunk has named the reason why the answer ends, or an error has arrived."""
         return bool(self._reason or self._blocked or self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
         return [delta for event in events for delta in self.add(event.value())]
 
     def add(self, chunk: Json) -> Iterator[Delta]:
-        """Add the value of one chunk."""
         if not isinstance(chunk, dict):
             return
         self._top |= {key: item for key, item in chunk.items() if item is not None}
@@ -131,10 +125,7 @@ class StreamReader:
 
 
 def _join_chunks(before: dict[str, Json], chunk: dict[str, Json]) -> dict[str, Json]:
-    """A further candidate with the members of its next `chunk`.
-
-    Its parts are those of both, one after the other.
-    """
+    """A further candidate with the members of its next `chunk` and the parts of both."""
     old, new = as_dict(before.get("content")), as_dict(chunk.get("content"))
     parts = [*as_list(old.get("parts")), *as_list(new.get("parts"))]
     return {**before, **chunk, **({"content": {**old, **new, "parts": parts}} if old or new else {})}

@@ -27,10 +27,7 @@ _MEMBER_KINDS: Final = {
 
 
 def part_kind(value: Mapping[str, Json]) -> str:
-    """The kind of a part, such as ``text``, ``thinking`` or ``function_call``.
-
-    Without a known member it is the name of the first one that is not in `_NOT_KINDS`, else ``part``.
-    """
+    """The kind of a part: ``text``, ``function_call`` ..., else its first other member's name."""
     if isinstance(value.get("text"), str):
         return "thinking" if value.get("thought") is True else "text"
     for key, inner in value.items():
@@ -44,10 +41,7 @@ def part_kind(value: Mapping[str, Json]) -> str:
 
 
 def split_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
-    """Split one part of a content.
-
-    Plain text makes the same block as in every other dialect.
-    """
+    """Plain text makes the same block as in every other dialect."""
     if isinstance(value, str):
         return text_part(value, place, position)
     if not isinstance(value, dict):
@@ -63,7 +57,6 @@ def is_signed(block: Block) -> bool:
 
 
 def join_part(piece: Piece) -> Json:
-    """Join the part that `split_part` split."""
     kind, value = piece
     if kind == "text" and isinstance(value, dict) and value.get("type") == "text":
         return {key: item for key, item in value.items() if key != "type"}
@@ -71,10 +64,9 @@ def join_part(piece: Piece) -> Json:
 
 
 def split_tool(value: Json, path: str) -> list[WirePart]:
-    """Split a tool object.
+    """Split a tool object: a block for each function that it declares, one for the rest.
 
-    Each function that it declares is a block, and everything else in it is one more. A tool without declarations, or
-    with other things among them, is one block.
+    A tool with anything but functions among its declarations is one block.
     """
     place = Place("tools")
     if not isinstance(value, dict):

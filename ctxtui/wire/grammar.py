@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from msgspec import Struct
 
@@ -27,22 +27,14 @@ TOOLS = Place("tools")
 SYSTEM = Place("system")
 
 
-class Splitter(Protocol):
-    """Splits one element into parts; `path` is its JSON path."""
-
-    def __call__(self, value: Json, path: str) -> list[WirePart]:
-        """Return the element's parts in prompt order."""
-
-
 class Section(Struct, frozen=True):
     """One member of a body that holds context.
 
     - `name`: that of its blocks' `Place` (``tools``, ``system``, ``messages``); `key`: its JSON key.
-    - `split`, `join`: inverse for elements of the usual shapes.
+    - `split`: the parts of an element, in prompt order, from its value and its JSON path; `join`: the inverse.
     - `string`: splits a section written as one string (None if the dialect has no such form).
-    - `is_string`: tests whether pieces may be written that way again.
-    - `bare`: tests whether blocks of a kind are elements of their own, outside messages.
-    - `required`: a body without it is malformed.
+    - `is_string`: whether pieces may be written that way again.
+    - `bare`: whether a block of a kind is an element of its own, outside messages.
     - `inside`: the member of the section's object that lists the elements ("": the section is the list).
     - `takes_object`: one element without a list is allowed.
     - `merged`: all blocks form one element unless the body had several.
@@ -50,7 +42,7 @@ class Section(Struct, frozen=True):
 
     name: str
     key: str
-    split: Splitter
+    split: Callable[[Json, str], list[WirePart]]
     join: Callable[[Sequence[Piece]], Json]
     string: Callable[[str], list[WirePart]] | None = None
     is_string: Callable[[Sequence[Piece]], bool] | None = None
@@ -74,29 +66,24 @@ class Grammar(Struct, frozen=True):
 
     @property
     def keys(self) -> frozenset[str]:
-        """The JSON keys of all sections."""
         return frozenset(section.key for section in self.sections)
 
 
 def split_tool(value: Json, path: str) -> list[WirePart]:
-    """Split a tool definition: one block, the provider's JSON verbatim."""
     if not isinstance(value, dict):
         return [unreadable_part(path, f"a tool is {json_type_name(value)}, not an object", TOOLS, ())]
     return [make_part("tool", value, TOOLS, ())]
 
 
 def split_system(value: Json, path: str) -> list[WirePart]:
-    """Split one entry of a system prompt that is a list."""
     return [content_part(value, path, SYSTEM, ())]
 
 
 def split_system_string(text: str) -> list[WirePart]:
-    """Split a system prompt that is one string."""
     return [text_part(text, SYSTEM, ())] if text else []
 
 
 def join_single(pieces: Sequence[Piece]) -> Json:
-    """Join an element that is one block."""
     return pieces[0][1]
 
 
@@ -136,7 +123,7 @@ MESSAGE_PARTS: Final = frozenset(
     "text input_text output_text refusal input_image input_file input_audio summary_text reasoning_text "
     "computer_screenshot image image_url document file output_audio encrypted_content tool".split()
 )
-"""Kinds of blocks inside a Responses message or item; every other kind is an item of its own."""
+"""Kinds of blocks inside a Responses message or item. Every other kind is an item of its own."""
 
 
 def _split_message(shape_: Shape, value: Json, path: str) -> list[WirePart]:
@@ -150,7 +137,6 @@ def _join_message(shape_: Shape, pieces: Sequence[Piece]) -> Json:
 
 
 def split_item(value: Json, path: str) -> list[WirePart]:
-    """Split one item of a Responses input or output: a message, or a block of its own."""
     if not isinstance(value, dict):
         return [unreadable_part(path, f"an item is {json_type_name(value)}, not an object", Place("messages"), ())]
     kind = kind_of(value, "message")
@@ -163,11 +149,11 @@ def split_item(value: Json, path: str) -> list[WirePart]:
 
 
 _ITEM_SPLITTERS: Final = {TOOLS_ITEM: split_tools, AGENT_ITEM: split_agent_message}
-"""Splits an item that holds several blocks, by kind."""
+"""Split an item that holds several blocks."""
 
 
 def item_role(kind: str, value: dict[str, Json]) -> str:
-    """Return the role of an item, inferred from its kind if the item names none."""
+    """The role of an item, inferred from its kind if the item names none."""
     role = value.get("role")
     if isinstance(role, str):
         return role
@@ -178,10 +164,7 @@ def item_role(kind: str, value: dict[str, Json]) -> str:
 
 
 def join_item(pieces: Sequence[Piece]) -> Json:
-    """Join one item of a Responses input.
-
-    It is the inverse of `split_item` for items of the usual shapes.
-    """
+    """Join one item of a Responses input, the inverse of `split_item`."""
     head = pieces[0][1]
     if pieces[0][0] == HEADER and head.get("type") == TOOLS_ITEM:
         return join_tools(pieces)
@@ -274,4 +257,3 @@ GRAMMARS: Final = {
         ),
     ),
 }
-"""Every dialect by name."""

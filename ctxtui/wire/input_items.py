@@ -1,8 +1,7 @@
-"""Items of a Responses input that hold several blocks: additional tools and agent messages.
+"""Items of a Responses input that hold several blocks (facts §4, §13).
 
-Each tool of an ``additional_tools`` item is a block of its own, wherever the item is. A tool inside a namespace keeps
-its namespace, so that each block names its origin and can be removed alone. Neighbours of one namespace are merged
-again when the item is written. Source: facts §4, §13.
+Each tool of an ``additional_tools`` item is a block of its own. A tool inside a namespace keeps its namespace, so that
+it can be removed alone; neighbours of one namespace are merged again when the item is written.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ NAMESPACE: Final = "namespace"
 
 
 def split_tools(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """Split an ``additional_tools`` item into its header and tools.
-
-    None if its tools are not a list of objects.
-    """
+    """Split an ``additional_tools`` item; None if its tools are not a list of objects."""
     tools = value.get("tools")
     if not isinstance(tools, list) or not all(isinstance(tool, dict) for tool in tools):
         return None
@@ -45,7 +41,6 @@ def _split_namespace(tool: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def join_tools(pieces: Sequence[Piece]) -> Json:
-    """Join the item that `split_tools` split, possibly after edits."""
     tools: list[Json] = []
     for _, value in pieces[1:]:
         last = tools[-1] if tools else None
@@ -62,9 +57,9 @@ def _have_same_namespace(first: Json, second: Json) -> bool:
 
 
 def split_agent_message(value: dict[str, Json], path: str) -> list[WirePart] | None:
-    """Split a message from another agent into its header and parts.
+    """Split a message from another agent; None if its content is not a list.
 
-    None if its content is not a list. Its role is user: it addresses the agent that receives it.
+    Its role is user: it addresses the agent that receives it.
     """
     content = value.get("content")
     if not isinstance(content, list):

@@ -15,16 +15,13 @@ _QUERY_KEY: Final = re.compile(
 MASK: Final = "[key]"
 """Replacement for the key, or for half of it."""
 _MIN_KEY_CHARS: Final = 8
-"""Minimum characters of a key, or of half of one, to be masked: "none" and the like are words."""
+"""Minimum characters of a key, or of half of one, to be masked; "none" is a word."""
 _MIN_HEADER_KEY_CHARS: Final = 16
 """Minimum characters for a header's value with a digit in it to count as a key."""
 
 
 def mask_url(url: str) -> str:
-    """Mask keys in the query of a URL, and remove user and password.
-
-    A text around URLs stays as it is.
-    """
+    """Mask keys in the query of a URL, and remove user and password; also of URLs in a text."""
     return _QUERY_KEY.sub(rf"\1{MASKED}", _USER.sub("", url))
 
 
@@ -36,7 +33,7 @@ def keys_in_query(url: str) -> list[str]:
 class KeyMask:
     """Masks `key` in texts and streams: the whole key, its first half or its last half.
 
-    A short key is not masked. `further` keys (values of headers) are masked if they look like keys.
+    `further` keys (values of headers) are masked if they look like keys.
     """
 
     def __init__(self, key: str, *further: str) -> None:
@@ -57,10 +54,7 @@ class KeyMask:
         return self.mask_bytes(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     async def mask_stream(self, data: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Mask the key in a stream, even if it is split over chunks.
-
-        A possible start of it waits for the next chunk.
-        """
+        """Mask the key in a stream, even if it is split over chunks."""
         unfinished = b""
         async for piece in data:
             masked, unfinished = self.split_safe(unfinished + piece)
@@ -70,18 +64,11 @@ class KeyMask:
             yield self.mask_bytes(unfinished)
 
     def split_safe(self, buffered: bytes) -> tuple[bytes, bytes]:
-        """Split buffered bytes into a part that is safe to emit, masked, and the rest.
-
-        The rest may be the start of a key, and waits for the next chunk.
-        """
+        """Split bytes into a masked part, and the rest, which may be the start of a key."""
         cut = self._safe_length(buffered)
         return self.mask_bytes(buffered[:cut]), buffered[cut:]
 
     def _safe_length(self, data: bytes) -> int:
-        """Length of the part of `data` that is final.
-
-        Its end may be the start of the key or of half of it.
-        """
         if self._pattern is None:
             return len(data)
         cut = min((_partial_start(data, part) for part in self._parts), default=len(data))
@@ -93,10 +80,7 @@ class KeyMask:
 
 
 def _partial_start(data: bytes, part: bytes) -> int:
-    """Index at which the end of `data` is an incomplete start of `part`.
-
-    The length of `data` if there is none.
-    """
+    """Index at which the end of `data` is an incomplete start of `part`. The length of `data` if it is not."""
     start = max(0, len(data) - len(part) + 1)
     while (start := data.find(part[:1], start)) >= 0:
         if part.startswith(data[start:]):

@@ -15,14 +15,13 @@ LIST: Final = "list"
 OBJECT: Final = "object"
 
 _ANSWERS: Final = frozenset({"tool", "function"})
-"""Roles of a tool's answer."""
 
 
 class BlockField(NamedTuple):
-    """A member of a message that becomes blocks.
+    """A member of a message that becomes blocks of `kind`.
 
-    - `form`: its JSON form. ``string``: one block of `kind` with the text under `inside`; ``list``: one block of `kind`
-      for each entry; ``object``: one block of `kind`. The header keeps the form's name in place of the member.
+    - `form`: ``string``: one block with the text under `inside`; ``list``: one block for each entry; ``object``: one
+      block. The header keeps the form's name in place of the member.
     - `first`: its blocks come before the content.
     """
 
@@ -40,7 +39,7 @@ class Shape(NamedTuple):
     - `split_part`, `join_part`: read and write one entry of the content.
     - `role`: that of a message that names none.
     - `mark`: the mark of its blocks (see `Place`).
-    - `takes_object`: a content that is one object counts as its only entry.
+    - `takes_object`: a content may be one object instead of a list.
     """
 
     fields: tuple[BlockField, ...] = ()
@@ -55,8 +54,7 @@ class Shape(NamedTuple):
 def split_message(message: dict[str, Json], path: str, shape: Shape) -> list[WirePart]:
     """Split `message` (at JSON `path`) into its header and parts, in prompt order.
 
-    The header holds verbatim every member that makes no block, and the form of those that do. An empty string makes a
-    block only in a tool's answer; an empty list of calls makes none.
+    The header holds the members that make no block verbatim, and the form of those that do.
     """
     role = message.get("role")
     place = Place("messages", role if isinstance(role, str) and role else shape.role, shape.mark)
@@ -100,11 +98,10 @@ def _split_content(value: Json, path: str, place: Place, shape: Shape) -> list[W
 
 
 def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
-    """Join pieces (the header first) to a message.
+    """Join pieces (the header first) to a message, the inverse of `split_message`.
 
-    It is the inverse of `split_message` for messages of the usual shapes. A list or object that the header does not
-    name is added for pieces of its kind at the message's end; a string is not, and its pieces stay in the content.
-    Members that lost their blocks are left out.
+    A list or object that the header does not name is added for pieces of its kind; members that lost their blocks are
+    left out.
     """
     head = dict(pieces[0][1])
     later_pieces = list(pieces[1:])
@@ -127,7 +124,6 @@ def join_message(pieces: Sequence[Piece], shape: Shape) -> dict[str, Json]:
 
 
 def _pop_pieces(pieces: list[Piece], field: BlockField, named: bool) -> list[Piece]:
-    """Remove from `pieces`, at its front or end, the pieces that belong to `field`, by kind."""
     if field.form != LIST and not named and field.form != OBJECT:
         return []
     popped: list[Piece] = []
@@ -139,10 +135,9 @@ def _pop_pieces(pieces: list[Piece], field: BlockField, named: bool) -> list[Pie
 
 
 def _can_hold(piece: Piece, field: BlockField) -> bool:
-    """Whether `field` can hold a block.
+    """Whether `field` can hold a block; a string field only a non-empty string.
 
-    A string field holds only a block of nothing but a non-empty string. A content part may have the same kind and
-    further members, or no text.
+    A content part may have the same kind and further members, or no text.
     """
     kind, value = piece
     if kind != field.kind or field.form != STRING:

@@ -1,7 +1,7 @@
-"""Ollama's own ``/api/chat``: requests, answers, streams of JSON lines (facts §5).
+"""Ollama's own ``/api/chat``: answers and streams of JSON lines (facts §5).
 
-Unlike Chat, a picture is bare base64 next to the text, a call's arguments are an object, thinking is a member of the
-message, and a stream is one JSON object a line (`sse.EventParser` reads those too).
+Unlike Chat, a picture is bare base64 next to the text, a call's arguments are an object, and thinking is a member of
+the message.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ _RESENT_KEYS: Final = ("role", "content", "thinking", "tool_calls")
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value).
+    """Decode an answer (JSON bytes or the parsed value), or an error. Raises `Malformed`.
 
-    An error body becomes a response with `error`. The durations (nanoseconds) and the rendered template of a debug
-    request stay in `extra`. Raises `Malformed` for anything else.
+    The durations (nanoseconds) stay in `extra`.
     """
     value = parse_answer(body)
     message = value.get("message")
@@ -65,7 +64,6 @@ class StreamReader:
 
     @property
     def finished(self) -> bool:
-        """Whether the line with ``done``, or an error, has arrived."""
         return self._top.get("done") is True or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:

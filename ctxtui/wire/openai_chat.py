@@ -1,7 +1,4 @@
-"""OpenAI Chat Completions and the many servers that speak it.
-
-Requests, answers, event streams (facts §4, §5).
-"""
+"""OpenAI Chat Completions: answers and event streams, also of other servers (facts §4, §5)."""
 
 from __future__ import annotations
 
@@ -21,7 +18,7 @@ from ctxtui.wire.stream import Delta, error_text, merge_delta, parse_answer
 from ctxtui.wire.usage import chat_usage, extra_usage
 
 _MAPPED_KEYS: Final = frozenset({"id", "model", "choices", "usage", "message"})
-"""Members of an answer that become fields or blocks of `Response`; further choices are kept apart."""
+"""Members of an answer that become fields or blocks of `Response`. Further choices are kept apart."""
 # In the order in which clients send an answer back.
 _RESENT_KEYS: Final = (
     "role", "content", "reasoning_content", "reasoning", "refusal", "audio", "tool_calls", "function_call",
@@ -30,10 +27,9 @@ _RESENT_KEYS: Final = (
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value): its first choice.
+    """Decode an answer (JSON bytes or the parsed value): its first choice, or an error. Raises `Malformed`.
 
-    Further ones stay in `extra`. Ollama's own shape (``message`` next to ``done``) is read too. An error body becomes a
-    response with `error`. Raises `Malformed` for anything else.
+    Ollama's own shape (``message`` next to ``done``) is read too.
     """
     value = parse_answer(body)
     choices = _find_choices(value)
@@ -62,7 +58,7 @@ def decode_response(body: bytes | Json) -> Response:
 
 
 def _find_choices(value: dict[str, Json]) -> list[Json] | None:
-    """Return the answer's choices; None for an error body."""
+    """None for an error body."""
     choices = value.get("choices")
     if isinstance(choices, list):
         return choices
@@ -74,10 +70,7 @@ def _find_choices(value: dict[str, Json]) -> list[Json] | None:
 
 
 def _answer_items(message: dict[str, Json]) -> tuple[tuple[Item, ...], dict[str, Json]]:
-    """Return the blocks of an answer that a client sends again, and the members it leaves out.
-
-    The blocks begin with a header. Members that are null or an empty list are not among those left out.
-    """
+    """The blocks that a client sends again, a header first, and the message's other members."""
     resent_message: dict[str, Json] = {
         key: message[key] for key in _RESENT_KEYS if key in message and (message[key] or key == "content")
     }
@@ -95,7 +88,6 @@ def _without_index(call: Json) -> Json:
 
 
 DONE: Final = "[DONE]"
-"""The data of the last event of a stream."""
 _CHUNK_KEYS: Final = frozenset({"choices", "object", "obfuscation", "error"})
 """Members of a chunk that are not copied into the answer."""
 
@@ -110,7 +102,7 @@ class _StreamedChoice:
         self._slots: dict[int, int] = {}
 
     def add(self, delta: dict[str, Json]) -> Iterator[tuple[str, str]]:
-        """Add a delta; yields the name of the field that grew and its new text.
+        """Add a delta; yield the name of each field that grew and its new text.
 
         Names are ``text``, ``tool_call N``, or those of other members.
         """
@@ -146,7 +138,7 @@ class _StreamedChoice:
         return f"tool_call {slot}", text
 
     def _find_call(self, news: dict[str, Json]) -> int:
-        """Find the call that a chunk continues, or add a new one; returns its number.
+        """The number of the call that a chunk continues, or of a new one.
 
         Indexes may be missing or all zero; ids may be missing or empty.
         """
@@ -164,7 +156,6 @@ class _StreamedChoice:
         return slot
 
     def to_answer(self) -> dict[str, Json]:
-        """Build the choice as a non-streamed answer has it."""
         message = dict(self.message)
         if self.calls:
             message["tool_calls"] = self.calls
@@ -181,7 +172,7 @@ class StreamReader:
         self._top: dict[str, Json] = {}
         self._choices: dict[int, _StreamedChoice] = {}
         self._delta_indexes: dict[str, int] = {}
-        """Index of each field and call in the deltas, by first appearance."""
+        """The `Delta.block` of each field and call, by first appearance."""
         self._error = ""
         self._done = False
 
@@ -222,10 +213,7 @@ class StreamReader:
                 yield Delta(index, name.partition(" ")[0], text)
 
     def response(self) -> Response:
-        """Build the answer received so far.
-
-        It is complete once the first choice has a finish reason, or at ``[DONE]``, unless an error has arrived.
-        """
+        """Complete at ``[DONE]`` or the first choice's finish reason, unless an error has arrived."""
         choices = [self._choices[n] for n in sorted(self._choices)]
         response = decode_response({**self._top, "choices": [choice.to_answer() for choice in choices]})
         ended = self._done or any(choice.finish for choice in choices[:1])

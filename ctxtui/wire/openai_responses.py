@@ -1,4 +1,4 @@
-"""OpenAI Responses: requests, answers, event streams (facts §4)."""
+"""OpenAI Responses: answers and event streams (facts §4)."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ _ENDS: Final = frozenset({"response.completed", "response.incomplete", "response
 
 
 def decode_response(body: bytes | Json) -> Response:
-    """Decode an answer (JSON bytes or the parsed value).
+    """Decode an answer (JSON bytes or the parsed value), or an error. Raises `Malformed`.
 
-    An error body becomes a response with `error`. The stop reason is the reason of an incomplete answer, else its
-    status. Raises `Malformed` for anything else.
+    The stop reason is the reason of an incomplete answer, else its status.
     """
     value = parse_answer(body)
     output = value.get("output")
@@ -57,25 +56,22 @@ def _to_list(value: Json) -> list[Json]:
 class StreamReader:
     """Assembles a streamed response from its typed events; see `stream.StreamReader`.
 
-    The last event holds the whole answer. An interrupted stream is assembled from its items and deltas, and so is one
-    whose last event has no output.
+    The last event holds the whole answer, unless the stream was interrupted or an endpoint leaves its output empty.
     """
 
     def __init__(self) -> None:
         self._response: dict[str, Json] = {}
         self._items: dict[int, dict[str, Json]] = {}
         self._parts: dict[int, dict[str, dict[int, Json]]] = {}
-        """Parts that deltas extend, by item, by member of the item and by index: an index may be any number."""
+        """Parts that deltas extend, by item, by member of the item and by index."""
         self._error = ""
         self._ended = False
 
     @property
     def finished(self) -> bool:
-        """Whether the answer has ended, successfully or not."""
         return self._ended or bool(self._error)
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add events and return their deltas; unknown events add nothing."""
         return [delta for event in events if (delta := self._handle_event(event.value())) is not None]
 
     def _handle_event(self, value: Json) -> Delta | None:
@@ -115,7 +111,6 @@ class StreamReader:
 
     def response(self) -> Response:
         items = [self._assemble(n) for n in sorted(self._items)]
-        # Some endpoints leave the last event's output empty.
         output = (self._response.get("output") if self._ended else None) or items
         response = decode_response({**self._response, "output": output})
         return response if self._ended and not self._error else response.as_interrupted(self._error)
@@ -138,7 +133,4 @@ _LIST_DELTAS: Final = {
     "reasoning_text": ("content", "content_index", "reasoning_text", "text"),
     "reasoning_summary_text": ("summary", "summary_index", "summary_text", "text"),
 }
-"""The list of an item that a delta extends, by kind of delta.
-
-Each is the list's member, the delta's index into it, the kind of its parts, and their text's member.
-"""
+"""By kind of delta, what it extends: a list of the item, its index in it, its kind and its text's member."""

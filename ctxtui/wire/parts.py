@@ -1,7 +1,4 @@
-"""Parts of one element of a request (a message, a tool, a system text).
-
-The cache breakpoints on them are kept apart from their blocks.
-"""
+"""Parts of one element of a request, with cache breakpoints apart from their blocks."""
 
 from __future__ import annotations
 
@@ -16,10 +13,7 @@ Position = tuple[str | int, ...]
 
 
 class WireMarker(NamedTuple):
-    """A cache breakpoint and its position.
-
-    It is on item `inner` of the block's content (-1: on the block itself), as member number `at` (0-based) under `key`.
-    """
+    """A cache breakpoint: member `at` (0-based) of item `inner` of the content (-1: of the block)."""
 
     inner: int
     key: str
@@ -30,7 +24,7 @@ class WireMarker(NamedTuple):
 class WirePart(NamedTuple):
     """A part of an element: a block with its JSON `value`, without cache breakpoints.
 
-    `position` is its position in the element (None for a header); `marks` are its cache breakpoints.
+    `position`: None for a header; `marks`: its cache breakpoints.
     """
 
     item: Item
@@ -40,36 +34,31 @@ class WirePart(NamedTuple):
 
 
 Piece = tuple[str, Json]
-"""A block's kind and its JSON value with cache breakpoints restored; elements are joined from pieces."""
+"""A block's kind and its JSON value with cache breakpoints restored. Elements are joined from pieces."""
 
 _ON_BLOCK: Final = -1
 _OURS: Final = frozenset({HEADER, NOT_RECORDED, TOOL, UNREADABLE})
-"""Kinds of blocks that only ctxtui makes."""
 
 
 def make_part(kind: str, value: Json, place: Place, position: Position | None) -> WirePart:
-    """Make a part of `kind` from `value`, which may carry cache breakpoints."""
+    """`value` may carry cache breakpoints."""
     value, marks = strip_markers(value)
     return WirePart(Item(blocks.make(kind, value), place), position, value, marks)
 
 
 def text_part(text: str, place: Place, position: Position) -> WirePart:
-    """Make a text part from a plain string."""
     block = blocks.text(text)
     return WirePart(Item(block, place), position, {"type": "text", "text": text})
 
 
 def unreadable_part(path: str, reason: str, place: Place, position: Position) -> WirePart:
-    """Make a part for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
+    """A part for a value of the wrong shape at JSON `path`; the skeleton keeps its text."""
     block = blocks.unreadable(path, reason)
     return WirePart(Item(block, place), position, block.value())
 
 
 def content_part(value: Json, path: str, place: Place, position: Position) -> WirePart:
-    """Make a part from one entry of a content list.
-
-    An object with a type, a plain string, or an unreadable value.
-    """
+    """A part from one entry of a content list: an object, or a plain string."""
     if isinstance(value, str):
         return text_part(value, place, position)
     if not isinstance(value, dict):
@@ -78,15 +67,11 @@ def content_part(value: Json, path: str, place: Place, position: Position) -> Wi
 
 
 def value_of(piece: Piece) -> Json:
-    """The JSON value of a block that is written as it is."""
     return piece[1]
 
 
 def kind_of(value: dict[str, Json], default: str) -> str:
-    """Return the provider's kind of a part or item; `default` if it has none.
-
-    If one of ctxtui's own kinds has that name, it gets the suffix ``_part``.
-    """
+    """The provider's kind of a part or item; ctxtui's own kinds get the suffix ``_part``."""
     kind = value.get("type", default)
     if not isinstance(kind, str) or not kind:
         return default
@@ -94,7 +79,6 @@ def kind_of(value: dict[str, Json], default: str) -> str:
 
 
 def json_type_name(value: Json) -> str:
-    """Name the type of a JSON value for an error message: ``a list``, ``null``."""
     if value is None:
         return "null"
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
@@ -102,7 +86,7 @@ def json_type_name(value: Json) -> str:
 
 
 def strip_markers(value: Json) -> tuple[Json, tuple[WireMarker, ...]]:
-    """Remove the cache breakpoints from `value` and a tool result's content; return both."""
+    """Split `value` from its cache breakpoints, also those in a tool result's content."""
     stripped = blocks.without_markers(value)
     if stripped is value or not isinstance(value, dict):
         return value, ()

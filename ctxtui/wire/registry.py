@@ -17,10 +17,7 @@ from ctxtui.wire.stream import StreamReader
 
 
 class Dialect(Struct, frozen=True):
-    """One provider's JSON and event stream.
-
-    `label` is its display name, and the source name of its recordings.
-    """
+    """One provider's JSON and event stream; `label` is also the source name of its recordings."""
 
     name: str
     label: str
@@ -28,7 +25,7 @@ class Dialect(Struct, frozen=True):
     stream_reader: Callable[[], StreamReader]
 
     def decode_request(self, body: bytes, memo: Memo | None = None) -> Request:
-        """Decode a request body. Raises `Malformed` with a place; see `codec.decode`."""
+        """See `codec.decode`."""
         return codec.decode(body, GRAMMARS[self.name], memo)
 
 
@@ -42,12 +39,8 @@ DIALECTS: Final[dict[str, Dialect]] = {
         (GOOGLE, google.decode_response, google.StreamReader),
     )
 }
-"""Every dialect, by the name that skeletons carry."""
 
 
 def encode(request: Request) -> bytes:
-    """Encode `request` as a body in its own dialect.
-
-    If nothing changed, it is byte for byte the decoded one (law 1).
-    """
+    """Encode `request`: byte for byte the decoded body if nothing changed (law 1)."""
     return codec.encode(request, GRAMMARS[request.skeleton.dialect])

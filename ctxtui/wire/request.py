@@ -20,14 +20,14 @@ from ctxtui.wire.grammar import GOOGLE, GRAMMARS, OLLAMA, RESPONSES
 ANSWER_LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "num_predict")
 """Members of a request that limit the tokens of its answer."""
 _LIMIT_GROUPS: Final = {GOOGLE: ("generationConfig", "generation_config"), OLLAMA: ("options",)}
-"""Spellings of the top-level member that holds the answer limit, by dialect; it is at the top level in the others."""
+"""The top-level member that holds the answer limit, in dialects that nest it: its spellings."""
 _DEFAULT_LIMITS: Final = {GOOGLE: "maxOutputTokens", OLLAMA: "num_predict", RESPONSES: "max_output_tokens"}
 
 
 def with_answer_limit(params: Mapping[str, Json], dialect: str, limit: int) -> dict[str, Json]:
-    """`params`, the top-level members of a request, with its answer limited to `limit` tokens.
+    """The top-level members `params` with the answer limited to `limit` tokens.
 
-    A member that limits it already is changed; otherwise the dialect's own is added (Chat: ``max_tokens``).
+    A member that limits it already is changed, else the dialect's own is added.
     """
     groups = _LIMIT_GROUPS.get(dialect)
     if groups is None:
@@ -40,10 +40,9 @@ def with_answer_limit(params: Mapping[str, Json], dialect: str, limit: int) -> d
 
 
 class Marker(NamedTuple):
-    """A cache breakpoint on block `item` of the body (0-based).
+    """A cache breakpoint on block `item` (0-based) of those that the body itself holds.
 
-    Blocks that the provider keeps (``previous_response_id``) are not counted, as the body does not hold them. It is on
-    item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
+    It is on item `inner` of the block's content, or on the block itself (-1); `key` and `value` are as sent.
     """
 
     item: int
@@ -53,18 +52,13 @@ class Marker(NamedTuple):
 
 
 class Request(Struct, frozen=True):
-    """One request body: its blocks and a skeleton of everything else.
-
-    `items` are in prompt order (tools, system, messages). With `items` from a call's path and the call's `skeleton`, it
-    is the body that was sent.
-    """
+    """One request body: its blocks (tools, system, messages), and a skeleton of the rest."""
 
     items: tuple[Item, ...]
     skeleton: Skeleton
 
     @property
     def model(self) -> str:
-        """The requested model; "" if the body names none."""
         model = self.params.get("model")
         if self.skeleton.dialect == GOOGLE and isinstance(model, str):
             return model.removeprefix("models/")
@@ -72,7 +66,7 @@ class Request(Struct, frozen=True):
 
     @property
     def params(self) -> dict[str, Json]:
-        """Every top-level member that holds no blocks, decoded."""
+        """The top-level members that hold no blocks."""
         return Frame.from_json(self.skeleton.parts["frame"]).params()
 
     @property
@@ -87,33 +81,25 @@ class Request(Struct, frozen=True):
 
     @property
     def markers(self) -> tuple[Marker, ...]:
-        """The cache breakpoints on blocks, in prompt order.
-
-        One for the whole body is among `params`.
-        """
+        """The cache breakpoints on blocks, in prompt order. One for the whole body is among `params`."""
         return tuple(Marker(m[0], m[1], m[2], m[4]) for m in self.skeleton.parts.get("marks", ()))
 
     def with_items(self, items: Sequence[Item]) -> Request:
-        """Replace the blocks.
-
-        Parameters stay, unchanged blocks keep their spelling and cache breakpoints. New blocks are written in the
-        body's dominant style.
-        """
+        """Replace the blocks. Unchanged ones keep their spelling and cache breakpoints."""
         if tuple(items) == self.items:
             return self
         return Request(tuple(items), realign(self.skeleton, GRAMMARS[self.skeleton.dialect], self.items, items))
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """One answer of a model, complete or partial.
+    """One answer of a model.
 
     - `items`: its blocks as the client resends them.
     - `usage`: that of the context that this answer was made from: of several passes, the last that answered.
-    - `passes`: the usage of each pass if the provider ran several; their sum is billed. Empty for a single one.
-    - `stop_reason`: the provider's term.
-    - `error`: the provider's error message.
+    - `passes`: the usage of each pass if the provider ran several; their sum is billed.
+    - `stop_reason`, `error`: the provider's term, and its error message.
     - `complete`: False for an interrupted stream.
-    - `extra`: everything else in the answer, verbatim.
+    - `extra`: the rest of the answer, verbatim.
     """
 
     items: tuple[Item, ...] = ()
@@ -137,9 +123,6 @@ class Response(Struct, frozen=True, kw_only=True):
         return total
 
     def as_interrupted(self, error: str = "") -> Response:
-        """Return this answer as an interrupted one.
-
-        Its usage report, if any, was made before the end.
-        """
+        """This answer as an interrupted one: its usage report, if any, was made before the end."""
         usage, extra = mark_partial(self.usage, self.extra, (item.block for item in self.items))
         return replace(self, complete=False, error=error or self.error, usage=usage, extra=extra)

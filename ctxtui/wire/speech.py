@@ -1,7 +1,4 @@
-"""Build the items that a host adds to a context.
-
-User messages and tool results in each dialect (facts §1, §4).
-"""
+"""Builds the user messages and tool results that a host adds to a context (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ from ctxtui.wire.translate import encode
 
 
 class ResultImage(NamedTuple):
-    """An image in a tool result: its `media_type` and its bytes in base64."""
+    """`data`: its bytes in base64."""
 
     media_type: str
     data: str
@@ -94,10 +91,7 @@ def _message_with_part(kind: str) -> Callable[[str], Json]:
 
 
 class _MessageForm(NamedTuple):
-    """The form of messages in a dialect's body.
-
-    `key`: the member that lists them; `user` makes a user message of a text, `results` the messages of tool results.
-    """
+    """The member `key` with messages, and makers of a user's and of tool results."""
 
     key: str
     user: Callable[[str], Json]
@@ -114,20 +108,16 @@ _MESSAGE_FORMS: Final[dict[str, _MessageForm]] = {
 
 
 class Attachment(NamedTuple):
-    """A block that precedes a user's text.
-
-    `block` is in Anthropic's form (text, image, document); `mark` is that of its `Place`.
-    """
+    """A block before a user's text, in Anthropic's form, and the mark of its `Place`."""
 
     block: Block
     mark: str = ""
 
 
 def user_message(dialect: str, text: str, attached: Sequence[Attachment] = ()) -> tuple[Item, ...]:
-    """Build the items of a user message: the `attached` blocks, then the text.
+    """A user message: the `attached` blocks that the dialect can hold, then the text.
 
-    An empty text after blocks is left out. Blocks that the dialect cannot hold are left out. In Ollama's, each attached
-    text is a message of its own. Raises `KeyError` for an unknown dialect.
+    An empty text after blocks is left out. In Ollama's dialect, each attached text is a message of its own.
     """
     if not attached:
         return _decode_messages(dialect, [_MESSAGE_FORMS[dialect].user(text)])
@@ -158,7 +148,7 @@ def _with_parts(dialect: str, text: str, attached: Sequence[Attachment]) -> tupl
 def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool = False) -> tuple[Item, ...]:
     """Set the mark of each item whose text is a key of `marks`.
 
-    With `only` (the message has no other text), a header gets the mark of the item after it.
+    `only`: the message has no other text, so its header gets the mark of the item after it.
     """
     marked: list[Item] = []
     for item in reversed(items):
@@ -170,7 +160,7 @@ def marked_items(items: Sequence[Item], marks: Mapping[str, str], *, only: bool 
 
 
 def tool_results(dialect: str, results: Sequence[Result]) -> tuple[Item, ...]:
-    """Build the items that answer an assistant's calls, in order; empty for no results.
+    """The items that answer an assistant's calls, in order.
 
     If the dialect's results hold text alone, images follow in a message of their own, which does not start a turn.
     """
@@ -191,10 +181,9 @@ def _decode_messages(dialect: str, messages: list[Json]) -> tuple[Item, ...]:
 
 
 def build_template(dialect: str, params: dict[str, Json], tools: Sequence[Json], system: str) -> Skeleton:
-    """Build the skeleton of a minified body, which can encode any list of messages.
+    """The skeleton of a minified body, with top-level `params`, for any list of messages.
 
-    `params` are its top-level members. It has slots for messages and, if given, for tools and for a system text. In
-    Chat and Ollama's dialect a system text is a message, and `system` is not used.
+    It has slots for messages and, if given, for tools and for a system text (a message in Chat and Ollama's dialect).
     """
     form = _MESSAGE_FORMS[dialect]
     body: dict[str, Json] = {**params}

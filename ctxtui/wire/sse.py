@@ -10,10 +10,9 @@ from ctxtui.core.canonical import Json
 
 
 class ServerEvent(NamedTuple):
-    """One event of a stream.
+    """One event: its name or "", its data lines joined by newlines, the last id so far.
 
-    `name` is "" if the stream gives none, `data` are its data lines joined by newlines. `id` is the last one given so
-    far, "" for an event that is one line of JSON.
+    A line of JSON has no id.
     """
 
     name: str
@@ -21,7 +20,7 @@ class ServerEvent(NamedTuple):
     id: str = ""
 
     def value(self) -> Json:
-        """Parse the data as JSON; None if it is not JSON (``[DONE]``, plain text)."""
+        """The data as JSON; None if it is not JSON (``[DONE]``, plain text)."""
         try:
             return canonical.loads(self.data)
         except (ValueError, RecursionError):
@@ -31,15 +30,14 @@ class ServerEvent(NamedTuple):
 class EventParser:
     """Parses an event stream as the HTML standard defines it.
 
-    Any line ends, comments, a BOM, multi-line data. Unlike a browser it returns the last event even without its final
-    blank line (`close`). It treats a line that is a JSON object, meaningless in the standard, as an event: Ollama
-    streams that way.
+    Unlike a browser it returns the last event even without its final blank line (`close`), and takes a line that is a
+    JSON object for an event, as Ollama streams that way.
     """
 
     def __init__(self) -> None:
         self._rest = bytearray()
         self._scanned = 0
-        """Bytes at the start of `_rest` that hold no line end."""
+        """Bytes of `_rest` that hold no line end."""
         self._first = True
         """Whether the next line is the first, which may begin with a BOM."""
         self._name = ""
@@ -47,7 +45,7 @@ class EventParser:
         self._data: list[str] = []
 
     def feed(self, data: bytes) -> list[ServerEvent]:
-        """Add bytes and return the events that they complete."""
+        """The events that `data` completes."""
         self._rest += data
         events: list[ServerEvent] = []
         for line in self._take_lines():
@@ -59,7 +57,7 @@ class EventParser:
         return events
 
     def close(self) -> list[ServerEvent]:
-        """End the stream and return the event left in the buffer, if any."""
+        """End the stream; return the event left in the buffer, if any."""
         line = bytes(self._rest).removesuffix(b"\r").decode("utf-8", "replace")
         self._rest.clear()
         self._scanned = 0
@@ -67,10 +65,7 @@ class EventParser:
         return [event for event in (*events, self._make_event()) if event is not None]
 
     def _take_lines(self) -> list[str]:
-        """Take the complete lines out of the buffer.
-
-        No character spans a line end, not even a broken one, so that all lines are decoded in one call.
-        """
+        """Take the complete lines out of the buffer. No character, not even a broken one, spans a line end."""
         unfinished = self._rest
         # A carriage return at the very end may be half of a line end; the next bytes decide.
         length = len(unfinished) - unfinished.endswith(b"\r")

@@ -13,7 +13,7 @@ from ctxtui.wire.sse import ServerEvent
 
 
 class Delta(NamedTuple):
-    """New text of a streaming answer: `block` is the block's number (0-based), `kind` its kind."""
+    """New text of a streaming answer in block number `block` (0-based) of `kind`."""
 
     block: int
     kind: str
@@ -24,24 +24,19 @@ class StreamReader(Protocol):
     """Assembles one streamed answer; the result equals the dialect's non-streamed answer."""
 
     @property
-    def finished(self) -> bool:
-        """Whether the stream's end (or an error) has arrived."""
+    def finished(self) -> bool: ...
 
     def feed(self, events: Iterable[ServerEvent]) -> list[Delta]:
-        """Add events; returns their deltas in order."""
+        """Add events; unknown ones add nothing."""
 
     def response(self) -> Response:
-        """Build the answer received so far.
-
-        `Response.complete` is False until the stream's end has arrived.
-        """
+        """The answer received so far. `Response.complete` is False until the stream's end has arrived."""
 
 
 def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
-    """Merge a delta: append strings, extend lists, merge objects, replace anything else.
+    """Merge a delta: append strings, extend lists, merge objects, replace other values, not by null.
 
-    A null does not replace a value. Members in `skip` are left out, at the top level only. Unknown kinds of deltas
-    follow the same rules, so that none of their content is lost.
+    Members in `skip` are left out, at the top level only.
     """
     for key, value in delta.items():
         old = into.get(key)
@@ -59,10 +54,7 @@ def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[s
 
 
 def parse_answer(body: bytes | Json) -> dict[str, Json]:
-    """Parse an answer, given as JSON bytes or as a value.
-
-    Raises `Malformed` if it is not an object.
-    """
+    """Parse an answer (JSON bytes or a value). Raises `Malformed` if it is not an object."""
     try:
         value = canonical.loads(body) if isinstance(body, bytes) else body
     except (ValueError, RecursionError) as error:
@@ -73,7 +65,7 @@ def parse_answer(body: bytes | Json) -> dict[str, Json]:
 
 
 def error_text(value: Json) -> str:
-    """Format a provider's error as its kind and message: ``overloaded_error: Overloaded``."""
+    """A provider's error as its kind and message: ``overloaded_error: Overloaded``."""
     error = value.get("error", value) if isinstance(value, dict) else value
     if not isinstance(error, dict):
         return error if isinstance(error, str) else canonical.dump_text(error)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import zlib
-from typing import Final, Protocol
+from collections.abc import Callable
+from functools import partial
+from typing import Final
 
 from ctxtui.core.errors import Malformed
 from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 
-class BodyUnpacker(Protocol):
-    """Decompresses a body in chunks."""
+class BodyUnpacker:
+    """Unpacks a body in chunks; this one is not packed."""
 
     def feed(self, data: bytes) -> bytes:
-        """Decompress `data`. Raises `Malformed`, also if the body exceeds the limit."""
-
-
-class _NoUnpacker:
-    def feed(self, data: bytes) -> bytes:
+        """Raises `Malformed`, also if the unpacked body exceeds the limit."""
         return data
 
 
-class _BoundedUnpacker:
+class _BoundedUnpacker(BodyUnpacker):
     """Counts the unpacked bytes and the compressed members."""
 
     def __init__(self, max_bytes: int) -> None:
@@ -43,7 +41,7 @@ class _BoundedUnpacker:
 class _ZlibUnpacker(_BoundedUnpacker):
     """Gzip, or deflate with or without its header; several members in a row."""
 
-    def __init__(self, max_bytes: int, deflate: bool) -> None:
+    def __init__(self, max_bytes: int, deflate: bool = False) -> None:
         super().__init__(max_bytes)
         self._deflate = deflate
         self._start_member()
@@ -118,21 +116,20 @@ class _ZstdUnpacker(_BoundedUnpacker):
         return b"".join(chunks)
 
 
-_ENCODINGS: Final = {"gzip": "gzip", "x-gzip": "gzip", "deflate": "deflate", "br": "br", "zstd": "zstd"}
-"""The decompressor for each ``Content-Encoding``."""
+_UNPACKERS: Final[dict[str, Callable[[int], BodyUnpacker]]] = {
+    "gzip": _ZlibUnpacker,
+    "x-gzip": _ZlibUnpacker,
+    "deflate": partial(_ZlibUnpacker, deflate=True),
+    "br": _BrotliUnpacker,
+    "zstd": _ZstdUnpacker,
+}
 
 
 def make_unpacker(encoding: str, max_bytes: int = MAX_BODY) -> BodyUnpacker:
-    """Return an unpacker for a ``Content-Encoding``, up to `max_bytes` unpacked.
-
-    Raises `Malformed` for an unknown encoding, and for several after each other.
-    """
+    """Raises `Malformed` for an unknown ``Content-Encoding``, or several after each other."""
     names = [item for item in (part.strip().lower() for part in encoding.split(",")) if item not in ("", "identity")]
     if not names:
-        return _NoUnpacker()
-    if len(names) > 1 or names[0] not in _ENCODINGS:
+        return BodyUnpacker()
+    if len(names) > 1 or names[0] not in _UNPACKERS:
         raise Malformed(f"a body packed as {encoding!r}, which cannot be read here")
-    name = _ENCODINGS[names[0]]
-    if name == "br":
-        return _BrotliUnpacker(max_bytes)
-    return _ZstdUnpacker(max_bytes) if name == "zstd" else _ZlibUnpacker(max_bytes, name == "deflate")
+    return _UNPACKERS[names[0]](max_bytes)

@@ -11,8 +11,6 @@ from ctxtui.core.usage import Usage
 
 _ANSWER_PASSES: Final = frozenset({"message", "fallback_message"})
 """Passes that answer the request; others (compaction, advisor) read another context."""
-
-
 _MAPPED_KEYS: Final = frozenset(
     """
     input_tokens output_tokens total_tokens prompt_tokens completion_tokens cache_read_input_tokens
@@ -27,10 +25,7 @@ _MAPPED_KEYS: Final = frozenset(
 
 
 def extra_usage(report: Json) -> dict[str, Json]:
-    """Return the report as ``usage`` for `Call.extra` if it says more than its counts.
-
-    Otherwise the result is empty. What `Usage` and the billing terms of a call hold counts as no more.
-    """
+    """For `Call.extra`: the report, if it says more than `Usage` and the billing terms; else {}."""
     return {"usage": report} if _has_unmapped(report) else {}
 
 
@@ -46,7 +41,7 @@ def _has_unmapped(value: Json) -> bool:
 
 
 def anthropic_usage(report: Json) -> Usage | None:
-    """Convert one Anthropic report, whose input excludes the cache. None if it reports nothing."""
+    """Convert an Anthropic report, whose input excludes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or ("input_tokens" not in report and "output_tokens" not in report):
         return None
     split = as_dict(report.get("cache_creation"))
@@ -68,10 +63,9 @@ def anthropic_usage(report: Json) -> Usage | None:
 
 
 def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
-    """Return the usage of the answered context, and of every pass.
+    """The usage of the answered context, and of every pass; no passes if a single one answered.
 
-    There are no passes if a single one answered. Top-level figures leave compaction out and add passes up; the last
-    message pass is the context (facts §1).
+    Top-level figures leave compaction out and add passes up; the last message pass is the context (facts §1).
     """
     total = anthropic_usage(report)
     listed = report.get("iterations") if isinstance(report, dict) else None
@@ -85,7 +79,7 @@ def anthropic_passes(report: Json) -> tuple[Usage | None, tuple[Usage, ...]]:
 class Pass(NamedTuple):
     """One pass of a model inside an answer.
 
-    `kind` is ``message``, ``compaction``, ``advisor_message`` ...; `model` is "" for the requested one.
+    `kind`: ``message``, ``compaction``, ``advisor_message`` ...; `model`: "" for the requested one.
     """
 
     kind: str
@@ -94,12 +88,12 @@ class Pass(NamedTuple):
 
 
 def pass_id(call: str, number: int) -> str:
-    """Build the id of the further pass `number` (from 1) of the call with the id `call`."""
+    """The id of the further pass `number` (from 1) of a call."""
     return f"{call}/{number}"
 
 
 def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
-    """List the passes of an answer, from `Call.extra`, except the one that answered."""
+    """The passes of an answer, from `Call.extra`, without the one that answered."""
     listed = extra.get("iterations") or as_dict(extra.get("usage")).get("iterations")
     if not listed:
         return []
@@ -113,7 +107,7 @@ def other_passes(extra: Mapping[str, Json]) -> list[Pass]:
 
 
 def chat_usage(report: Json, body: Json = None) -> Usage | None:
-    """Convert an OpenAI Chat report or a similar one, whose input includes the cache.
+    """Convert an OpenAI Chat report, whose input includes the cache. None if nothing is reported.
 
     `body` is the whole answer, for servers that report outside ``usage``.
     """
@@ -139,7 +133,7 @@ def chat_usage(report: Json, body: Json = None) -> Usage | None:
 
 
 def _chat_cache(report: dict[str, Json], timings: dict[str, Json]) -> tuple[int, int, int, int, bool]:
-    """Return the cache's tokens: read, and written for 5 minutes, an hour and 30 minutes.
+    """Tokens read from the cache, and written for 5 minutes, an hour and 30 minutes.
 
     The last value says whether the report mentions a cache.
     """
@@ -167,7 +161,7 @@ def _uncached_tokens(total: int, cached: int) -> int:
 
 
 def _output_tokens(report: dict[str, Json], prefix: str, prompt: int) -> tuple[int, int]:
-    """Return the output tokens, with reasoning, and the reasoning tokens.
+    """The output tokens, with reasoning, and the reasoning tokens.
 
     Some servers count reasoning only in the total (xAI, Gemini).
     """
@@ -194,10 +188,7 @@ def _native_usage(body: dict[str, Json]) -> Usage | None:
 
 
 def responses_usage(report: Json) -> Usage | None:
-    """Convert an OpenAI Responses report, whose input includes the cache.
-
-    None if it has neither input nor output tokens.
-    """
+    """Convert an OpenAI Responses report, whose input includes the cache. None if it reports nothing."""
     if not isinstance(report, dict) or not report.keys() & {"input_tokens", "output_tokens"}:
         return None
     details = as_dict(report.get("input_tokens_details"))
@@ -220,10 +211,9 @@ def responses_usage(report: Json) -> Usage | None:
 
 
 def google_usage(report: Json) -> Usage | None:
-    """Convert a Google report, whose prompt includes what was read from the cache.
+    """Convert a Google report, whose prompt includes what was read from the cache. None without a prompt count.
 
-    Its candidates exclude the thinking. The provider leaves out zeros, so that a missing figure is a zero; without the
-    prompt's, there is no report (None).
+    Its candidates exclude the thinking. The provider leaves out zeros.
     """
     if not isinstance(report, dict) or "promptTokenCount" not in report:
         return None
@@ -238,5 +228,5 @@ def google_usage(report: Json) -> Usage | None:
 
 
 def google_tool_input(report: Json) -> int:
-    """Input tokens that Google's own tools added, which the report gives separately."""
+    """Input tokens that Google's own tools added."""
     return as_count(as_dict(report).get("toolUsePromptTokenCount"))

@@ -83,11 +83,11 @@ def test_weights_of_before_do_not_stay_as_those_of_now(monkeypatch: Any) -> None
         return found
 
     monkeypatch.setattr(learning, "weights", slow)
-    learning._weights, given = {}, learning._given
-    learning._given = 0
+    learning._weights, learnt = {}, learning._published_reports
+    learning._published_reports = 0
     made._weights.clear()
     made.weights(MODEL)
-    assert learning._given >= given
+    assert learning._published_reports >= learnt
     assert made.weights(MODEL) == learning.weights(MODEL)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ctxtui.cache import explain, prefix_key
+from ctxtui.cache import explain
 from ctxtui.cache.explain import MissExplanation, SentRequest, explain_miss, first_difference, matches_diagnosis
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.core.block import Place
@@ -117,13 +117,6 @@ def test_model() -> None:
 )
 def test_parameter(more: dict[str, Any], which: str) -> None:
     assert named(Session().why(START, body(*GROWN, **more))) == (explain.PARAMETER, which, 0)
-
-
-def test_the_first_image(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prefix_key, "IMAGES_TOGGLE", True)
-    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-    found = Session().why(START, body(user(text("go#3000")), assistant(text("a")), user(picture, text("b", ""))))
-    assert named(found) == (explain.PARAMETER, "first image", 0)
 
 
 def test_lifetime() -> None:

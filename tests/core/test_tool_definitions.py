@@ -33,6 +33,9 @@ def call(name: str, **more: Any) -> dict[str, Any]:
         ([WRITE, TOOLSET], [{**call("find", server_name="shop"), "type": "mcp_tool_use"}], [WRITE, TOOLSET]),
         ([WRITE], [call("write", namespace="functions")], []),
         ([SEARCH, WRITE], [{"type": "web_search_call", "id": "t", "status": "completed"}], [WRITE]),
+        ([{"type": "web_search_preview_2025_03_11"}], [{"type": "web_search_call", "id": "t"}], []),
+        ([{"type": "web_search_2025_08_26"}], [{"type": "web_search_call", "id": "t"}], []),
+        ([{"type": "computer_use_preview"}], [{"type": "computer_call", "call_id": "t"}], []),
         ([WRITE], [], [WRITE]),
     ],
 )

@@ -85,10 +85,10 @@ def test_what_one_kind_of_text_teaches_is_half_believed_of_the_others(table: Mod
 def test_the_more_is_known_the_surer(sizes: list[int]) -> None:
     learnt = Calibration(model_table().card(CLAUDE))
     one = Features(result=1000.0)
-    before = learnt.deviation(one)
+    before = learnt.expect(one)[1]
     for size in sizes:
         learnt.learn(Features(result=float(size)), size * 1.16)
-    assert learnt.deviation(one) <= before * 1.01
+    assert learnt.expect(one)[1] <= before * 1.01
 
 
 def test_an_interval_holds_nine_in_ten_whatever_the_errors_look_like() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ctxtui.core.session import Session
 from ctxtui.transcripts.formats.ctxtui import CtxtuiReader, write
-from ctxtui.transcripts.formats.ctxtui.layout import KNOWN
+from ctxtui.transcripts.formats.ctxtui.layout import LINE_MEMBERS
 
 TEXT = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
 
@@ -26,6 +26,6 @@ def test_the_example_is_what_would_be_written() -> None:
 def test_every_line_and_member_is_described() -> None:
     table = TEXT[TEXT.rindex("| line | members |") :]
     rows = dict(re.findall(r"^\| `(\w+)` \| (.*) \|$", table, re.MULTILINE))
-    assert rows.keys() == KNOWN.keys()
-    for kind, members in KNOWN.items():
+    assert rows.keys() == LINE_MEMBERS.keys()
+    for kind, members in LINE_MEMBERS.items():
         assert all(f"`{member}`" in rows[kind] for member in members - {kind}), kind

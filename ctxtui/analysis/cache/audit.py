@@ -1,8 +1,4 @@
-"""Audit of cache reads: compares forecasts with the provider's reports, and explains misses.
-
-`miss_finder` and ``ctxtui audit`` use it. The forecasts come from `forecast`, the causes from `miss_cause`; here they
-are compared and written as evidence.
-"""
+"""Audit of cache reads: compares forecasts with the provider's reports, and words the evidence of misses."""
 
 from __future__ import annotations
 
@@ -41,7 +37,6 @@ class MissEvidence:
         self._reads: dict[tuple[str, int], Call] = {}
 
     def add(self, call: Call, rules: CacheRules) -> None:
-        """Remember `call`, which is cached by `rules`."""
         usage = call.usage
         if usage is None:
             return
@@ -54,13 +49,11 @@ class MissEvidence:
             self._reads.setdefault((call.model, usage.cache_read), call)
 
     def describe(self, forecast: CacheForecast, usage: Usage, cause: MissCause) -> str:
-        """Describe why the forecast's call, whose report is `usage`, missed, given the `cause`."""
         return (
             self._describe_cause(forecast, cause) or self._describe_unexplained(forecast, usage)
         ) + self._describe_diagnosis(forecast, cause)
 
     def _describe_diagnosis(self, forecast: CacheForecast, cause: MissCause) -> str:
-        """The provider's own diagnosis of the miss; "" if none was recorded."""
         reported = diagnosis(forecast.call)
         if not reported:
             return ""
@@ -126,7 +119,6 @@ class MissEvidence:
 
 
 def _near_expiry(forecast: CacheForecast) -> str:
-    """Note that the previous entry was about to expire; "" if it was not."""
     base, call = forecast.base, forecast.call
     if base.started is None or call.started is None:
         return ""
@@ -139,10 +131,7 @@ def _near_expiry(forecast: CacheForecast) -> str:
 
 
 def diagnosis(call: Call) -> str:
-    """The provider's own reason for a cache miss, as in its answer.
-
-    "" if it gave none, or reported a hit (facts §3, §4).
-    """
+    """The provider's own reason for a cache miss (facts §3, §4); "" if it gave none, or reported a hit."""
     diagnostics = call.extra.get("diagnostics") or call.extra.get("prompt_cache_diagnostics")
     for key in ("cache_miss_reason", "cache_miss"):
         if isinstance(diagnostics, dict) and isinstance(diagnostics.get(key), dict):
@@ -211,18 +200,11 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
     @property
     def within(self) -> bool:
-        """Whether the forecast was right within `MAX_ERROR_TOKENS` or `MAX_ERROR_SHARE`.
-
-        The larger of them counts; the share is of the input.
-        """
         return abs(self.predicted - self.reported) <= max(MAX_ERROR_TOKENS, MAX_ERROR_SHARE * self.input)
 
     @property
     def missed(self) -> bool:
-        """Whether the call was a miss.
-
-        A smaller loss that was not predicted says nothing about the forecast, so it is no miss.
-        """
+        """Whether it lost cached tokens and read at most half of `previous`, or had an alarm."""
         return self.lost > 0 and (self.reported * 2 <= self.previous or self.alarm)
 
     @property
@@ -232,10 +214,9 @@ class AuditedRead(Struct, frozen=True, kw_only=True):
 
 
 class CacheAuditor:
-    """Audits a session call by call.
+    """Audits a session call by call: forecasts each from earlier ones, then learns its report.
 
-    Each is forecast from earlier calls, then its report is learned. `rules` gives the cache rules of a call. Everything
-    in `book` must be counted up to the current call. `card` is that of `CallForecaster`.
+    Everything in `book` must be counted up to the current call.
     """
 
     def __init__(
@@ -248,15 +229,11 @@ class CacheAuditor:
         self._book = book
         self._rules = rules
         self.forecasts = CallForecaster(book, rules, card)
-        """Forecasts learnt from the calls so far."""
         self._numbers: dict[str, int] = {}
         self._past = MissEvidence(session, self._numbers)
 
     def audit_call(self, call: Call, cached: CachedInput) -> AuditedRead | None:
-        """Audit the next call of the session; `cached` is its cached input.
-
-        None if no forecast is possible, its report has no cache counts, or its cache rules are unknown.
-        """
+        """Audit the next call of the session; None without a forecast, reported cache counts, or known rules."""
         number = self._number(call)
         rules = self._rules(call)
         forecasts = self.forecasts.forecast(call)
@@ -300,14 +277,9 @@ class CacheAuditor:
 
 
 def audit_reads(
-    book: Book,
-    rules: Callable[[Call], CacheRules],
-    card: Callable[[str], ModelCard] | None = None,
+    book: Book, rules: Callable[[Call], CacheRules], card: Callable[[str], ModelCard] | None = None
 ) -> list[AuditedRead]:
-    """Audit all calls of a session; `MissFinder` does it while it finds the misses.
-
-    Everything in `book` must be counted. `card` is that of `CallForecaster`.
-    """
+    """Audit all calls of a session, for tests and benchmarks; everything in `book` must be counted."""
     cached_inputs = CachedInputs(book, rules, running_totals(book))
     auditor = CacheAuditor(book, rules, card)
     rows = (auditor.audit_call(call, cached_inputs.add_call(call)) for call in list(book.session.calls.values()))
@@ -338,10 +310,7 @@ def _provider_figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
 
 
 def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
-    """Share of reports inside their band, and median band width, by provider in percent.
-
-    Widths are in percent of the input. Only calls that have a band count.
-    """
+    """By provider, of forecasts with a band: reports inside (percent), and the median width in percent of the input."""
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         if row.ceiling > row.floor:

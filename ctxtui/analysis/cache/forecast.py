@@ -1,8 +1,7 @@
 """Forecasts the cache read of the next call in a recorded session, from earlier calls only.
 
 The calls are run through the cache simulator, with the markers that `CachePrompts.prompt` gives them. Prefixes have
-their reported lengths. The audit compares the forecasts with reports; the next-call forecast and what-ifs are made by
-the same code.
+their reported lengths.
 """
 
 from __future__ import annotations
@@ -46,16 +45,12 @@ _FULL_READS: Final = 60
 
 
 class ReadShares:
-    """Distribution of reported reads, as shares of the expected ones.
-
-    It starts with values from other sessions, and gives the lower bound of a forecast.
-    """
+    """Reported reads as shares of the expected ones, at first those of other sessions."""
 
     def __init__(self) -> None:
         self._shares: list[float] = [*_TYPICAL_SHARES, *([1.0] * _FULL_READS)]
 
     def learn(self, tokens: int, expected: int) -> None:
-        """Learn that a call read `tokens` where `expected` were predicted."""
         if expected > 0:
             insort(self._shares, min(tokens / expected, 1.0))
 
@@ -68,7 +63,6 @@ class ReadShares:
 _REQUESTS: Final = (ASIDE, "interrupt", "unanswered")
 """Kinds of events besides calls that were requests."""
 _WRITES: Final = ("write_12h", "write_1h", "write_30m", "write_5m")
-"""The longest lifetime first."""
 
 
 class CacheForecast(Struct, frozen=True, kw_only=True):
@@ -119,10 +113,7 @@ def _is_new_epoch(forecast: CacheForecast) -> bool:
 
 
 def predicted_usage(forecast: CacheForecast) -> Usage:
-    """Usage that a predicted call would report.
-
-    What is not read is written as simulated, or fresh.
-    """
+    """Usage that a predicted call would report."""
     simulated, unread = forecast.outcome.to_usage(), forecast.input - forecast.read
     names = [name for name in _WRITES if getattr(simulated, name)]
     fresh = min(unread, simulated.fresh) if names else unread
@@ -164,21 +155,18 @@ class CacheForecaster:
         """By last node of a context: the thread of the last call that sent it."""
 
     def forecast(self, call: Call, input_forecast: Forecast) -> CacheForecast:
-        """Forecast the read of `call` without its own report.
-
-        `input_forecast` is the forecast of its input.
-        """
+        """Forecast the read of `call` without its own report."""
         prompt = self.prompts.prompt(call, input_forecast.predicted, self._behaviour_of(call).life)
         outcome = self._simulator.predict(prompt, self.time_of(call, input_forecast.step.person_wrote))
         cause = self._find_cause(input_forecast, outcome)
-        whole = min(max(self._predict_read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
+        expected = min(max(self._predict_read(input_forecast, outcome, cause.name), 0), input_forecast.predicted)
         behaviour, rules = self._behaviour_of(call), prompt.rules
-        read = whole
+        read = expected
         if rules.mechanism.keeps_every_prefix and not cause.name and behaviour.lags:
-            read = min(whole, behaviour.behind)
+            read = min(expected, behaviour.behind)
         floor, ceiling = read, read
         if rules.mechanism.keeps_every_prefix:
-            floor = min(read, self._shares[call.model].floor(whole))
+            floor = min(read, self._shares[call.model].floor(expected))
             ceiling = max(read, rules.reported_read(input_forecast.predicted, input_forecast.predicted))
         is_inferred = rules.mechanism.writes_at_markers and self.prompts.markers(call) is None
         return CacheForecast(
@@ -209,11 +197,7 @@ class CacheForecaster:
         return self._behaviour_of(call).life
 
     def floors(self, call: Call) -> ReadFloors:
-        """Tokens that `call` reads in any case, after earlier calls without recorded markers.
-
-        Both are 0 if its markers are recorded or taken from an earlier request, because then every entry is simulated;
-        also for other kinds of caches, and if nothing was cached so far.
-        """
+        """Tokens that `call` reads in any case; 0 if every entry is simulated (markers recorded or taken over)."""
         behaviour = self._behaviour_of(call)
         if (
             not self._rules(call).mechanism.writes_at_markers
@@ -230,10 +214,6 @@ class CacheForecaster:
         return ReadFloors(unexpired_prefix, behaviour.shared_prefix)
 
     def learn(self, call: Call, forecast: CacheForecast | None, input_forecast: Forecast | None) -> None:
-        """Learn from the report of `call` and its forecasts.
-
-        Without cache counts, it learns only from the time of `call`.
-        """
         usage, clock = call.usage, self._clock_of(call)
         if usage is not None and usage.has_cache:
             behaviour = self._behaviour_of(call)
@@ -260,8 +240,8 @@ class CacheForecaster:
     def time_of(self, call: Call, person_wrote: bool) -> float:
         """Time of `call` in the simulation (Unix seconds). `person_wrote`: the user wrote before it.
 
-        An entry expires some time after its last use, but the simulator knows only the uses that are calls. So the
-        time since the last request of any kind, recorded or inferred, is added to the time of the previous call.
+        Entries expire some time after their last use, but the simulator knows only uses by calls: so the time since the
+        last request of any kind is added to the time of the previous call.
         """
         clock = self._clock_of(call)
         time = clock.earliest(call)
@@ -272,11 +252,7 @@ class CacheForecaster:
         return clock.last + max(0.0, time - used)
 
     def _used_between(self, call_id: str, until: float) -> float:
-        """Time of the last recorded request after `call_id` that is no call.
-
-        Unix seconds, at most `until`. Such a request is an aside of the client, or was interrupted or not answered.
-        0 if there was none.
-        """
+        """Time of the last request after `call_id` up to `until` that is no call (Unix seconds; 0: none)."""
         events = self._session.happenings[self._happenings_read :]
         self._happenings_read += len(events)
         for event in events:
@@ -288,7 +264,6 @@ class CacheForecaster:
     def _learn_report(
         self, forecast: CacheForecast, input_forecast: Forecast, behaviour: ClientBehaviour, read: int
     ) -> None:
-        """Update the client's behaviour and the provider's shortfalls from a report."""
         missed, cause = read * 2 <= forecast.previous_input, forecast.cause.name
         if cause == RESUME or (
             not cause and forecast.call.epoch.start == EpochStart.RESUME and _is_new_epoch(forecast)
@@ -309,7 +284,6 @@ class CacheForecaster:
             behaviour.learn_aside(read - expected > max(answer / 2, 0))
 
     def _find_cause(self, input_forecast: Forecast, outcome: CacheOutcome) -> MissCause:
-        """Cause of a loss of part of the base's cache."""
         call, step, behaviour = input_forecast.call, input_forecast.step, self._behaviour_of(input_forecast.call)
         left = self._left.get(step.base.id)
         if left is None or self.prompts.markers(call) is None:

@@ -1,7 +1,6 @@
 """Input cost of a thread under other cache markers: per strategy, and the best plan.
 
-The lab and the finding about markers use it. The best plan knows all pauses, so no client can reach it; of a long
-thread only the best plan found and a lower bound are known (`MarkerPlan.exact`).
+The best plan knows all pauses, so no client can reach it.
 """
 
 from __future__ import annotations
@@ -34,15 +33,12 @@ from ctxtui.core.call import Call
 from ctxtui.core.tree import ROOT
 
 MIN_CALLS = 2
-"""Minimum number of calls for comparing markers."""
+"""Calls needed for comparing markers."""
 
 
 @dataclass(frozen=True, slots=True)
 class StrategyTrial:
-    """A thread's input cost under one breakpoint strategy.
-
-    `read_share` is the share of the input that was read (0..1). The cost is in the unit of `MarkerTrials`.
-    """
+    """A thread's input cost under one strategy, in the unit of `MarkerTrials`; `read_share`: of the input (0..1)."""
 
     name: str
     description: str
@@ -88,9 +84,8 @@ def try_markers(
 ) -> MarkerTrials | None:
     """Compare the calls of `thread` under each strategy, the best plan and the client's markers.
 
-    Strategies for the prefix are tried only if it is recorded. None if fewer than `MIN_CALLS` calls can be compared.
-    `rates` prices a call's tokens (None: no price is known). Everything in `book` must be counted.
-    `prompts` is the result of `learnt_prompts`, if it is already computed.
+    None if fewer than `MIN_CALLS` calls can be compared. Everything in `book` must be counted. `prompts` is the result
+    of `learnt_prompts`, if it is already computed.
     """
     prompts = prompts or learnt_prompts(book, rules)
     calls = comparable_calls(book, rules, thread)
@@ -126,10 +121,7 @@ def try_markers(
 
 
 def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CachePrompts:
-    """Learn the lengths of contexts from all reports of a session.
-
-    Returns the maker of its prompts.
-    """
+    """The maker of a session's prompts, with the lengths of contexts from all reports."""
     inputs = Forecaster(book.session, book.cumulated, book.card)
     prompts = CachePrompts(book.session.tree, rules, book.cumulated, inputs)
     for call in list(book.session.calls.values()):
@@ -141,11 +133,7 @@ def learnt_prompts(book: Book, rules: Callable[[Call], CacheRules]) -> CacheProm
 
 
 def comparable_calls(book: Book, rules: Callable[[Call], CacheRules], thread: str) -> list[Call]:
-    """Calls of a thread that other markers can be tried on.
-
-    Empty if their times are not in order. The calls have a report and a time of their own, and their provider caches at
-    markers.
-    """
+    """Calls of a thread with a report and a time, whose provider caches at markers; empty if times are not in order."""
     calls = [call for call in book.session.thread_calls(thread) if call.usage is not None and sent_at(call) is not None]
     calls = [call for call in calls if rules(call).mechanism.writes_at_markers]
     times = [sent_at(call) or 0.0 for call in calls]

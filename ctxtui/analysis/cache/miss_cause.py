@@ -1,8 +1,7 @@
 """Finds the cause of a miss.
 
-It is predicted before a call's report (`cause_from_requests` with recorded markers, else `infer_cause`).
-`cause_in_record` finds what the recording shows, for every call: it decides whether an automatic cache's loss counts as
-a miss, and names a cause if none was predicted.
+`cause_from_requests` (with recorded markers) and `infer_cause` predict it before a call's report. `cause_in_record`
+names what the recording shows, and decides whether an automatic cache's loss counts as a miss.
 """
 
 from __future__ import annotations
@@ -36,22 +35,13 @@ EDITS: Final = "edits"
 """Edits alone, applied or taken back: the agent's own context only grew."""
 
 SHARED_PREFIX_CAUSES: Final = (EXPIRED, RESUME, MODEL)
-"""Causes after which the thread's own entries are lost.
-
-What other sessions keep alive is still read (after a change of model only what the simulator knows).
-"""
+"""Causes after which the thread's own entries are lost, but not those that other sessions keep alive."""
 IRRELEVANT_AFTER_ASIDE: Final = ("", STRIPPED)
-"""Causes without effect if the client made a call of its own (an aside) after the turn.
-
-That call has cached everything before the new user message.
-"""
+"""Causes without effect if the client's own call after the turn cached everything before the new user message."""
 _CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
 """Causes in which a different context was sent."""
 CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
-"""Causes by which the prompt itself changed, so that the tokens lost to them could not have been read.
-
-With them an automatic cache's loss counts like any other (`CachedInput.lost_tokens`).
-"""
+"""Causes by which the prompt itself changed: with them an automatic cache's loss counts like any other."""
 _SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 """Starts of epochs with which the client made the context smaller."""
 _RECORDED_SETTINGS: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
@@ -77,11 +67,7 @@ NO_CAUSE: Final = MissCause()
 def cause_from_requests(
     tree: Tree, before: SentRequest, now: SentRequest, left: CacheOutcome, outcome: CacheOutcome
 ) -> MissCause:
-    """Find the cause by comparing two requests with recorded markers and parameters.
-
-    `left` is the cache outcome of the first, `outcome` that of the second. `NO_CAUSE` if nothing is lost, or if the
-    requests do not explain it.
-    """
+    """Find the cause by comparing two requests with recorded markers and parameters, and their outcomes."""
     explanation = explain.explain_miss(tree, before, now, left, outcome)
     if explanation is None or explanation.cause == explain.NOT_IN_RECORD:
         return NO_CAUSE
@@ -99,11 +85,7 @@ def attribute_to_edits(tree: Tree, before: Call, call: Call, cause: MissCause) -
 def infer_cause(
     tree: Tree, call: Call, step: LineageStep, outcome: CacheOutcome, clock: Clock, behaviour: ClientBehaviour
 ) -> MissCause:
-    """Find the cause if the markers of either call are not recorded.
-
-    `NO_CAUSE` if nothing is lost. `outcome` is the simulated one. Its time counts from the last use of the cache, also
-    by requests that are no calls (`CacheForecaster.time_of`).
-    """
+    """Find the cause if the markers of either call are not recorded; `outcome` is the simulated one."""
     base, rules = step.base, outcome.prompt.rules
     if base.model != call.model:
         return MissCause(MODEL, what=f"{base.model} → {call.model}")
@@ -146,8 +128,7 @@ def cause_in_record(
 ) -> MissCause:
     """The cause that the recording shows if the cache was lost between `before` and `call`.
 
-    `NO_CAUSE` if it shows none; whether anything was lost is not checked. `late` is the number of seconds since the
-    thread's cache expired; None if it had not, or times are missing.
+    `late` is the number of seconds since the thread's cache expired; None if it had not, or times are missing.
     """
     return attribute_to_edits(tree, before, call, _find_in_record(tree, before, call, resent, late, rules))
 
@@ -185,10 +166,7 @@ def _find_in_record(
 
 
 def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
-    """Describe the recorded parameters and settings that differ between two calls.
-
-    Only those that reach the prompt count; client settings are among them.
-    """
+    """Describe the recorded parameters that reach the prompt and differ, else the client settings."""
     if before.skeleton is not None and call.skeleton is not None:
         effective = [
             {path: value for path, _, value in effective_parameters(rules, call_.skeleton.dialect, sent_params(call_))}
@@ -209,10 +187,7 @@ def _changed_parameters(before: Call, call: Call, rules: CacheRules) -> str:
 
 
 def _seconds_expired(rules: CacheRules, time: float, clock: Clock, behaviour: ClientBehaviour) -> float | None:
-    """Seconds since the thread's whole cache expired; None if it has not.
-
-    Also None if the times are unknown, or it is not kept by time.
-    """
+    """Seconds since the thread's whole cache expired; None if it has not, or times are unknown or do not matter."""
     mechanism = rules.mechanism
     if clock.last is None or not (mechanism.writes_at_markers or mechanism.keeps_every_prefix):
         return None

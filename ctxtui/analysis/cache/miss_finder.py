@@ -1,7 +1,4 @@
-"""Finds the misses of a session, with cost, cause, the block that differs, and the fix.
-
-`MissFinder` takes the calls one by one; `session_misses` does all of a session.
-"""
+"""Finds the misses of a session, with cost, cause, the block that differs, and the fix."""
 
 from __future__ import annotations
 
@@ -65,7 +62,7 @@ _MAX_CHARACTERS: Final = 4_000
 
 
 class Misses(Struct, frozen=True):
-    """All misses of a session, most expensive first, for every screen and command.
+    """All misses of a session, most expensive first.
 
     - `calls`: the number of calls whose forecast was compared with their report; `false_alarms`: those that were
       predicted to miss and did not.
@@ -103,10 +100,7 @@ class Misses(Struct, frozen=True):
 
     @property
     def lost(self) -> float | None:
-        """USD paid for the misses above the price of reads, where prices are known; None if none is.
-
-        0 without misses.
-        """
+        """USD paid for the misses above the price of reads, where prices are known; None if none is known."""
         amounts = [miss.usd for miss in self.misses if miss.usd is not None]
         return sum(amounts) if amounts or not self.misses else None
 
@@ -121,16 +115,14 @@ class Misses(Struct, frozen=True):
 
 
 def sort_dearest(misses: Iterable[CacheMiss]) -> list[CacheMiss]:
-    """Sort misses by cost, the most expensive first."""
     return sorted(misses, key=lambda miss: (-(miss.usd or 0.0), -miss.tokens, miss.thread, miss.number))
 
 
 class MissFinder:
     """Finds the misses of a session, call by call.
 
-    `rules` gives the cache rules of a call, `running` the running totals of a model, which must include the calls that
-    are added. `costs` has the costs of calls by id, `rates` gives the prices per token at a call; without them the
-    costs of misses are unknown.
+    `running` gives the running totals of a model, which must include the calls that are added. `costs` has the costs of
+    calls by id, `rates` gives the prices per token at a call; without them the costs of misses are unknown.
     """
 
     def __init__(
@@ -234,10 +226,7 @@ def find_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> MissFinder:
-    """Return a `MissFinder` to which every call of the session was added.
-
-    Everything in `book` must be counted. The other arguments are those of `MissFinder`.
-    """
+    """A `MissFinder` with every call of the session; everything in `book` must be counted."""
     finder = MissFinder(book, rules, running_totals(book), costs, rates)
     for call in list(book.session.calls.values()):
         finder.add_call(call)
@@ -250,15 +239,11 @@ def session_misses(
     costs: Mapping[str, Cost | None] | None = None,
     rates: Callable[[Call], Rates | None] | None = None,
 ) -> Misses:
-    """Find all misses of a session; the arguments are those of `find_misses`."""
     return collect_misses(find_misses(book, rules, costs, rates), book, costs)
 
 
 def collect_misses(finder: MissFinder, book: Book, costs: Mapping[str, Cost | None] | None = None) -> Misses:
-    """Collect the misses of a session after every call was added to `finder`.
-
-    `costs` are those of calls by id.
-    """
+    """The misses of a session after every call was added to `finder`."""
     calls = list(book.session.calls.values())
     total = sum_rows(call_row(call, (costs or {}).get(call.id), "") for call in calls)
     return Misses(
@@ -305,10 +290,7 @@ def _block_text(block: Block) -> str:
 
 
 def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
-    """Name of the tool that the answer of `base` called on a file that the changed block names.
-
-    "" if there is none.
-    """
+    """Name of the tool that the answer of `base` called on a file that the changed block names; else ""."""
     tree = book.session.tree
     if node == ROOT:
         return ""
@@ -324,11 +306,7 @@ def _find_writer(book: Book, base: Call, call: Call, node: int) -> str:
 
 
 def find_cure(miss: CacheMiss, all_misses: Sequence[CacheMiss]) -> tuple[str, float]:
-    """Describe the fix of a miss, with the USD that it can save.
-
-    These are the USD that all misses of the same cause lost. "" if no fix is known; 0 if the fix saves nothing by
-    itself.
-    """
+    """Describe the fix of a miss ("": none is known), with the USD that it saves over all misses of its cause."""
     saved = sum(m.usd or 0.0 for m in all_misses if m.cause == miss.cause)
     match miss.cause:
         case "TTL" if miss.life < 3600:

@@ -1,8 +1,4 @@
-"""Turns the calls of a recorded session into prompts for the cache simulator.
-
-A prompt has the blocks, the lengths before each of them, the cache markers and the prefix salt. Forecasts, what-ifs and
-the lab build their prompts here.
-"""
+"""Turns the calls of a recorded session into prompts for the cache simulator."""
 
 from __future__ import annotations
 
@@ -29,33 +25,27 @@ from ctxtui.wire.translate.turns import detect_dialect
 
 
 class Lengths:
-    """Tokens of contexts by node, for one thread and model.
-
-    Reported lengths are *pinned*; between two pins blocks are counted. Readers pass `measure`, which gives the features
-    of one node (always the same for one node), and `tokens`, which weighs features.
-    """
+    """Tokens of contexts by node, for one thread and model: reported lengths are *pinned*, later blocks counted."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._pins: dict[int, int] = {}
         self._version = 0
         self._since: dict[int, tuple[int, Features]] = {}
-        """By node: the pin above it, and the features in between. A prompt needs every position of a long context."""
+        """By node: the pin above it, and the features in between."""
 
     def pin(self, node: int, tokens: int) -> None:
-        """Set the reported length of the context `node`."""
         self._pins[node] = tokens
         self._version += 1
         self._since.clear()
 
     def set_front(self, tokens: int) -> None:
-        """Set the tokens before everything recorded (system prompt and tools), if not known yet."""
+        """Set the tokens before everything recorded (system prompt and tools), unless they are set."""
         self._version += ROOT not in self._pins
         self._pins.setdefault(ROOT, max(0, tokens))
 
     @property
     def front(self) -> int:
-        """Tokens before everything recorded; 0 while unknown."""
         return self._pins.get(ROOT, 0)
 
     def last_reported(self, node: int) -> tuple[int, int]:
@@ -67,8 +57,10 @@ class Lengths:
     def length_reader(
         self, measure: Callable[[int], Features], tokens: Callable[[Features], float]
     ) -> Callable[[int], int]:
-        """Return a function from node to tokens; it must not be used after `tokens` has changed."""
+        """Return a function from node to tokens, by the features of a node (`measure`) and their weights (`tokens`).
 
+        It must not be used after `tokens` has changed.
+        """
         cache: tuple[int, dict[int, int]] = -1, {}
 
         def length(node: int) -> int:
@@ -104,14 +96,8 @@ _DIALECTS: Final = {"anthropic": ANTHROPIC, "openai": RESPONSES}
 
 
 class CachePrompts:
-    """Makes prompts of calls; keeps known lengths per thread and model."""
-
     def __init__(
-        self,
-        tree: Tree,
-        rules: Callable[[Call], CacheRules],
-        counts: Callable[[str], Cumulated],
-        inputs: Forecaster,
+        self, tree: Tree, rules: Callable[[Call], CacheRules], counts: Callable[[str], Cumulated], inputs: Forecaster
     ) -> None:
         self._tree = tree
         self._rules = rules
@@ -131,10 +117,7 @@ class CachePrompts:
         return self._inputs.calibration(call.model).tokens
 
     def front(self, call: Call) -> int:
-        """Tokens before everything recorded, from the thread's first report by this model.
-
-        0 while unknown.
-        """
+        """Tokens before everything recorded, from the thread's first report by this model; 0 while unknown."""
         return self._lengths_of(call).front
 
     def reported_length(self, call: Call, node: int) -> tuple[int, int]:
@@ -239,11 +222,9 @@ class CachePrompts:
         return markers
 
     def has_assumed_markers(self, call: Call) -> bool:
-        """Whether the markers of `call` are assumed from an earlier request."""
         return call.id in self._assumed
 
     def sent_request(self, call: Call, prompt: CachedPrompt) -> SentRequest:
-        """The sent request of a call with a recorded request; `prompt` is its prompt."""
         assert call.skeleton is not None
         return SentRequest(prompt, call.sent_head, call.skeleton.dialect, call.model, sent_params(call))
 
@@ -282,7 +263,6 @@ class CachePrompts:
         return answer_start(self._tree, call) == call.sent_head
 
     def salt(self, call: Call) -> PrefixSalt:
-        """Prefix salt of `call`."""
         rules = self._rules(call)
         if call.skeleton is not None:
             self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
@@ -324,11 +304,7 @@ def sent_params(call: Call) -> dict[str, Json]:
 
 
 def _recorded_params(call: Call) -> dict[str, Json]:
-    """Recorded parameters of a client that records no requests: whether it requested thinking.
-
-    The provider caches messages separately by it (facts §2). Different levels may send the same request: their
-    meaning is the client's own.
-    """
+    """Recorded parameters of a client that records no requests: whether it requested thinking (facts §2)."""
     level = call.extra.get(THINKING_LEVEL)
     return {"thinking": {"type": "enabled"}} if isinstance(level, str) and level != NO_THINKING else {}
 

@@ -1,8 +1,4 @@
-"""Replays a recorded session up to a call, for what-ifs with the cache simulator.
-
-The result is a `NextRequest`: the caches at that moment and the request, as recorded (`Replay.request_of`) or as it
-would follow (`Replay.request_after`). Prices of edits and the next-call forecast start from it.
-"""
+"""Replays a recorded session up to a call, for what-ifs with the cache simulator."""
 
 from __future__ import annotations
 
@@ -56,9 +52,8 @@ OtherForecasts = Callable[[], CallForecaster | None]
 class Replay:
     """A session's calls in order up to one of them, with the forecasts learned so far.
 
-    A later call continues from the current one; an earlier call, or a changed recording, restarts. `rules` gives the
-    cache rules of a call. Everything in `book` must be counted. `request_after` uses the `other_forecasts` instead of
-    learning again, if they learned from the same calls and are not changed by it (`_leaves_forecasts_unchanged`).
+    Everything in `book` must be counted. `request_after` uses the `other_forecasts` instead of learning again, if they
+    learned from the same calls and are not changed by it (`_leaves_forecasts_unchanged`).
     """
 
     def __init__(
@@ -77,10 +72,9 @@ class Replay:
         return CallForecaster(self._book, self._rules)
 
     def _advance_to(self, last: Call, *, inclusive: bool) -> CallForecaster:
-        """The forecaster that has learnt the calls before `last`.
+        """The forecaster that has learnt the calls before `last`, or all if `last` is not in the session.
 
-        It has learnt all calls if `last` is not in the session. If `inclusive`, also `last` and the later requests that
-        kept its cache warm.
+        If `inclusive`, also `last` and the later requests that kept its cache warm.
         """
         calls = list(self._book.session.calls.values())
         # Search from the end, where it is in a growing session.
@@ -108,9 +102,9 @@ class Replay:
         return forecasts
 
     def longest_life(self, calls: Sequence[Call]) -> float:
-        """Longest promised lifetime of the cache writes of `calls` in seconds.
+        """Longest promised lifetime of the cache writes of `calls` in seconds; five minutes if none wrote.
 
-        Five minutes if none wrote, 0 without calls. While calls are only added, only new ones are looked at.
+        0 without calls.
         """
         checked, longest = self._lives
         if list(calls[: len(checked)]) != checked:  # identity is compared first, which is fast
@@ -159,25 +153,20 @@ class Replay:
         return sum(self._book.sums(call.model, call.sent_head))
 
     def _grown_size(self, call: Call, next_call: Call) -> int:
-        """Tokens of the context of `call` plus the blocks that `next_call` adds (or lacks).
-
-        It includes the unrecorded part of `call`.
-        """
+        """Tokens of the context of `call`, also unrecorded ones, plus the blocks that `next_call` adds (or lacks)."""
         return max(
             0, figures(self._book, call).context_tokens + self._count_context(next_call) - self._count_context(call)
         )
 
 
 def _keeping_warm(last: Call, later: Sequence[Call]) -> list[Call]:
-    """The requests among the `later` calls that kept the cached context of `last` warm."""
     return [call for call in later if call.keeps_warm and call.sent_head == last.sent_head]
 
 
 def _leaves_forecasts_unchanged(last: Call) -> bool:
     """Whether a request made up after `last` leaves the other code's forecaster unchanged.
 
-    Without a recorded request no markers are assumed for it (`CachePrompts.assume_markers`), and after a report with
-    cache counts the client's behaviour is known already, so that the forecast creates none.
+    Then no markers are assumed for it (`CachePrompts.assume_markers`), and no `ClientBehaviour` is created.
     """
     return last.skeleton is None and last.usage is not None and last.usage.has_cache
 
@@ -192,9 +181,8 @@ def _start_request(
 
 
 def _known_skeleton(skeleton: Skeleton | None) -> Skeleton | None:
-    """The skeleton of the next request if the last one asked for automatic caching.
+    """The skeleton of the next request if the last one asked for automatic caching (a top-level ``cache_control``).
 
-    That is a top-level ``cache_control``; the skeleton has the parameters, so that the marker is again at the end.
     Otherwise None, and `CachePrompts.assume_markers` moves the last request's markers.
     """
     if skeleton is None or "cache_control" not in Request((), skeleton).params:

@@ -1,8 +1,6 @@
-"""Tests whether a model takes the recorded next step again.
+"""Tests whether a model takes the recorded next step again, under other edits or as another model (``ctxtui agree``).
 
-``ctxtui agree`` sends the requests, under other edits or to another model; this module compares the steps. A model
-does not always do the same twice: its answers to the unchanged request are the *noise floor* that variants are
-compared with.
+Variants are compared with the *noise floor*: the answers to the unchanged request.
 """
 
 from __future__ import annotations
@@ -43,23 +41,10 @@ class NextStep(NamedTuple):
 
     @property
     def tools(self) -> tuple[str, ...]:
-        """Names of the tools, in order."""
         return tuple(call.name for call in self.calls)
-
-    def same_tools(self, step: NextStep) -> bool:
-        """Whether the same tools are called in the same order.
-
-        Two answers without calls are the same.
-        """
-        return self.tools == step.tools
-
-    def same_calls(self, step: NextStep) -> bool:
-        """Whether the arguments are the same too."""
-        return self.calls == step.calls
 
 
 def extract_step(items: Iterable[Item]) -> NextStep:
-    """Extract the step from the blocks of an answer."""
     calls, texts = [], []
     for block, place in items:
         category = category_of(block, place)
@@ -72,11 +57,7 @@ def extract_step(items: Iterable[Item]) -> NextStep:
 
 
 class Trial(Struct, frozen=True, kw_only=True):
-    """Call `number` (from 1), sent again under `variant`.
-
-    `recorded` is the recorded step, `new` that of the new answer (None: no answer, see `error`). `usage` and `usd` are
-    those of the new call.
-    """
+    """Call `number` (from 1), sent again under `variant`; `new` is the step of the new answer (None: see `error`)."""
 
     variant: str
     number: int
@@ -88,13 +69,13 @@ class Trial(Struct, frozen=True, kw_only=True):
 
     @property
     def tools_agree(self) -> bool:
-        """Whether the same tools were called."""
-        return self.new is not None and self.new.same_tools(self.recorded)
+        """Whether the same tools were called in the same order, or none both times."""
+        return self.new is not None and self.new.tools == self.recorded.tools
 
     @property
     def calls_agree(self) -> bool:
         """Whether they were called with the same arguments."""
-        return self.new is not None and self.new.same_calls(self.recorded)
+        return self.new is not None and self.new.calls == self.recorded.calls
 
 
 class Share(NamedTuple):
@@ -107,7 +88,6 @@ class Share(NamedTuple):
 
     @property
     def share(self) -> float | None:
-        """The observed share; None without cases."""
         return self.hits / self.cases if self.cases else None
 
 
@@ -131,8 +111,8 @@ class Agreement(Struct, frozen=True, kw_only=True):
     - `lost` has the numbers of the recorded calls that only the unchanged request answers with the same tools, `won`
       of those that only the variant does.
     - `failed` is the number of trials without an answer.
-    - `verdict` says how `tools` compares with the noise floor: worse, better, not told apart, or not told.
-    - `usd` is the sum of the known costs of the trials; None if no cost is known.
+    - `verdict` compares `tools` with the noise floor.
+    - `usd` is the sum of the known costs of the trials.
     """
 
     variant: str
@@ -182,10 +162,9 @@ def _judge(tools: Share, noise: Share) -> str:
 
 
 def rank_by_importance(agreements: Iterable[Agreement], weights: dict[str, int]) -> list[Agreement]:
-    """Rank variants that leave out one block each, the most important block first.
+    """Rank variants that leave out one block each: first the block without which the model most often acts differently.
 
-    The more often the model does something else without a block, the more important it is. Of equally important blocks
-    the heavier one (by `weights`) is last: removing it saves most. A variant without an answer ranks as unimportant.
+    Of equally important blocks the heavier one (by `weights`) is last. A variant without an answer is unimportant.
     """
     ranked = [agreement for agreement in agreements if agreement.variant in weights]
     return sorted(

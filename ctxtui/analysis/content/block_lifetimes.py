@@ -16,16 +16,13 @@ from ctxtui.core.call import Call, answer_path
 from ctxtui.core.tree import ROOT, Tree
 
 HIGH, MEDIUM, LOW = "high", "medium", "low"
-_HIGH: Final = 0.9
-"""Minimum share of further calls that a block of high stability was in."""
-_MEDIUM: Final = 0.5
-"""The same for medium stability."""
+_HIGH, _MEDIUM = 0.9, 0.5
+"""Shares of further calls that a block of high or medium stability was in."""
 
 
 _Key = str | tuple[str, int]
 """A block's digest; from the second occurrence in a context on with its number."""
 _NO_CALL: Final = -1
-"""Value for no call."""
 
 
 class Lifetime(NamedTuple):
@@ -39,8 +36,7 @@ class Lifetime(NamedTuple):
 class BlockLifetimes:
     """For each block, the calls of a thread that held it, and the first that answered with it.
 
-    Calls count from 0. `advance` follows the thread; a call takes time for the blocks that it added and removed.
-    Blocks are numbered and their data is in columns, because a long session has a million.
+    Calls count from 0. Blocks are numbered and their data is in columns, because a long session has a million.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -75,7 +71,6 @@ class BlockLifetimes:
 
     @property
     def done(self) -> int:
-        """Number of calls processed."""
         return len(self._heads)
 
     def advance(self, calls: Sequence[Call], limit: int | None = None) -> int:
@@ -142,15 +137,11 @@ class BlockLifetimes:
         return number
 
     def _find_number(self, node: int) -> int | None:
-        """Number of the block of `node`; None if it did not occur."""
         number = self._number_at[node] if node < len(self._number_at) else 0
         return number - 1 if number else None
 
     def _first_equal_node(self, node: int) -> int:
-        """The first node with the same prefix as `node`, ignoring headers.
-
-        `node` itself if there was none.
-        """
+        """The first node with the same prefix as `node`, ignoring headers."""
         tree, beginnings = self._tree, self._prefix
         path = []
         while node not in beginnings:
@@ -167,10 +158,7 @@ class BlockLifetimes:
         return beginning
 
     def nth(self, node: int) -> int:
-        """Number of the block of `node` among equal ones in its context, from 1.
-
-        0 if it did not occur.
-        """
+        """Number of the block of `node` among equal ones in its context, from 1; 0 if it did not occur."""
         return self._nth[node] if node < len(self._nth) else 0
 
     def node_of(self, digest: str, nth: int) -> int | None:
@@ -219,11 +207,11 @@ class BlockLifetimes:
         return [self._answer_node[number] for number in self._answers]
 
     def count_calls(self, node: int, calls: int) -> int:
-        """Number of the first `calls` calls whose context held the block of `node`."""
+        """How many of the first `calls` calls held the block of `node` in their context."""
         return sum(stop - start for start, stop, _ in self.stretches(node, calls))
 
     def count_calls_with_any(self, nodes: Iterable[int], calls: int) -> int:
-        """Number of the first `calls` calls whose context held at least one block of `nodes`."""
+        """How many of the first `calls` calls held at least one block of `nodes` in their context."""
         count, done = 0, 0
         for start, stop, _ in sorted(stretch for node in nodes for stretch in self.stretches(node, calls)):
             count += max(0, stop - max(start, done))
@@ -231,10 +219,7 @@ class BlockLifetimes:
         return count
 
     def stretches(self, node: int, calls: int) -> list[Lifetime]:
-        """Stretches of the first `calls` calls that held the block of `node`, each with its node.
-
-        The node is that of the block in these calls.
-        """
+        """Stretches of the first `calls` calls that held the block of `node`, each with its node there."""
         number, end = self._find_number(node), min(calls, self.done)
         if number is None:
             return []
@@ -244,10 +229,7 @@ class BlockLifetimes:
         return [Lifetime(start, min(stop, end), there) for start, stop, there in lifetimes if start < end]
 
     def node_at_call(self, node: int, index: int) -> int | None:
-        """Node that held the block of `node` in the context of call `index`.
-
-        None if the block was not in it.
-        """
+        """Node that held the block of `node` in the context of call `index`; None if it was not in it."""
         return next((there for start, stop, there in self.stretches(node, index + 1) if start <= index < stop), None)
 
     def all_nodes(self) -> list[int]:

@@ -41,9 +41,9 @@ MAX_LITERALS: Final = 200
 _MIN_COMMON_SHARE: Final = 0.6
 """Share of a sentence's significant words that another text must have to say the same."""
 _MIN_PROSE_SHARE: Final = 0.94
-"""Minimum share of letters and plain punctuation in a sentence."""
+"""Share of letters and plain punctuation in a sentence."""
 _MIN_WORDS: Final = 4
-"""Minimum number of significant words in a sentence."""
+"""Significant words in a sentence."""
 _MAX_PERSON_CHARACTERS: Final = 4000
 """Characters of a message that are searched for a person's own words; the rest is considered pasted."""
 
@@ -57,20 +57,18 @@ _BASE: Final = _FRONT | {_SUMMARY}
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
 """A sentence: 12 to 300 characters up to a period or the end of a line."""
 _WORD: Final = re.compile(r"[^\W\d_]{4,}")
-"""A word of four or more letters, which may be significant."""
 _COMMON: Final = frozenset(
     "that this with from have will would could should they them then than what when where which there here your just "
     "like into also some more over only been being were does doing done make made want need very much about after "
     "before because still these those their please okay sure".split()
 )
-"""Frequent words, which are not significant."""
+"""Words that are not significant."""
 
 
 class Recovery(Struct, frozen=True):
     """Recovery of a fact: `how` it came back, in call `call` (from 1), with the block of `node`.
 
-    If a file was read again for it, that block and its call have `tokens`, and have cost `usd` since then (None:
-    unknown).
+    A file that was read again: `tokens` of the tool call and its result, and what they have cost since (`usd`).
     """
 
     how: str
@@ -154,16 +152,14 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
 
 Usd = Callable[[int, int], float | None]
-"""Gives the cost of a block since it was added, in USD, by its node and tokens; None if unknown."""
+"""Cost of a block since it was added, in USD, by its node and tokens; None if unknown."""
 
 
 def is_compaction(before: Call, call: Call) -> bool:
-    """Whether a client replaced its history by a summary between two calls."""
     return call.epoch.number != before.epoch.number and call.epoch.start == EpochStart.COMPACTION
 
 
 def find_compactions(book: Book, thread: str, usd: Usd) -> list[Compaction]:
-    """Compactions of `thread`, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
     places = [n for n in range(1, len(calls)) if is_compaction(calls[n - 1], calls[n])]
     ends = pairwise([*places, len(calls)]) if places else ()
@@ -213,7 +209,7 @@ class _CompactionAnalysis:
         self._later += self._later_blocks() if at < len(calls) else ()
 
     def _nodes_before(self, request: int | None) -> list[int]:
-        """Nodes of the context before, without the instruction to summarize it."""
+        """Nodes of the context before; `request` as in `preview_compaction`."""
         if request is not None:
             return [*self._tree.path(request)][:-1]
         return [*self._tree.path(self._last.sent_head), *answer_path(self._tree, self._last)]
@@ -223,7 +219,6 @@ class _CompactionAnalysis:
         return [node for node in self._old if self._tree[node].category in _FRONT]
 
     def preview(self, thread: str, summary: str) -> Compaction:
-        """Build the result for a summary that no call has yet."""
         block = text_block(summary)
         text = "\n".join([*(self._block_text(node) for node in self._kept), summary])
         facts, counts = self._find_facts(
@@ -256,16 +251,12 @@ class _CompactionAnalysis:
         )
 
     def _find_facts(self, text: str, kept_literals: frozenset[str]) -> tuple[tuple[Fact, ...], tuple[int, int]]:
-        """The facts of the context before, and the numbers of literals and of kept ones.
-
-        `text` is what remains.
-        """
+        """The facts of the context before, and `Compaction.literals`; `text` is what remains."""
         files, decisions = self._find_files(text), self._find_decisions(text)
         literals, counts = self._find_literals(kept_literals, text, {fact.text for fact in files})
         return (*files, *decisions, *literals), counts
 
     def compaction(self, thread: str) -> Compaction:
-        """Build the result for a recorded compaction."""
         call, before = self._calls[self._at], self._last
         remaining = [*self._base, *self._kept]
         text = "\n".join(self._block_text(node) for node in remaining)
@@ -291,16 +282,11 @@ class _CompactionAnalysis:
             literals=counts,
         )
 
-    # Blocks
-
     def _without_headers(self, path: Iterable[int]) -> list[int]:
         return [node for node in path if self._tree[node].block.kind != HEADER]
 
     def _later_blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield (number of a call, node) for every later block, up to the next compaction.
-
-        The call is the one that added the block; numbers begin at 1.
-        """
+        """Yield (number of the call that added it, node) for every block up to the next compaction."""
         tree, before, visited = self._tree, self._calls[self._at], set[int]()
         for index in range(self._at, self._end):
             call = self._calls[index]
@@ -348,10 +334,7 @@ class _CompactionAnalysis:
         ]
 
     def _find_rereads(self, files: Container[str]) -> dict[str, list[Recovery]]:
-        """Reads of `files` that gave lines not read since the compaction.
-
-        Not those of a file that was changed since: it is read for another reason.
-        """
+        """Reads of lines of `files` that were neither read nor changed since the compaction."""
         recoveries: dict[str, list[Recovery]] = {}
         touches: dict[str, list[Touch]] = {}
         answers = self._results_by_call()
@@ -380,9 +363,8 @@ class _CompactionAnalysis:
 
     def _make_recovery(self, number: int, node: int, answer: int | None) -> Recovery:
         nodes = [node] if answer is None else [node, answer]
-        sizes = [self._block_tokens(node_) for node_ in nodes]
-        paid = [self._usd(node_, size) for node_, size in zip(nodes, sizes, strict=True)]
-        amounts = [node_ for node_ in paid if node_ is not None]
+        sizes = [self._block_tokens(n) for n in nodes]
+        amounts = [usd for n, size in zip(nodes, sizes, strict=True) if (usd := self._usd(n, size)) is not None]
         return Recovery(READ_AGAIN, number, nodes[-1], sum(sizes), sum(amounts) if amounts else None)
 
     # Decisions
@@ -403,7 +385,6 @@ class _CompactionAnalysis:
         ]
         decisions = []
         for sentence, (words, nodes) in sentences.items():
-            is_kept = _has_words(present, words)
             repeated = {
                 node: Recovery(SAID_AGAIN, number, node)
                 for number, node, later_words in later
@@ -415,7 +396,7 @@ class _CompactionAnalysis:
                     text=sentence,
                     node=nodes[-1],
                     times=len(nodes),
-                    is_kept=is_kept,
+                    is_kept=_has_words(present, words),
                     recoveries=tuple(repeated.values()),
                 )
             )
@@ -423,17 +404,9 @@ class _CompactionAnalysis:
 
     def _sentences(self, node: Node) -> Iterator[str]:
         if _is_from_person(node):
-            yield from (
-                sentence
-                for sentence in _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS])
-                if _is_prose(sentence)
-            )
+            yield from filter(_is_prose, _sentences(read(node.block).text[:_MAX_PERSON_CHARACTERS]))
         elif node.category == _ASSISTANT:
-            yield from (
-                sentence
-                for sentence in _sentences(read(node.block).text)
-                if DECISION_WORDS.search(sentence) and _is_prose(sentence)
-            )
+            yield from (s for s in _sentences(read(node.block).text) if DECISION_WORDS.search(s) and _is_prose(s))
 
     # Literals
 
@@ -487,10 +460,7 @@ def _is_from_person(node: Node) -> bool:
 
 
 def _has_file_name(path: str, text: str) -> bool:
-    """Whether a text has a file's bare name as a separate word.
-
-    False for names of up to three characters.
-    """
+    """Whether a text has a file's bare name, of more than three characters, as a separate word."""
     name = path.rpartition("/")[2]
     return len(name) > 3 and re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
@@ -500,7 +470,6 @@ def _sentences(text: str) -> Iterator[str]:
 
 
 def _is_prose(sentence: str) -> bool:
-    """Whether a line reads like prose, not like a log, a path or a program."""
     plain = sum(char.isalpha() or char in " ,'-." for char in sentence)
     return sentence[:1].isalpha() and " " in sentence and plain >= _MIN_PROSE_SHARE * len(sentence)
 
@@ -514,15 +483,14 @@ def _has_words(present: frozenset[str], words: frozenset[str]) -> bool:
 
 
 _MAX_FILES, _MAX_DECISIONS, _MAX_REPEATED, _MAX_NAMED_LITERALS = 40, 30, 40, 40
-"""Maximum number of each that is added to a summary."""
 _SPELLED: Final = frozenset({SAID_AGAIN, USED_AGAIN})
 """Recoveries of literals that a person or the model had to write again."""
 
 
 def name_facts(compaction: Compaction) -> str:
-    """Instructions for a summary to keep the facts that `compaction` loses.
+    """Instructions for a summary to keep the facts that `compaction` loses; of literals, those that occur repeatedly.
 
-    "" if there are none. Of literals, those that occur more than once, the most frequent first.
+    "" if there are none.
     """
     files = [fact.text for fact in _lost_facts(compaction, FILE)][-_MAX_FILES:]
     decisions = [fact.text for fact in _lost_facts(compaction, DECISION)][-_MAX_DECISIONS:]
@@ -539,30 +507,26 @@ _KEPT_AS: Final = {FILE: "- file: ", DECISION: "- said: ", LITERAL: "- literal: 
 
 
 def keep_fact(summary: str, fact: Fact) -> str:
-    """The summary with a line for a fact that it lost."""
+    """Add a line for a fact to the summary that lost it."""
     heading = [] if _LEFT_OUT in summary else [_LEFT_OUT]
     return "\n".join([summary, *heading, f"{_KEPT_AS[fact.kind]}{fact.text}"])
 
 
 def improve_summary(tree: Tree, compaction: Compaction, otherwise: str) -> str:
-    """Add the lost facts to the text of the compaction's summary.
+    """Add the lost files and decisions, and literals that had to be repeated, to the text of the summary.
 
-    These are files and decisions that it lost, and literals that had to be repeated. `otherwise` replaces an encrypted
-    summary.
+    `otherwise` replaces a summary without text.
     """
-    text_ = "\n\n".join(text for node in compaction.summary if (text := read(tree[node].block).text.strip()))
-    parts = [text_ or otherwise]
-    files, decisions, literals = (
-        _lost_facts(compaction, FILE),
-        _lost_facts(compaction, DECISION),
-        _lost_facts(compaction, LITERAL),
-    )
-    if (files or decisions or literals) and _LEFT_OUT not in parts[0]:
+    texts = [text for node in compaction.summary if (text := read(tree[node].block).text.strip())]
+    parts = ["\n\n".join(texts) or otherwise]
+    files, decisions = _lost_facts(compaction, FILE), _lost_facts(compaction, DECISION)
+    literals = _lost_facts(compaction, LITERAL)
+    spelled = [fact.text for fact in literals if fact.recoveries and fact.recoveries[0].how in _SPELLED]
+    if (files or decisions or spelled) and _LEFT_OUT not in parts[0]:
         parts.append(_LEFT_OUT)
     if files:
         parts.append(f"- files: {'; '.join(fact.text for fact in files[:_MAX_FILES])}")
     parts += [f"- said: {fact.text}" for fact in decisions[:_MAX_DECISIONS]]
-    spelled = [fact.text for fact in literals if fact.recoveries and fact.recoveries[0].how in _SPELLED]
     if spelled:
         parts.append(f"- spelled out: {'; '.join(spelled[:_MAX_REPEATED])}")
     return "\n".join(parts)

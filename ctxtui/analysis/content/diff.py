@@ -1,8 +1,7 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
-The screen and ``ctxtui diff`` show it. Blocks are compared by node in one tree, else by digest. Those that
-differ are then compared by content (`normalized`): a block with another id or spelling is *respelled*, one with other
-words is *changed*. The same content in another session's dialect is no change.
+Blocks that differ by node or digest are compared by content (`normalized`): a block with another id or spelling is
+*respelled*, one with other words is *changed*. The same content in another session's dialect is no change.
 """
 
 from __future__ import annotations
@@ -34,10 +33,7 @@ TAKEN_OUT: Final = "taken out by the provider"
 
 
 class DiffSide(Struct, frozen=True):
-    """One side: a call of the session that `book` counts.
-
-    Everything on its path must be counted.
-    """
+    """A call of the session that `book` counts; everything on its path must be counted."""
 
     book: Book
     chosen: ChosenCall
@@ -47,14 +43,11 @@ class DiffSide(Struct, frozen=True):
         return self.book.session.tree
 
     def rows(self) -> list[int]:
-        """Nodes of the context that the model read, in prompt order, without headers."""
+        """Nodes that the model read, in prompt order, without headers."""
         return read_nodes(self.book, self.chosen.call)
 
     def unread_reason(self, node: int) -> str:
-        """Reason why the model did not read a block of the context.
-
-        "" if it did, or if the block is not in it.
-        """
+        """Reason why the model did not read a block of the context; "" if it did, or if the block is not in it."""
         book, call = self.book, self.chosen.call
         if not self.tree.holds(call.sent_head, node) or reads_block(book, call, node):
             return ""
@@ -66,7 +59,6 @@ class DiffSide(Struct, frozen=True):
         return figures(self.book, self.chosen.call).context_tokens
 
     def category(self, node: int) -> int:
-        """Index of the category that a block is shown in."""
         return self.book.category(self.chosen.call.model, node)
 
     def by_category(self, node: int) -> dict[int, int]:
@@ -82,10 +74,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) of the thread that held it.
-
-    For a node that no call of the thread held, it is the side's own call.
-    """
+    """Return a function from a node to the first call (from 1) of the thread that held it, else the side's own call."""
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -97,12 +86,9 @@ def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
 
 
 class Change(Struct, frozen=True):
-    """One difference between two contexts.
+    """One difference between two contexts; None on the side that lacks the block.
 
-    - `kind`: what happened to the block.
-    - `before`, `after`: its nodes in the two trees; None on the side that lacks it. `tokens_before` and `tokens_after`
-      likewise.
-    - `at`: its position, from 1, in the context that has it; in the second one if both have it.
+    `at` is its position, from 1, in the context that has it; in the second one if both have it.
     """
 
     kind: str
@@ -130,25 +116,18 @@ class Diff(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
     def removal_reason(self, change: Change) -> str:
-        """Why a removed block that the second context still holds is not read.
-
-        "" if there is no reason.
-        """
+        """Why a removed block that the second context still holds is not read; else ""."""
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
         return self.b.unread_reason(change.before)
 
     @property
     def token_of_difference(self) -> int:
-        """Tokens of the second context before the first difference in content or spelling.
-
-        Unrecorded prompt and tools are included.
-        """
+        """Tokens of the second context before the first difference, with unrecorded prompt and tools."""
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
     def is_same(self) -> bool:
-        """Whether there are no changes."""
         return not self.changes
 
     @property
@@ -163,7 +142,6 @@ class Diff(Struct, frozen=True, kw_only=True):
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
-    """Compare two contexts."""
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []
@@ -191,7 +169,7 @@ def _count_shared(a: DiffSide, b: DiffSide, old_rows: Sequence[int], new_rows: S
     same, count = a.tree is b.tree, 0
     while count < min(len(old_rows), len(new_rows)) and (
         (same and old_rows[count] == new_rows[count])
-        or block_key(a.tree[old_rows[count]]) == block_key(b.tree[new_rows[count]])
+        or _block_key(a.tree[old_rows[count]]) == _block_key(b.tree[new_rows[count]])
     ):
         count += 1
     return count
@@ -237,15 +215,14 @@ def _make_entered(side: DiffSide, nodes: Sequence[int], start: int) -> Iterator[
 
 
 _MAX_DISTANCE: Final = 24
-"""Maximum blocks searched for a block's changed version."""
+"""Blocks searched for a block's changed version."""
 _MIN_OVERLAP: Final = 0.4
-"""Minimum share of common words in two versions of one block."""
+"""Share of common words in two versions of one block."""
 _MAX_CHARACTERS: Final = 50_000
 """Characters of a block that are compared to find its other version."""
 
 
-def block_key(node: Node) -> Hashable:
-    """Key of a block's exact content, and its category."""
+def _block_key(node: Node) -> Hashable:
     return node.block.digest, node.category
 
 
@@ -253,7 +230,7 @@ def matching_ranges(
     a: Tree, b: Tree, old_rows: Sequence[int], new_rows: Sequence[int]
 ) -> Iterator[tuple[Range, Range, bool]]:
     """Yield ranges of both sides, and whether they are equal by digest or by content."""
-    olds, news = [block_key(a[n]) for n in old_rows], [block_key(b[n]) for n in new_rows]
+    olds, news = [_block_key(a[n]) for n in old_rows], [_block_key(b[n]) for n in new_rows]
     for (start, end), (first, last) in align(olds, news):
         if olds[start:end] == news[first:last]:
             yield (start, end), (first, last), True
@@ -294,10 +271,7 @@ def _are_versions(old: Node, new: Node, is_single_pair: bool) -> bool:
 
 
 def word_overlap(first: str, second: str) -> float:
-    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty.
-
-    Of each text the first `_MAX_CHARACTERS` are compared.
-    """
+    """Common words as a share of those of the longer text: 0 to 1; 1 if both are empty."""
     first_words, second_words = Counter(first[:_MAX_CHARACTERS].split()), Counter(second[:_MAX_CHARACTERS].split())
     most = max(first_words.total(), second_words.total())
     return (first_words & second_words).total() / most if most else 1.0

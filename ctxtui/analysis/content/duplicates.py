@@ -1,8 +1,4 @@
-"""Duplicate content: equal or similar text, and files that were read again or changed later.
-
-`DuplicateFinder` marks the blocks of a path that could be removed. `stale_results` adds the tool results of earlier
-turns.
-"""
+"""Duplicate content: equal or similar text, and files that were read again or changed later."""
 
 from __future__ import annotations
 
@@ -25,12 +21,12 @@ from ctxtui.core.tree import ROOT, Node, Tree
 from ctxtui.core.turns import Turns
 
 MIN_CHARACTERS: Final = 200
-"""Minimum characters of a text to be compared."""
+"""Shorter texts are not compared."""
 _MAX_LINES: Final = 64
 """Up to this many lines every line is kept; of longer texts one in `_SAMPLING`."""
 _SAMPLING: Final = 4
 _MIN_LINE_CHARACTERS: Final = 12
-"""Minimum characters of a significant line."""
+"""Characters of a significant line."""
 _STEP_CHARACTERS: Final = 1 << 16
 """Characters searched at once: a regular expression blocks all other threads until it is done."""
 _NUMBERED: Final = re.compile(r"^[ \t]*\d+(?:→|\t)", re.MULTILINE)
@@ -40,10 +36,7 @@ _ENDS: Final = re.compile(r"(?<=[.;,{}>])\s*")
 
 
 class Sketch(NamedTuple):
-    """Hashes of a text's lines, to estimate quickly how much two texts have in common.
-
-    It has all hashes, or if `sampled` only those divisible by `_SAMPLING`.
-    """
+    """Hashes of a text's significant lines; if `sampled`, only those divisible by `_SAMPLING`."""
 
     hashes: frozenset[int]
     sampled: bool
@@ -74,7 +67,6 @@ def plain_lines(text: str) -> list[str]:
 
 
 def _strip_line_numbers(text: str) -> str:
-    """Remove line numbers from `text`."""
     if "\t" not in text and "→" not in text:
         return text
     if len(text) <= _STEP_CHARACTERS:
@@ -84,10 +76,7 @@ def _strip_line_numbers(text: str) -> str:
 
 
 def _split_line(line: str) -> Iterator[str]:
-    """Yield the pieces of `line` between punctuation, in steps of `_STEP_CHARACTERS`.
-
-    Some are empty.
-    """
+    """Yield the pieces of `line` between punctuation; some are empty."""
     offset = 0
     for begin in range(0, len(line), _STEP_CHARACTERS):
         for match in _ENDS.finditer(line, begin, begin + _STEP_CHARACTERS):
@@ -97,7 +86,7 @@ def _split_line(line: str) -> Iterator[str]:
 
 
 def make_sketch(text: str) -> Sketch | None:
-    """Sketch of `text`; None if it is short or has fewer than three different significant lines."""
+    """Sketch of `text`; None if it is short, or has fewer than three hashes."""
     if len(text) < MIN_CHARACTERS:
         return None
     hashes = {zlib.crc32(line.encode("utf-8", "replace")) for line in plain_lines(text)}
@@ -126,7 +115,7 @@ EARLIER: Final = "earlier turn"
 _STALE: Final = {EDITED: "changed since", REREAD: "read again", IDENTICAL: "twice", NEAR: "nearly twice"}
 
 MIN_SIMILARITY: Final = 0.85
-"""Minimum share (by characters) of a block's lines that must be in the other one."""
+"""Share (by characters) of a block's lines that must be in the other one."""
 _MAX_LATER_BLOCKS: Final = 8
 """Maximum number of blocks stored for one line, besides the first."""
 _MAX_LOOKUP_LINES: Final = 48
@@ -175,10 +164,9 @@ class DuplicateFinder:
         self._calls: dict[str, tuple[Touch, ...]] = {}
 
     def search_path(self, head: int, limit: int | None = None) -> bool:
-        """Search the path to `head`, up to `limit` further blocks.
+        """Search the path to `head`, up to `limit` further blocks; returns whether all of it is done.
 
-        Returns whether all of it is done. A path that does not continue the last one is searched from the start;
-        earlier finds stay.
+        A path that does not continue the last one is searched from the start; earlier finds stay.
         """
         tree = self._tree
         if tree.common(self._head, head) != self._head:
@@ -243,20 +231,17 @@ class DuplicateFinder:
         if duplicate.kind != EDITED:
             self._replaced_by.setdefault(duplicate.counterpart, []).append(duplicate.node)
 
-    def _is_unmarked(self, node: int) -> bool:
-        return node not in self.duplicates
-
     def _compare_with_similar(self, node: Node, text: str) -> None:
         key = canonical.digest(text.encode("utf-8", "replace"))
         first = self._texts.get(key)
-        if first is not None and self._is_unmarked(first):
+        if first is not None and first not in self.duplicates:
             self._add_duplicate(Duplicate(node.id, IDENTICAL, first))
             return
         self._texts[key] = node.id
         digest = node.block.digest
-        sketch = (
-            self._sketches[digest] if digest in self._sketches else self._sketches.setdefault(digest, make_sketch(text))
-        )
+        if digest not in self._sketches:
+            self._sketches[digest] = make_sketch(text)
+        sketch = self._sketches[digest]
         if sketch is None:
             return
         looked_up = sorted(sketch.hashes)[:_MAX_LOOKUP_LINES]
@@ -264,7 +249,7 @@ class DuplicateFinder:
         for candidate, hits in candidates.most_common(3):
             if (
                 hits * 3 >= len(looked_up)
-                and self._is_unmarked(candidate)
+                and candidate not in self.duplicates
                 and self._mark_similar(node.id, text, sketch, candidate)
             ):
                 break
@@ -277,7 +262,6 @@ class DuplicateFinder:
                 self._by_line[line] = node.id
 
     def _blocks_with_line(self, line: int) -> Iterator[int]:
-        """Yield the blocks with a line: the first, and the last few."""
         if line in self._by_line:
             yield self._by_line[line]
             yield from self._also.get(line, ())

@@ -1,7 +1,4 @@
-"""Tools of a context by server: tokens of definitions, and number of calls.
-
-It is also known whether a definition is loaded. The tools list and the finding about unused tools show these figures.
-"""
+"""Tools of a context by server: tokens and states of definitions, and number of calls."""
 
 from __future__ import annotations
 
@@ -17,7 +14,6 @@ from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.tool_definitions import (
-    ToolDefinition,
     UncalledTools,
     read_called_tool,
     read_definitions,
@@ -32,10 +28,9 @@ _CALL, _TOOLS, _RESULT = INDEX["tool_call"], INDEX["tools"], INDEX["tool_result"
 
 
 class ToolFigures(Struct, frozen=True):
-    """One tool: `tokens` of its definition, its `state`, and its number of `calls`.
+    """One tool: `tokens` of its definition (None: not recorded, or not counted yet), its `state`, and its calls.
 
-    `tokens` is None if the definition is not recorded or not counted yet. A `name` "" means all tools of a server
-    that are not listed.
+    A `name` "" means all tools of a server that are not listed.
     """
 
     server: str
@@ -46,10 +41,7 @@ class ToolFigures(Struct, frozen=True):
 
 
 class ToolServer(Struct, frozen=True):
-    """Tools of one server ("": unnamed), heaviest first.
-
-    `tokens` of all definitions (None: none is recorded).
-    """
+    """Tools of one server ("": unnamed), heaviest first, with the tokens of all definitions."""
 
     name: str
     tools: tuple[ToolFigures, ...]
@@ -58,7 +50,6 @@ class ToolServer(Struct, frozen=True):
 
     @property
     def unused_count(self) -> int:
-        """Number of recorded definitions that were never called."""
         return sum(tool.state != UNKNOWN and not tool.calls for tool in self.tools)
 
 
@@ -79,7 +70,6 @@ class ServerLookup:
         self._servers = servers
 
     def find(self, server: str, name: str) -> str:
-        """Server of the tool `name` whose call names `server`, or none ("")."""
         return server or self._servers.get(name, "")
 
 
@@ -94,7 +84,6 @@ class ToolUse:
         self._referenced_names: set[str] = set()
 
     def read_path(self, head: int) -> None:
-        """Read the path to `head`."""
         tree = self._tree
         if tree.common(self._head, head) != self._head:
             self._head = ROOT
@@ -106,22 +95,18 @@ class ToolUse:
             if category == _CALL:
                 self._calls[read_called_tool(block)] += 1
             elif category == _TOOLS:
-                for definition in read_definitions(block):
-                    self._add_definition(node, definition)
+                for tool in read_definitions(block):
+                    self._defined[tool.server, tool.name] = _Definition(node, tool.share, tool.deferred)
             elif category == _RESULT:
                 self._referenced_names.update(read_referenced_tools(block))
         self._head = head
-
-    def _add_definition(self, node: int, definition: ToolDefinition) -> None:
-        self._defined[definition.server, definition.name] = _Definition(node, definition.share, definition.deferred)
 
     def servers(
         self, tokens_of: Callable[[int], int] | None, used: Counter[tuple[str, str]] | None = None
     ) -> list[ToolServer]:
         """Tools by server: most tokens first, then most calls.
 
-        `tokens_of` gives the tokens of a node's block; None while they are not counted. Calls are those of `used`
-        (None: those on the path).
+        `tokens_of` gives the tokens of a node's block. Calls are those of `used` (None: those on the path).
         """
         calls = self._resolve_servers(self._calls if used is None else used)
         names = dict.fromkeys([*self._defined, *calls])
@@ -152,11 +137,7 @@ class ToolUse:
 
 
 def tool_calls(lifetimes: BlockLifetimes, tree: Tree) -> Iterator[tuple[int, int]]:
-    """Yield every tool call of a thread once, even if it was removed later.
-
-    Each is (node, number from 0 of the model call that made it). If that call's answer is not recorded, the number is
-    the most probable one.
-    """
+    """Yield every tool call of a thread: (node, number from 0 of the call that made it, or probably made it)."""
     for node in lifetimes.all_nodes():
         if tree[node].category == _CALL:
             number, first = lifetimes.answering_call(node), lifetimes.first_call(node) or 0
@@ -198,6 +179,5 @@ def tool_spellings(server: str, name: str) -> tuple[str, ...]:
 
 
 def count_definitions(servers: Sequence[ToolServer]) -> tuple[int, int]:
-    """Number of recorded definitions, and of those never called."""
     recorded = sum(tool.state != UNKNOWN for server in servers for tool in server.tools)
     return recorded, sum(server.unused_count for server in servers)

@@ -29,13 +29,13 @@ UNEVEN: Final = "uneven"
 and steps that no curve fits."""
 
 MIN_CALLS: Final = 4
-"""Minimum number of calls for a line."""
+"""Calls that a line needs."""
 MIN_CURVE_CALLS: Final = 8
-"""Minimum number of calls for a curve."""
+"""Calls that a curve needs."""
 _MAX_FLAT_SHARE: Final = 0.05
 """A context that grows less than this over all calls, as a share of their mean size, is flat."""
 _MIN_R2: Final = 0.5
-"""Minimum share of the variance that a line must explain (R²)."""
+"""Share of the variance that a line or curve must explain (R²)."""
 _MIN_F: Final = 12.0
 """Minimum F statistic of a curve over a line (one degree of freedom; about 0.2 % by chance)."""
 _MIN_BEND_RATIO: Final = 2.0
@@ -69,10 +69,7 @@ class GrowthShape(Struct, frozen=True, kw_only=True):
 
 
 def fit_shape(sizes: Sequence[int], first: int = 1) -> GrowthShape | None:
-    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`.
-
-    None for too few.
-    """
+    """Fit the shape of contexts with these `sizes` (tokens), call by call from number `first`; None for too few."""
     n = len(sizes)
     if n < MIN_CALLS:
         return None
@@ -156,7 +153,7 @@ class CallSize(Struct, frozen=True, kw_only=True):
 
 
 class GrownPart(NamedTuple):
-    """One part of the context: its tokens at both ends of a stretch, and tokens x calls in it."""
+    """One part of the context: its tokens before a stretch and at its end, and tokens x calls in it."""
 
     name: str
     begins: int
@@ -169,11 +166,7 @@ class GrownPart(NamedTuple):
 
 
 class SentAgain(NamedTuple):
-    """Tokens that were sent more than once.
-
-    `before`: those of `sent` input tokens that were sent before. `twice`: tokens of the last context that are in it
-    twice.
-    """
+    """Of `sent` input tokens, those that were sent before; and duplicate tokens in the last context (`twice`)."""
 
     sent: int
     before: int
@@ -214,12 +207,11 @@ class Growth(Struct, frozen=True, kw_only=True):
 
     @property
     def carry(self) -> int:
-        """Tokens x calls: all tokens sent."""
+        """Tokens x calls."""
         return sum(call.tokens for call in self.calls)
 
     @property
     def by_phase(self) -> list[list[GrownPart]]:
-        """Growth of each part in each phase, largest first."""
         return [grown_parts_in(self.contexts, phase) for phase in self.phases]
 
     @property
@@ -227,8 +219,7 @@ class Growth(Struct, frozen=True, kw_only=True):
         return self.calls if self.since is None else (*self.calls, self.since)
 
 
-def context_parts(call_figures: CallFigures) -> dict[str, int]:
-    """Tokens of a context by part; they sum to its tokens."""
+def _context_parts(call_figures: CallFigures) -> dict[str, int]:
     if not call_figures.counted:
         return {RESIDUAL: call_figures.context_tokens} if call_figures.context_tokens else {}
     parts = {
@@ -241,10 +232,7 @@ def context_parts(call_figures: CallFigures) -> dict[str, int]:
 
 
 def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
-    """Sizes of the contexts of a thread's `calls`.
-
-    A context that is not counted yet is all `RESIDUAL`.
-    """
+    """Sizes of the contexts of a thread's `calls`; one that is not counted yet is all `RESIDUAL`."""
     turns = turns_of(book.session.tree, calls)
     rows: list[CallSize] = []
     for index, call in enumerate(calls):
@@ -255,7 +243,7 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
                 turn=turns.of_call(index),
                 tokens=call_figures.context_tokens,
                 method=call_figures.method,
-                parts=context_parts(call_figures),
+                parts=_context_parts(call_figures),
                 broken=index > 0 and was_shortened((calls[index - 1],), (call,)),
             )
         )
@@ -263,28 +251,23 @@ def call_sizes(book: Book, calls: Sequence[Call]) -> list[CallSize]:
 
 
 def last_stretch(every: Sequence[CallSize]) -> tuple[int, int]:
-    """First and last call (from 1) of the last stretch without a cut; (0, 0) without calls.
+    """First and last call (from 1) of the last stretch without a cut, or of the longest if that is too short.
 
-    If the last stretch is too short for a shape, the longest one is returned.
+    (0, 0) without calls.
     """
     if not every:
         return 0, 0
     starts = [call.number for call in every if call.broken or call.number == 1]
     ends = [*(start - 1 for start in starts[1:]), every[-1].number]
     stretches = list(zip(starts, ends, strict=True))
-    last = stretches[-1]
-    return (
-        last
-        if last[1] - last[0] + 1 >= MIN_CALLS
-        else max(stretches, key=lambda stretch: (stretch[1] - stretch[0], stretch[1]))
-    )
+    first, last = stretches[-1]
+    if last - first + 1 >= MIN_CALLS:
+        return first, last
+    return max(stretches, key=lambda stretch: (stretch[1] - stretch[0], stretch[1]))
 
 
 def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[GrownPart]:
-    """Growth of each part over the calls `sizes`, largest first.
-
-    `begins` are the parts before them.
-    """
+    """Growth of each part over the calls `sizes`, largest first; `begins` are the parts before them."""
     if not sizes:
         return []
     parts = [
@@ -297,7 +280,6 @@ def grown_parts(begins: Mapping[str, int], sizes: Sequence[CallSize]) -> list[Gr
 
 
 def grown_parts_in(every: Sequence[CallSize], phase: Phase) -> list[GrownPart]:
-    """Growth of each part in a phase; they sum to the phase's growth."""
     begins = every[phase.first - 2].parts if phase.first > 1 else {}
     return grown_parts(begins, every[phase.first - 1 : phase.last])
 
@@ -312,9 +294,9 @@ def thread_growth(
     priced: bool = True,
     since: Call | None = None,
 ) -> Growth:
-    """Growth of one thread of a counted book; `twice` are duplicate tokens in its last context.
+    """Growth of one thread of a counted book.
 
-    With `priced` False no cost is given; `since` is the call still to be made.
+    `twice` are duplicate tokens in its last context; `since` is the call still to be made.
     """
     every = tuple(call_sizes(book, thread.calls))
     first, last = last_stretch(every)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -22,7 +23,6 @@ NOTE_PREFIX: Final = "phase:"
 """Prefix of a note on a call that names the phase beginning with it."""
 
 _SPOKEN: Final = frozenset({INDEX["user"], INDEX["assistant"], INDEX["summary"]})
-"""Categories that are searched for the start of a phase."""
 
 Search = Callable[[str], str]
 """Gives the first hit in a text, "" without one."""
@@ -44,8 +44,8 @@ class Phase(Struct, frozen=True):
     - `before`: context of the previous call in tokens; 0 for the first phase.
     - `end`, `peak`: context of its last call, and its largest context.
     - `sent`, `answered`: all input and all output in it.
-    - `usd`: cost of its calls; None if a price is unknown, or if answers are only partly reported (of `partial` calls;
-      `least` is then the known part).
+    - `usd`: cost of its calls; None if a price is unknown, or answers of `partial` calls are only partly reported
+      (`least`: the known part).
     - `priced`: False while prices are not computed yet; then `usd` is None.
     - `own`: named by the user.
     """
@@ -74,10 +74,9 @@ class Phase(Struct, frozen=True):
 
 
 def find_starts(tree: Tree, calls: Sequence[Call], rule: str, search: Search | None = None) -> list[Start]:
-    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or the hits of `search`.
+    """Find the starts of phases by `rule`: `TURN`, `EPOCH`, `CALL`, or else the hits of `search` in new text.
 
-    `search` reads the new text of a person, the model or a summary in each call's context. A hit with the current
-    phase's name begins no new one.
+    A hit with the current phase's name begins no new one.
     """
     if rule == CALL:
         return [Start(n, f"call {n}") for n in range(1, len(calls) + 1)]
@@ -114,7 +113,6 @@ def _new_texts(tree: Tree, calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
 
 
 def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]:
-    """Starts of phases from a user's notes; `notes` are texts by call id."""
     starts = []
     for number, call in enumerate(calls, 1):
         text = notes.get(call.id, "").strip()
@@ -124,10 +122,7 @@ def named_starts(calls: Sequence[Call], notes: Mapping[str, str]) -> list[Start]
 
 
 def merge_starts(by_rule: Iterable[Start], own: Iterable[Start]) -> list[Start]:
-    """Merge the starts of a rule and of the user's notes (`own`), in order.
-
-    If both have a start at one call, the user's is used.
-    """
+    """Merge the starts of a rule and of the user's notes (`own`), in order; of two at one call the user's is used."""
     by_call = {start.call: start for start in (*by_rule, *own)}
     return [by_call[call] for call in sorted(by_call)]
 
@@ -181,11 +176,6 @@ def typical_growth(phases: Sequence[Phase]) -> tuple[int, int]:
     complete_phases = phases[1:-1] if len(phases) > 2 else phases[1:] or phases
     if not complete_phases:
         return 0, 0
-    grown = sorted(phase.growth for phase in complete_phases)
-    each = sorted(phase.growth / phase.calls for phase in complete_phases)
-    return _median(grown), _median(each)
-
-
-def _median(values: Sequence[float]) -> int:
-    middle = len(values) // 2
-    return round(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)
+    grown = [phase.growth for phase in complete_phases]
+    each = [phase.growth / phase.calls for phase in complete_phases]
+    return round(median(grown)), round(median(each))

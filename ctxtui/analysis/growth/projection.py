@@ -1,7 +1,6 @@
 """Projects a session: growth of its context, when it reaches a limit, and the cost.
 
-``ctxtui preflight`` and the growth list use it. The unit is a turn, or a round (one call and the results that answer
-it) if a person opened at most one turn.
+The unit is a turn, or a round (one call and the results that answer it) if a person opened at most one turn.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ MARGIN: Final = 13_000
 Assumed, as read from the client by others in 2026; a session's own compactions take precedence.
 """
 MIN_SHARE_KEPT: Final = 0.1
-"""Minimum share of the current context that a shrinking one is assumed to keep."""
+"""Share of the current context that a shrinking one is assumed to keep at least."""
 CODEX_SHARE: Final = 0.9
 """Codex compacts automatically at this share of its window: assumed, from its source."""
 
@@ -43,8 +42,7 @@ _BREAKS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION, EpochStart.
 class TurnGrowth(NamedTuple):
     """One turn or round of a thread.
 
-    - `growth`: growth of the context in tokens; None for the first, and after a compaction, a restart or a return to an
-      earlier point.
+    - `growth`: growth of the context in tokens; None for the first, and if it may have been cut (`was_shortened`).
     - `output`: tokens of all its answers; `size`: the context at its end.
     - `usd`: the cost of its calls for input and for answers; None: unknown.
     """
@@ -101,15 +99,11 @@ Usd = Callable[[Usage], float | None]
 
 
 def thread_unit(tree: Tree, calls: Sequence[Call]) -> str:
-    """Unit of a thread: rounds if a person opened it at most once, else turns."""
     return ROUND if turns_of(tree, calls).count_with_calls <= 1 else TURN
 
 
 def measure_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnGrowth]:
-    """Turns or rounds of `thread`, in order; everything in `book` must be counted.
-
-    `usd` prices usage (None: no costs).
-    """
+    """Turns or rounds of `thread`, in order; everything in `book` must be counted."""
     calls = book.session.thread_calls(thread)
     return group_turns(book.session.tree, calls, lambda call: figures(book, call).context_tokens, usd)
 
@@ -117,7 +111,7 @@ def measure_turns(book: Book, thread: str, usd: Usd | None = None) -> list[TurnG
 def group_turns(
     tree: Tree, calls: Sequence[Call], size: Callable[[Call], int], usd: Usd | None = None
 ) -> list[TurnGrowth]:
-    """Like `measure_turns`, for `calls` of a thread whose contexts have the `size` (tokens)."""
+    """Like `measure_turns`; `size` gives the tokens of a call's context."""
     turns = turns_of(tree, calls)
     has_single_turn = turns.count_with_calls <= 1
     groups: list[list[Call]] = []
@@ -159,10 +153,7 @@ def _group_cost(group: Sequence[Call], usd: Usd) -> tuple[float, float] | None:
 
 
 def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
-    """Whether the context may have been cut between the end of one group and that of the next.
-
-    That is, an epoch began by a compaction, a restart or a return to an earlier point.
-    """
+    """Whether an epoch began in `group` by a compaction, a restart or a return to an earlier point."""
     return any(
         call.epoch.number != was.epoch.number and call.epoch.start in _BREAKS
         for was, call in pairwise((before[-1], *group))
@@ -170,9 +161,9 @@ def was_shortened(before: Sequence[Call], group: Sequence[Call]) -> bool:
 
 
 def automatic_compaction(book: Book, thread: str, window: ContextWindow) -> tuple[int, str] | None:
-    """Size in tokens at which the client compacts automatically, and how it is known.
+    """Size in tokens at which the client compacts automatically, and how it is known; None if it is not.
 
-    None if unknown. `window` is the one in force for the thread's last call.
+    `window` is the one in force for the thread's last call.
     """
     if window.origin == COMPACTION:
         return window.limit, "observed"
@@ -232,17 +223,13 @@ def _range_of_next(values: Sequence[float]) -> Range | None:
 
 
 def typical_growth_per(unit: str) -> Typical:
-    """Typical growth per `unit` in other sessions."""
     return GROWTH_OF_ROUNDS if unit == ROUND else GROWTH_OF_TURNS
 
 
 def project_context(
     context: int, steps: Sequence[float], ahead: int, unit: str = TURN, typical: Typical | None = None
 ) -> Range:
-    """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window.
-
-    `typical` are statistics of other sessions (None: the growth per `unit`).
-    """
+    """Context after `ahead` units, if it grew by `steps` so far; it may exceed the window."""
     more = units_ahead(steps, ahead, typical or typical_growth_per(unit))
     return more.map(lambda tokens: max(0.0, context + tokens))
 

@@ -1,7 +1,6 @@
 """Builds the contexts of one thread under the edits of a variant, call by call.
 
-The lab simulates the requests that would have been sent. Edits are applied again only when a new block may change their
-result.
+Edits are applied again only when a new block may change their result.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class EditedPath:
         self._left_out: frozenset[int] = frozenset()
         self._summary: _ChangeSummary | None = None
         self._awaited = NONE_AWAITED
-        self._known: tuple[object, ...] = ()
+        self._awaited_key: tuple[object, ...] = ()
         self._ends: list[int] = []
         """The sent node after each raw position."""
         self._same_count = 0
@@ -75,8 +74,8 @@ class EditedPath:
             else:
                 self.log, applied = log, tried
         key = context, applied.changes, applied.inserts, applied.without_target, self.log
-        if not (self._known and all(map(is_, key, self._known))):
-            self._known, self._awaited = key, self._awaited_targets(applied)
+        if not (self._awaited_key and all(map(is_, key, self._awaited_key))):
+            self._awaited_key, self._awaited = key, self._awaited_targets(applied)
         start = min(_first_change(before, applied), len(self._ends))
         if out is not self._left_out:
             start = min([start, *(out ^ self._left_out)])
@@ -89,7 +88,6 @@ class EditedPath:
 
     @property
     def common_prefix(self) -> int:
-        """Longest common prefix of the sent and the recorded context."""
         assert self._context is not None
         return self._context.nodes[self._same_count - 1] if self._same_count else ROOT
 
@@ -105,7 +103,6 @@ class EditedPath:
         return nodes[bisect_left(self._ends, sent_depth, key=self._depth_of)] if sent_depth else ROOT
 
     def sent_node(self, position: int) -> int:
-        """The sent node after the block at a raw position."""
         return self._ends[position]
 
     def _depth_of(self, node: int) -> int:
@@ -195,10 +192,7 @@ class EditedPath:
         return tree.child(head, item.block, item.place)
 
     def _is_empty_header(self, applied: Applied, position: int) -> bool:
-        """Whether `position` is the header of a message that has lost all of its blocks.
-
-        A block is lost if an edit removes it or this path leaves it out. Always False on a path that leaves out none.
-        """
+        """Whether `position` is the header of a message without blocks, on a path that leaves some out."""
         if not self._left_out or applied.context.items[position].block.kind != HEADER:
             return False
         message = applied.context.message_at(position)
@@ -209,10 +203,7 @@ class EditedPath:
         return all(map(applied.is_removed, sent))
 
     def node_at_edge(self, applied: Applied, edge: Position) -> int:
-        """Sent node at the position `edge` under the edits applied last.
-
-        It is the node after a raw position (`RAW`), or after the insert of that number before this position.
-        """
+        """Sent node after a raw position (`RAW`), or after the insert of that number before it."""
         position, order = edge
         if order == RAW:
             return self._ends[position]
@@ -223,7 +214,6 @@ class EditedPath:
 
 
 def _first_change(before: Applied | None, applied: Applied) -> int:
-    """First raw position at which the two differ; the length of the shorter if they do not."""
     if before is None:
         return 0
     end = min(before.length, applied.length)
@@ -234,16 +224,9 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
                 end = position
     if before.inserts is not applied.inserts:
         # Most are the same objects; of the others, rebuilt ones are distinguished from changed ones.
-        old_inserts, new_inserts = (
-            {id(insert): insert for insert in before.inserts},
-            {id(insert): insert for insert in applied.inserts},
-        )
-        removed = Counter(
-            (old_inserts[key].position, old_inserts[key].items) for key in old_inserts.keys() - new_inserts.keys()
-        )
-        added = Counter(
-            (new_inserts[key].position, new_inserts[key].items) for key in new_inserts.keys() - old_inserts.keys()
-        )
+        old_ids, new_ids = set(map(id, before.inserts)), set(map(id, applied.inserts))
+        removed = Counter((i.position, i.items) for i in before.inserts if id(i) not in new_ids)
+        added = Counter((i.position, i.items) for i in applied.inserts if id(i) not in old_ids)
         # Counted, because the same text may be at one position twice.
         end = min([end, *(position for position, _ in [*(removed - added), *(added - removed)])])
     return end
@@ -258,7 +241,7 @@ def _last_removed(applied: Applied) -> int:
 
 
 class _ChangeSummary(NamedTuple):
-    """Summary of changes: last removed position, any text added by repairs, any changed tools."""
+    """`removed`: the last removed position; `notes`: repairs add text; `tools`: some are changed."""
 
     changes: Mapping[int, BlockChange]
     removed: int

@@ -1,7 +1,4 @@
-"""Lab results of one session: a row of figures and a curve for each variant, and notes.
-
-The lab screen, ``ctxtui lab`` and its JSON and HTML show a `SessionLab`.
-"""
+"""Lab results of one session: a row of figures and a curve for each variant, and notes."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ class SessionLab(Struct, frozen=True, kw_only=True):
     - `rows`: one per variant, ``as_recorded`` first.
     - `numbers`: the simulated calls, of `calls` in all; `drawn`: indexes of those of the longest thread.
     - `usable`: the usable window in tokens; 0: unknown.
-    - `off`: the relative error of the simulated recording; None: nothing was reported.
+    - `off`: the relative error of the simulated recording; None if a simulated call was not reported.
     - `marks`: (index of a call, its sign); `notes`: remarks; `outcomes`: the recorded results.
     """
 
@@ -150,10 +147,9 @@ def _make_row(inputs: LabInputs, own: VariantRun, run: VariantRun, reported: int
 
 
 def _session_cost(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[float | None, bool]:
-    """Cost of the whole session under `run`, and whether it is a lower bound.
+    """Cost of the whole session under `run` (None: unknown), and whether it is a lower bound.
 
-    Calls without a recorded price, and calls that are not simulated, are as in the bill. None if the price of a
-    variant is unknown.
+    Calls without a recorded price, and calls that are not simulated, are as in the bill.
     """
     tried = {call.id: call.usd for call in run.calls}
     unknown = {call.id for call in own.calls if call.usd is None and run.variant.model == ""}
@@ -166,7 +162,6 @@ def _session_cost(inputs: LabInputs, own: VariantRun, run: VariantRun) -> tuple[
 
 
 def _longest_thread_calls(calls: Sequence[Call]) -> tuple[int, ...]:
-    """Indexes of the calls of the thread that has most of them."""
     by: dict[str, list[int]] = {}
     for index, call in enumerate(calls):
         by.setdefault(call.thread, []).append(index)

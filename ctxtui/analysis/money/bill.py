@@ -1,8 +1,4 @@
-"""The bill: a session's cost as a sum of parts.
-
-The parts are carrying, rewriting, writing for the first time, answering, and others (`PARTS`). The input cost of a call
-is split by `input_split`. Parts are rounded so that they add up.
-"""
+"""The bill: a session's cost as a sum of parts (`PARTS`)."""
 
 from __future__ import annotations
 
@@ -23,10 +19,7 @@ from ctxtui.pricing.price import Cost, further_usage, known_usd, lacks_price
 
 
 def round_to_sum(amounts: Sequence[float], decimals: int = 2) -> list[float]:
-    """Round `amounts` to `decimals`, so that the displayed values add up to the displayed sum.
-
-    The largest remainders round up.
-    """
+    """Round `amounts` to `decimals`, so that the displayed values add up to the displayed sum."""
     unit = 10**decimals
     scaled = [amount * unit for amount in amounts]
     rounded_down = [int(amount // 1) for amount in scaled]
@@ -61,7 +54,6 @@ class ResidualSum(NamedTuple):
     calls: int = 0
 
     def plus(self, usd: float, tokens: int, calls: int = 1) -> ResidualSum:
-        """Return the sum with an amount added."""
         return ResidualSum(self.usd + usd, self.tokens + tokens, self.calls + calls)
 
 
@@ -108,7 +100,6 @@ class Bill(Struct, kw_only=True):
         return 1 - self.threads.get(MAIN, 0.0) / whole if whole else 0.0
 
     def add(self, name: str, usd: float, tokens: int) -> None:
-        """Add an amount to one part."""
         self.parts[name] = self.parts[name].plus(usd, tokens)
 
     def add_bill(self, bill: Bill, prefix: str = "") -> None:
@@ -136,7 +127,7 @@ def make_bill(
     """Build the bill of a session, which must be counted whole.
 
     `costs` has every call's price by id (None: unknown), `missed` are its misses. With `only`, just the calls with
-    these ids are billed; the calls before each are still taken into account.
+    these ids are billed.
     """
     total = Bill()
     running = running_totals(book)
@@ -156,7 +147,6 @@ def make_bill(
 
 
 def _add_residual(bill: Bill, book: Book, call: Call, cost: Cost | None) -> None:
-    """Add the residual of `call` to the bill."""
     usage = call.usage
     residual = figures(book, call).residual if usage is not None else 0
     if usage is None or not residual:

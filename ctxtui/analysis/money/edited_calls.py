@@ -1,9 +1,7 @@
-"""The effect that edits would have had on the recorded calls of a thread.
+"""The effect that edits would have had on the recorded calls of a thread: tokens and cost of each call.
 
-It gives the tokens and cost of each call. Every call is charged by its own model's rates, for its reported reads,
-writes and fresh input minus the freed tokens. The ledger gives each block's position in a report. The first call after
-the edits reads only the tokens that the price tag leaves in the cache, and pays for the rest again. For calls that only
-continue, the result equals the tag's prices.
+A call is charged by its own model's rates, for its reported reads, writes and fresh input minus the freed tokens. The
+first call after the edits reads only what the price tag leaves in the cache, and pays for the rest again.
 """
 
 from __future__ import annotations
@@ -38,18 +36,16 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def usd(self) -> float | None:
-        """Sum of the known extra costs in USD; None if none is known."""
+        """Sum of the known extra costs in USD."""
         amounts = [usd for usd in self.more if usd is not None]
         return sum(amounts) if amounts else None
 
     @property
     def partial(self) -> bool:
-        """Whether the extra cost of some calls is unknown."""
         return None in self.more
 
     @property
     def tokens(self) -> int:
-        """Tokens freed in all calls together."""
         return sum(self.saved)
 
     @property
@@ -58,7 +54,6 @@ class EditedCalls(Struct, frozen=True):
 
     @property
     def affected_calls(self) -> int:
-        """Number of calls whose tokens change."""
         return sum(map(bool, self.saved))
 
 
@@ -96,10 +91,7 @@ def charge_edited_calls(
 
 
 def _extra_cost(call: Call, freed_parts: Sequence[int], charge: CallCharge, left: Usage | None) -> float | None:
-    """Extra cost of a call without `freed_parts` (reads, writes, fresh input).
-
-    Negative: a saving. None if the call has no usage or no price.
-    """
+    """Extra cost of a call without `freed_parts` (reads, writes, fresh input); None without usage or price."""
     if call.usage is None:
         return None
     reduced = reduce_usage(call.usage, freed_parts, left)
@@ -133,10 +125,7 @@ def reduce_usage(usage: Usage, freed_parts: Sequence[int], left: Usage | None = 
 
 
 def freed_tokens(here: PolicyContext, after: Applied) -> dict[int, int]:
-    """Tokens freed under `after`, by raw position of `here` (negative: added).
-
-    Inserts count at their position.
-    """
+    """Tokens freed under `after`, by raw position of `here` (negative: added); inserts count at their position."""
     freed: dict[int, int] = {}
     for position in {*after.changes, *here.applied.changes}:
         change = after.changes.get(position)
@@ -169,10 +158,8 @@ class EditedThread(NamedTuple):
         if not freed or since >= len(calls) or (not since and not freed.keys().isdisjoint(here.context.thinking)):
             return None
         nodes = self._freed_by_node(here, freed)
-        now = (
-            next((moment for moment in tag.moments if moment.name == NOW), None) if tag is not None and since else None
-        )
-        usage_left = now.usage if now is not None else None
+        moments = tag.moments if tag is not None and since else ()
+        usage_left = next((moment.usage for moment in moments if moment.name == NOW), None)
         # The tag is scaled to reports, in which a counted token may be less than one.
         freed_total = sum(freed.values())
         scale = max(0.0, (tag.forecast - tag.forecast_under) / freed_total) if tag is not None and freed_total else 1.0

@@ -1,7 +1,4 @@
-"""The ledger: cost of each block and category so far.
-
-It is computed from the reports and prices of a thread's calls. The bill, the findings and the panes read it.
-"""
+"""The ledger: cost of each block and category so far, from the reports and prices of a thread's calls."""
 
 from __future__ import annotations
 
@@ -26,7 +23,7 @@ _THINKING = INDEX["thinking"]
 _WIDTH: Final = len(CATEGORIES) + 2
 """Figures of a call: one for each category, unrecorded input, re-attached input."""
 _CALLS_PER_CHUNK = 64
-"""Calls per chunk: the minimum cached depth of a chunk is stored, so that a block's cost takes few steps."""
+"""Calls for which the minimum cached depth is stored, so that a block's cost takes few steps."""
 
 
 class CallRates(Struct, frozen=True):
@@ -42,7 +39,6 @@ class CallRates(Struct, frozen=True):
     answer: float
 
     def rate(self, depth: int) -> float:
-        """USD for one token of the block at `depth`."""
         return self.rates[(depth > self.read) + (depth > self.write)]
 
 
@@ -50,10 +46,9 @@ _NO_RATES = CallRates(0, 0, (0.0, 0.0, 0.0), 0.0)
 
 
 class CostLedger:
-    """Running costs of one thread, added call by call with `advance`.
+    """Running costs of one thread, added call by call with `advance`; calls without report or price cost nothing.
 
-    Only calls with report and price count. `lifetimes` has the calls that contained each block; it is advanced with the
-    ledger.
+    `lifetimes` has the calls that contained each block; it is advanced with the ledger.
     """
 
     def __init__(self, book: Book, running: RunningTotals, lifetimes: BlockLifetimes) -> None:
@@ -152,10 +147,7 @@ class CostLedger:
     def _cost_by_category(
         self, head: int, charged: CallRates, lacks: tuple[int, int], ends: Sequence[float]
     ) -> tuple[float, ...]:
-        """USD by category, then of unrecorded and re-attached input.
-
-        `lacks` are the tokens before the blocks up to the end of each of the two.
-        """
+        """USD by category, then of unrecorded and re-attached input; `lacks` are the tokens to the end of these two."""
         parts, before, start = [0.0] * len(CATEGORIES), [0.0] * len(CATEGORIES), 0.0
         front, missing = lacks
         lacking = reattached = 0.0
@@ -196,10 +188,7 @@ class CostLedger:
             self._least[-1] = min(self._reads[calls - calls % _CALLS_PER_CHUNK :])
 
     def categories(self, calls: int) -> tuple[float, ...]:
-        """USD by category index over the first `calls` calls (at most `done`).
-
-        Unrecorded and re-attached input are the last two.
-        """
+        """USD by category index, then of unrecorded and re-attached input, over the first `calls` calls (of `done`)."""
         return tuple(self._by_category[_WIDTH * calls : _WIDTH * (calls + 1)])
 
     def block_usd(self, node: int, tokens: int, calls: int) -> float | None:
@@ -237,10 +226,7 @@ class CostLedger:
         return [(start, stop, tree[there].depth) for start, stop, there in self.read_in(node, calls)]
 
     def input_part(self, index: int, depth: int) -> int:
-        """Part of a call's input with the block at `depth`: 0 read, 1 written, 2 neither.
-
-        `index` is that of the call, from 0.
-        """
+        """Part of the input of call `index` (from 0) with the block at `depth`: 0 read, 1 written, 2 neither."""
         return (depth > self._reads[index]) + (depth > self._writes[index])
 
     def rate(self, node: int, since: int, calls: int) -> float:

@@ -1,6 +1,6 @@
-"""Gate for automated tests: compares a recording with limits or an earlier recording.
+"""Gate for automated tests (``ctxtui check``): compares a recording with limits or an earlier recording.
 
-``ctxtui check`` uses it; the field names are those of its JSON.
+The field names are those of its JSON.
 """
 
 from __future__ import annotations
@@ -59,10 +59,7 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """Allowed values; None: no limit.
-
-    Tokens, characters, a share (0 to 1), counts, USD, a ratio, seconds.
-    """
+    """Allowed values in the units of `Figures`; None: no limit."""
 
     max_context: int | None = None
     max_block_chars: int | None = None
@@ -77,11 +74,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class LimitVerdict(Struct, frozen=True):
-    """One limit compared with its figure.
-
-    `limit` is its name, `allowed` its value, `figure` the figure (None: unknown). `passed` is None if it cannot be
-    decided.
-    """
+    """One limit compared with its figure; `passed` is None if it cannot be decided."""
 
     limit: str
     allowed: float
@@ -126,8 +119,6 @@ _WORDS: Final = {
 }
 _NOT_COMPARED: Final = frozenset({"max_seconds"})
 """Limits that are never compared with an earlier recording."""
-
-
 ON_REQUEST: Final = frozenset({"max_repeats", "max_secrets", "max_lost"})
 """Limits whose figures are computed only if set: they read every block."""
 
@@ -161,10 +152,7 @@ def session_figures(session: Session, bill: Bill, largest: int | None, most: flo
 
 
 def longest_block(session: Session) -> int:
-    """Characters of the longest block that a call sent or the next one will send.
-
-    They are those of its text or its arguments. Without calls, the contexts at the ends of the threads are searched.
-    """
+    """Characters (of text or arguments) of the longest block that a call sent or the next one will send."""
     tree, sent_nodes, digests, longest = session.tree, {ROOT}, set[str](), 0
     heads = [call.sent_head for call in [*session.calls.values(), *unsent_calls(session)]]
     for node in heads or [thread.tip for thread in list(session.threads.values())]:
@@ -181,10 +169,7 @@ def longest_block(session: Session) -> int:
 
 
 def check_limits(figures: Figures, limits: Limits) -> list[LimitVerdict]:
-    """Compare each limit that is set with its figure.
-
-    A hit rate passes for a single call, which could not hit.
-    """
+    """Compare each limit that is set with its figure; for a single call, which could not hit, a hit rate passes."""
     verdicts = []
     for name in Limits.__struct_fields__:
         allowed = getattr(limits, name)
@@ -223,10 +208,6 @@ def all_passed(verdicts: Iterable[bool | None]) -> bool | None:
 
 
 def _is_within(limit: str, figures: Figures, allowed: float) -> bool | None:
-    """Whether the figure is within its limit; None if undecided.
-
-    An unknown cost is judged by its bounds.
-    """
     figure: float | None = getattr(figures, _FIGURE[limit])
     if figure is None and limit == "max_cost":
         least, most = figures.cost_usd_at_least, figures.cost_usd_at_most

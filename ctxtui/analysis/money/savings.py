@@ -1,7 +1,6 @@
-"""Savings: what one change would have saved, with the same calls otherwise.
+"""Savings: what one change would have saved, minus its own cost, with the same calls otherwise.
 
-Statements and findings list them. Every figure is computed from the recorded calls, pauses and rates, minus
-the cost of the change itself. Whether the model would have needed the removed content is unknown.
+Whether the model would have needed the removed content is unknown.
 """
 
 from __future__ import annotations
@@ -37,28 +36,25 @@ def find_savings(
     minimum: Callable[[str], int],
     charge: CallCharge,
 ) -> list[Saving]:
-    """Every saving that saves money, the largest saving first.
-
-    `minimum` gives a model's shortest cacheable prefix.
-    """
+    """The changes that save money, the largest saving first; `minimum` gives a model's shortest cacheable prefix."""
     all_savings: list[Saving | None] = []
     for thread in threads:
         all_savings += [
             clear_results(thread, rates),
             hour_entries(thread, rewrites, rates),
             five_minute_entries(thread, rates),
+            unused_tools(thread, names, charge),
+            enable_caching(thread, rates, minimum),
         ]
-        all_savings += [unused_tools(thread, names, charge), enable_caching(thread, rates, minimum)]
     return sorted(
         (saving for saving in all_savings if saving is not None and saving.saves > 0), key=lambda saving: -saving.saves
     )
 
 
 def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: RatesOf) -> Saving | None:
-    """Entries that live an hour instead of five minutes.
+    """Entries that live an hour instead of five minutes: no rewrites after pauses of up to an hour, dearer writes.
 
-    Saves rewrites after pauses of up to an hour. Every other write costs more. None if it would save no rewrite,
-    or no price is known.
+    None if it would save no rewrite, or no price is known.
     """
     avoided = {
         miss.number: miss
@@ -77,10 +73,9 @@ def hour_entries(thread: ThreadCosts, rewrites: Sequence[CacheMiss], rates: Rate
 
 
 def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Entries that live five minutes instead of an hour: every write is cheaper.
+    """Entries that live five minutes instead of an hour: cheaper writes, but reads after longer pauses become writes.
 
-    Reads after a pause of more than five minutes, or an unrecorded one, become writes. None if nothing was written for
-    an hour at a known price.
+    None if nothing was written for an hour at a known price.
     """
     saves, wrote, lost = 0.0, 0, 0
     before: Call | None = None
@@ -99,10 +94,7 @@ def five_minute_entries(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
 
 
 def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Saving | None:
-    """Leave out tool definitions that no call of the thread used, from the start.
-
-    Nothing is rewritten. None if that saves nothing.
-    """
+    """Leave out tool definitions that no call of the thread used, from the start; None if that saves nothing."""
     tree = thread.tree
     tools = UncalledTools()
     for node in (*thread.nodes(), *thread.lifetimes.answer_nodes()):
@@ -121,10 +113,7 @@ def unused_tools(thread: ThreadCosts, names: Names, charge: CallCharge) -> Savin
 def from_the_start(
     kind: str, thread: ThreadCosts, freed: Mapping[int, int], charge: CallCharge, *, names: tuple[str, ...], count: int
 ) -> Saving | None:
-    """Saving that makes the blocks of `freed` that much smaller from the start.
-
-    None if it saves nothing. `names` and `count` are those of the `Saving`.
-    """
+    """Saving that makes the blocks of `freed` that much smaller from the start; None if it saves nothing."""
     usd = charge_edited_calls(thread.ledger, thread.calls, freed, charge).usd
     if not usd or usd > 0:
         return None
@@ -133,17 +122,16 @@ def from_the_start(
 
 
 def _seconds_between(before: Call | None, call: Call) -> float | None:
-    """Seconds from the start of one call to the start of the next; None if not recorded."""
     if before is None or before.started is None or call.started is None:
         return None
     return call.started - before.started
 
 
 def enable_caching(thread: ThreadCosts, rates: RatesOf, minimum: Callable[[str], int]) -> Saving | None:
-    """Switch caching on where the provider caches only on request and none was made.
+    """Switch on Anthropic's caching where no call used it.
 
     Each call then reads the previous call's input, if that was at most five minutes earlier, and writes the rest. None
-    if any call used the cache, has no report or price, or is not Anthropic's, or if nothing could be read.
+    if a call has no report or price, or if nothing could be read.
     """
     calls = thread.calls
     if any(call.provider != "anthropic" or call.usage is None or call.usage.input > call.usage.fresh for call in calls):
@@ -168,7 +156,7 @@ _RESULT: Final = INDEX["tool_result"]
 KEPT_RESULTS: Final = 3
 """Number of newest results that are never cleared: the provider's own default for clearing (facts §3)."""
 MIN_TOKENS: Final = 200
-"""Minimum tokens of a result worth clearing."""
+"""Tokens of a result worth clearing."""
 PLACEHOLDER_TOKENS: Final = 10
 """Tokens of the placeholder of a cleared result."""
 _MAX_RESULTS: Final = 200
@@ -177,10 +165,10 @@ _MAX_CALLS: Final = 200
 
 
 def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
-    """Best moment and depth to clear old tool results once.
+    """Best moment and depth to clear old tool results once; it may still cost more than it saves.
 
-    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. The best
-    of those compared may cost more than it saves. None if there is nothing to clear, or no price.
+    Saves their carrying cost from then on, minus placeholders and the rewrite of the cached input after them. None if
+    there is nothing to clear, or no price.
     """
     best: Saving | None = None
     results = _clearable_results(thread)
@@ -247,16 +235,12 @@ def cleared_nodes(thread: ThreadCosts, saving: Saving) -> list[int]:
 
 
 def _nodes_at_call(thread: ThreadCosts, results: Sequence[int], index: int) -> dict[int, int]:
-    """The `results` in the context of call `index`, by their nodes there.
-
-    They were added before that call.
-    """
+    """The `results` that were added before call `index` and are in its context, by their nodes there."""
     before = [node for node in results if (thread.lifetimes.first_call(node) or 0) < index]
     return {there: node for node in before if (there := thread.lifetimes.node_at_call(node, index)) is not None}
 
 
 def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
-    """The last `KEPT_RESULTS` results of a context."""
     newest: set[int] = set()
     while head and len(newest) < KEPT_RESULTS:
         if thread.tree[head].category == _RESULT and thread.tree[head].block.kind != HEADER:
@@ -266,10 +250,7 @@ def _newest_results(thread: ThreadCosts, head: int) -> set[int]:
 
 
 def unread_rate(call: Call, by: Rates) -> float:
-    """USD for one unread token at this call: written like the client's writes, or at full price.
-
-    Without writes in the report, Anthropic's price of five minutes is used.
-    """
+    """USD for one unread token at this call: as for its writes; without any, Anthropic's 5m write or full price."""
     usage = call.usage
     if usage is None or not usage.cache_write:
         return by.write_5m if call.provider == "anthropic" else by.fresh
@@ -309,7 +290,7 @@ _AT_ENTRY: Final = frozenset({COMPACT_JSON, EXTERNALIZE, MINIMISE, TRUNCATE})
 def price_policy(thread: ThreadCosts, context: Context, remedy: Remedy, charge: CallCharge) -> Saving | None:
     """Saving of one policy on the blocks of `context`, each edited when it was added.
 
-    None for several policies, for edits that cannot be made at that moment, and if nothing would have been saved.
+    None if one of its edits cannot be made at that moment, and if nothing would have been saved.
     """
     if len(remedy.steps) > 1 or any(edit.kind not in _AT_ENTRY for edit in remedy.edits):
         return None

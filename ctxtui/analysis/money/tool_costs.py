@@ -1,7 +1,4 @@
-"""Tokens and cost of each tool in a session: its definition, its calls and results.
-
-Costs are from the same ledgers as the bill.
-"""
+"""Tokens and cost of each tool in a session: its definition, its calls and results."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.content.tools import DEFERRED, FOUND, LOADED, UNKNOWN, ServerLookup, tool_calls, tool_spellings
 from ctxtui.analysis.short_names import Names
-from ctxtui.core.block import Block
 from ctxtui.core.block_content import read
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import Session
@@ -78,7 +74,7 @@ class _ToolState(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool that a session defines, lists, calls or answers for, heaviest definition first."""
+    """Every tool that a session defines, lists or calls, heaviest definition first."""
     return _SessionReading(session, list(threads), names).rows()
 
 
@@ -148,22 +144,13 @@ class _SessionReading:
 
     def _add_definition(self, thread: ThreadCosts, node: int, searched: dict[str, int]) -> None:
         usd, tokens = thread.input_usd(node), thread.running.block_tokens(node)
-        indices = [
-            index
-            for start, stop, _ in thread.lifetimes.stretches(node, len(thread.calls))
-            for index in range(start, stop)
-        ]
+        stretches = thread.lifetimes.stretches(node, len(thread.calls))
+        indices = [index for start, stop, _ in stretches for index in range(start, stop)]
         for definition in read_definitions(self._tree[node].block):
             tool = self._state_of(definition.server, definition.name)
-            first_call = min(
-                (searched[name] for name in tool_spellings(definition.server, definition.name) if name in searched),
-                default=None,
-            )
-            carried = (
-                indices
-                if not definition.deferred
-                else [n for n in indices if first_call is not None and n >= first_call]
-            )
+            spellings = tool_spellings(definition.server, definition.name)
+            first_call = min((searched[name] for name in spellings if name in searched), default=len(thread.calls))
+            carried = [n for n in indices if n >= first_call] if definition.deferred else indices
             tool.loaded |= not definition.deferred
             tool.is_found |= definition.deferred and bool(carried)
             tool.carried.update(self._session_number(thread, index) for index in carried)
@@ -189,10 +176,6 @@ class _SessionReading:
         if tree[node].category == _RESULT and self._is_new(thread, node):
             tool.results += thread.running.block_tokens(node)
 
-    def _learn_mcp(self, block: Block, server: str) -> None:
-        if server and server not in self._mcp and is_mcp(block, server):
-            self._mcp.add(server)
-
     def _tool_of(self, node: int) -> tuple[str, str]:
         """The tool of a call or result."""
         node_row = self._tree[node]
@@ -206,10 +189,7 @@ class _SessionReading:
         )
 
     def _is_new(self, thread: ThreadCosts, node: int) -> bool:
-        """Whether the block is seen for the first time.
-
-        Some threads begin with a copy of another's history.
-        """
+        """Whether the block is seen for the first time: a thread may begin with a copy of another's history."""
         key = (self._tree[node].block.digest, thread.lifetimes.nth(node))
         if key in self._counted:
             return False
@@ -221,7 +201,8 @@ class _SessionReading:
             if self._is_new(thread, node):
                 block = self._tree[node].block
                 server, name = read_called_tool(block)
-                self._learn_mcp(block, server)
+                if server and server not in self._mcp and is_mcp(block, server):
+                    self._mcp.add(server)
                 self._state_of(server, name).called.append(self._session_number(thread, index))
 
 

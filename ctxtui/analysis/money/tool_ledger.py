@@ -1,7 +1,4 @@
-"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each.
-
-``ctxtui stats`` and the statistics screen show it.
-"""
+"""Ledger of tools over many sessions: tokens, use, and whether to keep, defer or drop each."""
 
 from __future__ import annotations
 
@@ -15,13 +12,13 @@ from ctxtui.analysis.money.tool_costs import ToolCosts
 
 KEEP, DEFER, DROP = "keep", "defer", "drop"
 MIN_CALLS: Final = 10
-"""Minimum number of calls that carried a definition before a tool without calls is judged."""
+"""Calls that must have carried a definition before a tool without calls is judged."""
 MIN_SESSIONS: Final = 3
 """Number of sessions without a single call after which a tool should be dropped, not only deferred."""
 MAX_SELDOM_SHARE: Final = 0.25
 """Share of sessions below which a tool is used so seldom that it can be deferred."""
 MIN_RARE_RATIO: Final = 100
-"""Ratio of calls that carried a definition to calls of the tool from which on it can be deferred."""
+"""Calls that carried a definition for each call of the tool, from which on it can be deferred."""
 
 
 class SessionTool(Struct, frozen=True, kw_only=True):
@@ -142,16 +139,11 @@ def _make_tool(server: str, name: str, rows: list[SessionTool]) -> LedgerTool:
 
 
 def _counted_share(tool: SessionTool) -> float:
-    """Share of a tool's calls in a session that is counted."""
     return tool.called / len(tool.costs.called) if tool.costs.called else tool.share
 
 
 def judge_tool(state: str, sessions: int, used_in: int, carried: int, called: int) -> tuple[str, str]:
-    """Judge a tool: what to do with it, and the reason.
-
-    Based on its `state`, the `sessions` that had it, those that used it, the calls that `carried` its definition
-    and its number of calls.
-    """
+    """Verdict on a tool, and the reason; the arguments are those of `LedgerTool`."""
     often = f"called {_times_text(called)} in {used_in:,} of {_count_text(sessions, 'session')}"
     if state == UNKNOWN:
         return UNKNOWN, f"{often}; no recording contains its definition"
@@ -193,10 +185,7 @@ def _make_server(name: str, tools: list[LedgerTool], *, mcp: bool) -> LedgerServ
 
 
 def _judge_server(tools: list[LedgerTool]) -> tuple[str, str]:
-    """Verdict on a server: kept if one of its tools is.
-
-    The reason lists the verdicts on its tools.
-    """
+    """Verdict on a server, kept if one of its tools is, and the reason."""
     count = {verdict: sum(tool.verdict == verdict for tool in tools) for verdict in (KEEP, DEFER, DROP, UNKNOWN)}
     verdict = next(verdict for verdict, n in count.items() if n)
     if len(tools) == 1:

@@ -13,7 +13,7 @@ from ctxtui.analysis.money.quota_windows import QuotaWindow, ReportedWindow
 _DEVIATIONS_95: Final = 1.96
 """Standard errors to each side of a 95 % interval."""
 _MIN_SESSIONS: Final = 3
-"""Minimum number of sessions for an interval."""
+"""Sessions needed for an interval."""
 
 
 class Estimate(NamedTuple):
@@ -27,10 +27,9 @@ class Estimate(NamedTuple):
 
 
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
-    """Divide the sum of all numerators by that of all denominators.
+    """Divide the sum of all numerators by that of all denominators; None if that is 0.
 
-    `parts` has one (numerator, denominator) per session. Sessions with denominator 0 are left out; None if all are.
-    Sessions are treated as independent, their calls are not.
+    `parts` has one (numerator, denominator) per session; the interval treats sessions as independent.
     """
     parts = [part for part in parts if part[1]]
     numerator, denominator = sum(part[0] for part in parts), sum(part[1] for part in parts)
@@ -47,7 +46,6 @@ def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:
 
 
 def estimate_change(before: Estimate, after: Estimate) -> Estimate:
-    """Difference between `after` and `before`, with its interval."""
     value = after.value - before.value
     if before.error is None or after.error is None:
         return Estimate(value)
@@ -127,10 +125,7 @@ class WorstMiss(NamedTuple):
 
 
 class HeavyTool(NamedTuple):
-    """A tool: its server ("": none), name, number of calls, tokens of its results, and USD.
-
-    The USD are those of its definition and use; None: unknown.
-    """
+    """A tool: its server ("": none), name, number of calls, tokens of its results, and USD (None: unknown)."""
 
     server: str
     name: str
@@ -140,10 +135,7 @@ class HeavyTool(NamedTuple):
 
 
 class Metric(NamedTuple):
-    """One figure before and after a change, and the difference.
-
-    `shown`: the interval of the difference excludes 0.
-    """
+    """One figure before and after a change, and the difference."""
 
     name: str
     unit: str
@@ -153,21 +145,13 @@ class Metric(NamedTuple):
 
     @property
     def shown(self) -> bool:
-        """Whether the difference is significant."""
-        difference = self.difference
-        return (
-            difference is not None
-            and difference.low is not None
-            and difference.high is not None
-            and not difference.low <= 0 <= difference.high
-        )
+        """Whether the interval of the difference excludes 0."""
+        low, high = (self.difference.low, self.difference.high) if self.difference is not None else (None, None)
+        return low is not None and high is not None and not low <= 0 <= high
 
 
 class SeenChange(NamedTuple):
-    """A change in the sessions: the `words` that select it, and its `first` time (Unix seconds).
-
-    The other members are the numbers of sessions and calls before and after it.
-    """
+    """A change in the sessions: the `words` that select it, its `first` time (Unix seconds), sessions and calls."""
 
     words: str
     first: float
@@ -187,10 +171,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 class Stats(Struct, kw_only=True):
-    """Usage statistics: rows, windows, misses and tools.
+    """Usage statistics.
 
-    - `total`, `rows`: all calls, and rows by the requested key (the most expensive first; days and similar, newest
-      first).
+    - `rows`: by the requested key (the most expensive first; days and similar, newest first).
     - `windows`, `week`: windows of five hours, and the week until now; `reported`: each quota window as last reported
       by its provider.
     - `worst`: the worst misses; `tools`: tools by cost.

@@ -1,7 +1,7 @@
 """Absences: recorded blocks that were not in the context, according to a report.
 
-A client may clear old results, leave out thinking or the answer of a failed call, or drop old messages, without
-recording it. The next report is then less than the recorded blocks, and `explain_missing` infers which are absent.
+A client, provider or server may clear old results, leave out thinking or drop old messages without a record. The next
+report is then less than the recorded blocks, and `explain_missing` infers which are absent.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _REASONS: Final = {
     NOT_SENT: "the client did not send it back as it is recorded",
     THINKING_LEFT_OUT: "the client or the provider left the thinking out",
     RESULTS_CLEARED: "the client cleared its oldest results",
-    MEDIA_LEFT_OUT: "the client left out its oldest images",
+    MEDIA_LEFT_OUT: "the client left out its oldest images or documents",
     MESSAGES_LEFT_OUT: "the client left out its oldest messages",
     CUT: "the server cut the oldest messages to fit its window",
     COMPACTED: "the provider put a summary in its place before the model answered",
@@ -67,8 +67,6 @@ class Absence(Struct, frozen=True):
 
 
 class AbsentBlocks(NamedTuple):
-    """Blocks that explain the missing tokens, in prompt order, and the reason."""
-
     nodes: tuple[int, ...]
     why: str
 
@@ -77,12 +75,11 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
     """Tokens that a report lacks, and what may explain them.
 
     - `tokens`: how many, within `doubt`.
-    - `came`: nodes after the previous call's context; `answered`: those of them that are its answer.
-    - `old`: gives earlier nodes that are read, in prompt order, except those read from the cache, which cannot have
-      changed.
+    - `came`: nodes after the prefix shared with the previous call; `answered`: those of them that are its answer.
+    - `old`: gives earlier nodes that are read, in prompt order, without those read from the cache.
     - `thought`: tokens of thinking that are read.
     - `size`: gives a node's tokens; `left`: tokens of a cleared result's replacement.
-    - `spare`: by how much the blocks may fall short, if one more block explains it, too.
+    - `spare`: how far the oldest blocks may fall short before one more is added.
     - `prefix_stays`, `prefix_broke`: the cache shows that the previous context was read again, or was not.
     - `whole`: the request itself is recorded, so that only the provider can have removed blocks.
     """
@@ -101,7 +98,6 @@ class MissingTokens(Struct, frozen=True, kw_only=True):
     whole: bool
 
     def explains(self, tokens: int) -> bool:
-        """Whether blocks of `tokens` explain it."""
         return abs(tokens - self.tokens) <= min(_HALF * self.tokens, max(self.doubt, _NEAR * self.tokens))
 
 
@@ -120,16 +116,16 @@ def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None
     new_nodes = [n for n in missing.came if tree[n].block.kind != HEADER]
     sets = [
         tuple(missing.answered),
-        tuple(n for n in new_nodes if tree[n].category == _CALL),
-        tuple(n for n in new_nodes if tree[n].category == _THINKING),
-        tuple(n for n in new_nodes if tree[n].category == _RESULT),
-        tuple(n for n in new_nodes if tree[n].category in _MEDIA),
+        *(
+            tuple(n for n in new_nodes if tree[n].category in kinds)
+            for kinds in ({_CALL}, {_THINKING}, {_RESULT}, _MEDIA)
+        ),
         *((n,) for n in new_nodes if missing.size(n) >= _HALF * missing.tokens),
     ]
     error, nodes = _nearest_set(sets, missing)
     if nodes and missing.explains(missing.tokens + error):
         return AbsentBlocks(nodes, NOT_SENT)
-    # A block that was read in part: most of one block is missing, and no other is as large.
+    # A block that was read in part: at least half of it is missing, and no other new block has such a size.
     large = [n for n in new_nodes if missing.tokens <= missing.size(n) <= 2 * missing.tokens]
     return AbsentBlocks((large[0],), NOT_SENT) if len(large) == 1 else None
 
@@ -158,11 +154,10 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
     old = missing.old()
     results = [n for n in old if tree[n].category == _RESULT]
     media = [n for n in old if tree[n].category in _MEDIA]
-    messages = [n for n in old if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
     for nodes, left, why in (
         (results, missing.left, RESULTS_CLEARED),
         (media, 0, MEDIA_LEFT_OUT),
-        (messages, 0, MESSAGES_LEFT_OUT),
+        (_without_front(tree, old), 0, MESSAGES_LEFT_OUT),
     ):
         oldest, total = _take_oldest(nodes, left, missing)
         if oldest and missing.explains(total):
@@ -171,15 +166,18 @@ def _check_oldest(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
 
 
 def oldest_messages(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None:
-    """Oldest messages before a person's last one, up to the missing tokens.
+    """Oldest messages before the last one that a person added since the previous call, up to the missing tokens.
 
-    Messages added since the previous call are not spared. None if they do not explain the missing tokens.
+    None if no person added one, or if they do not explain the missing tokens.
     """
     last_said = max((n for n in missing.came if is_from_person(tree[n])), default=0)
     nodes = [n for n in (*missing.old(), *missing.came) if n < last_said and not _is_header(tree, n)]
-    movable = [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
-    oldest, total = _take_oldest(movable, 0, missing)
+    oldest, total = _take_oldest(_without_front(tree, nodes), 0, missing)
     return AbsentBlocks(oldest, MESSAGES_LEFT_OUT) if oldest and missing.explains(total) else None
+
+
+def _without_front(tree: Tree, nodes: Sequence[int]) -> list[int]:
+    return [n for n in nodes if tree[n].place.section not in _FRONT and tree[n].place.role not in _FIRM]
 
 
 def _take_oldest(nodes: Sequence[int], left: int, missing: MissingTokens) -> tuple[tuple[int, ...], int]:
@@ -209,18 +207,16 @@ class Absences:
 
     def __init__(self, by_node: Mapping[int, Absence]) -> None:
         self.by_node = dict(sorted(by_node.items()))
-        """Absences by node."""
         self.nodes = list(self.by_node)
-        self.before: dict[tuple[int, str], list[int]] = {}
-        """Cached running sums of absent tokens, by node in order."""
-        self.known: dict[tuple[int, str, int], tuple[int, ...]] = {}
+        self.sums: dict[tuple[int, str], list[int]] = {}
+        """Cached running sums of absent tokens, in the order of `nodes`."""
+        self.by_category: dict[tuple[int, str, int], tuple[int, ...]] = {}
         """Cached absent tokens by category index."""
 
     def __bool__(self) -> bool:
         return bool(self.by_node)
 
     def get(self, node: int) -> Absence | None:
-        """Absence of `node`, None if it is present."""
         return self.by_node.get(node)
 
     def with_blocks(self, absent: AbsentBlocks, left: int, since: int) -> Absences:
@@ -229,16 +225,14 @@ class Absences:
         return Absences(self.by_node | {n: Absence(n, replacement_tokens, since, absent.why) for n in absent.nodes})
 
     def only(self, why: str) -> Absences:
-        """Keep the absences with the reason `why`."""
         remaining = {n: absence for n, absence in self.by_node.items() if absence.why == why}
         return self if len(remaining) == len(self.by_node) else Absences(remaining) if remaining else NO_ABSENCES
 
     def where(self, predicate: Callable[[int], bool]) -> Absences:
-        """Keep the absences whose node passes `predicate`."""
         return Absences({node: absence for node, absence in self.by_node.items() if predicate(node)})
 
     def without_since(self, since: int) -> Absences:
-        """Remove those that the report of call `since` showed: they are present again."""
+        """Remove the absences that the report of call `since` showed."""
         return Absences({n: absence for n, absence in self.by_node.items() if absence.since != since})
 
 

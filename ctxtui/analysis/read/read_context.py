@@ -1,8 +1,7 @@
-"""Read contexts: the part of a recorded context that the model read, according to reports.
+"""Read contexts: the part of a recorded context that the model read, according to reports up to that call.
 
-Only reports up to that call are used. Unrecorded input is inferred from the first report of an epoch; input that a
-client attached again after a compaction is separate. If a report is less than the recorded blocks, the absent blocks
-are searched (`analysis.read.absence`).
+Unrecorded input is inferred from the first report of an epoch. If a report is less than the recorded blocks, the absent
+blocks are searched (`analysis.read.absence`).
 """
 
 from __future__ import annotations
@@ -39,18 +38,17 @@ if TYPE_CHECKING:
 _COMPACTION: Final = "compaction"
 _RESULT: Final = INDEX["tool_result"]
 _CLOSED_MAKERS: Final = frozenset({"anthropic", "google", "xai"})
-"""Makers whose models no third-party server cuts requests for."""
+"""Makers whose models are on no server that cuts requests."""
 _LEAST_SLACK: Final = 0.1
 """Minimum relative error of a count in the test for a cut."""
 _SMALLEST_WINDOW: Final = 256
-"""Minimum tokens of any server's window: a smaller request was not cut, its texts are counted wrongly."""
+"""Tokens; a smaller request was not cut, but its texts are counted wrongly."""
 
 
 def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Absences:
     """Blocks that the provider removed from `call`'s request, according to answer and report.
 
-    `NO_ABSENCES` unless the blocks count more than the report. `number` is the call's number in its thread. Each
-    cleared result is replaced by a notice of `notice` tokens.
+    `number` is the call's number in its thread. Each cleared result is replaced by a notice of `notice` tokens.
     """
     if call.fidelity != Fidelity.WIRE or call.usage is None:
         return NO_ABSENCES
@@ -70,10 +68,7 @@ def removed_by_provider(book: Book, call: Call, notice: int, number: int) -> Abs
 
 
 def _cleared_results(call: Call) -> int:
-    """Number of results that the provider cleared, by its answer (facts §3).
-
-    0 if it does not say.
-    """
+    """Number of results that the provider cleared, by its answer (facts §3)."""
     management = call.extra.get("context_management")
     listed = management.get("applied_edits") if isinstance(management, dict) else None
     edits = [edit for edit in listed if isinstance(edit, dict)] if isinstance(listed, list) else []
@@ -108,8 +103,7 @@ _MIN_FRONT_SHARE: Final = 0.5
 class ReadContexts:
     """Read contexts of a session's calls.
 
-    `advance` processes the calls. All other methods only read, or cache results, and may be called from other threads
-    meanwhile: results are replaced, never changed.
+    All methods but `advance` may be called from other threads meanwhile.
     """
 
     def __init__(self, book: Book) -> None:
@@ -158,12 +152,11 @@ class ReadContexts:
         return line.read[index] if line is not None else None
 
     def residual_of(self, call: Call) -> tuple[int, int] | None:
-        """Number of `call` and the residual of its report; None without one, and while unknown."""
+        """Like `shortfall.residual_of`; None while unknown, too."""
         line, index = self._line_and_index(call)
         return residual_of(line.read, index) if line is not None else None
 
     def _line_and_index(self, call: Call) -> tuple[ReadLine | None, int]:
-        """Line and index of a processed call; (None, 0) while it is not."""
         line = self._lines.get(call.thread)
         index = line.index.get(call.id) if line else None
         if line is None or index is None or line.calls[index].sent_head != call.sent_head:
@@ -201,10 +194,7 @@ class ReadContexts:
         return NO_ABSENCES
 
     def _map_to_head(self, call: Call, absences: Absences, head: int) -> Absences:
-        """Map the absences of `call` to the nodes of `head`.
-
-        These differ if the call was sent under edits and `head` is the agent's own context.
-        """
+        """Map the absences of a call sent under edits to the nodes of the agent's own context `head`."""
         if not absences or not call.is_edited or self._tree.holds(head, call.sent_head):
             return absences
         return self._map_absences(absences, self._tree.common(call.sent_head, head), head)
@@ -217,7 +207,7 @@ class ReadContexts:
         book, tree = self._book, self._tree
         start = tree[head].turn_start if book.card(model).strips_thinking else ROOT
         key = (book.version, model, start)
-        tokens = absences.known.get(key)
+        tokens = absences.by_category.get(key)
         if tokens is None:
             sums = [0] * len(INDEX)
             for node, absence in absences.by_node.items():
@@ -227,7 +217,7 @@ class ReadContexts:
                 for category, n in tokens_by_category.items():
                     sums[category] += n
                 sums[next(iter(tokens_by_category))] -= min(absence.left, sum(tokens_by_category.values()))
-            tokens = absences.known[key] = tuple(sums)
+            tokens = absences.by_category[key] = tuple(sums)
         return tokens
 
     def _read_next(self, line: ReadLine, call: Call) -> ReadContext:
@@ -286,10 +276,7 @@ class ReadContexts:
     def _unrecorded_input(
         self, line: ReadLine, step: ReadStep, absences: Absences, same: bool
     ) -> tuple[int | None, int, int, ReadStep]:
-        """Unrecorded input of a context: system prompt and tools, re-attached input, search results.
-
-        Also returns the step with the level that its residual is compared with.
-        """
+        """Unrecorded tokens: system prompt and tools, re-attached input, search results; and `step` with its level."""
         call, was = step.call, step.was
         if call.fidelity == Fidelity.WIRE:
             return None, 0, self._count_provider_additions(line, step, absences, same), step
@@ -309,10 +296,7 @@ class ReadContexts:
         return front, attached, searched, step
 
     def _count_provider_additions(self, line: ReadLine, step: ReadStep, absences: Absences, same: bool) -> int:
-        """Tokens that the provider added to a recorded request, according to answer or request.
-
-        These are results of its own tools, documents that are only linked to, and the summary of its compaction.
-        """
+        """Tokens that the provider added to a recorded request (see `analysis.read.searches`)."""
         call, searches = step.call, self._book.searches
         more = reported_input(call) - self._visible_tokens(call, absences)
         base = line.calls[step.base].sent_head if step.base is not None else ROOT
@@ -344,10 +328,7 @@ class ReadContexts:
         return (more, 0, step) if more >= _MIN_FRONT_SHARE * front else (front, 0, step)
 
     def _visible_tokens(self, call: Call, absences: Absences) -> int:
-        """Tokens of the recorded blocks that are read.
-
-        The last result is cached, as it is needed several times.
-        """
+        """Tokens of the recorded blocks that are read; the last result is cached, as it is needed several times."""
         version, last = self._book.version, self._seen
         if last is not None and last[0] is call and last[1] == version and last[2] is absences:
             return last[3]
@@ -387,8 +368,5 @@ class ReadContexts:
 
 
 def _count_same(before: Sequence[Call], now: Sequence[Call]) -> int:
-    """Number of leading calls that are the same objects.
-
-    Of two concurrent requests the first may get its report after the second was added.
-    """
+    """Number of leading calls that are the same objects."""
     return next((index for index, same in enumerate(map(is_, before, now)) if not same), min(len(before), len(now)))

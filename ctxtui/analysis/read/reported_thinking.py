@@ -28,10 +28,9 @@ _MAX_WAITING: Final = 256
 
 
 class ReportedThinking:
-    """Tokens of reasoning blocks by tree node, from the report of the call that made them.
+    """Tokens of reasoning blocks by tree node, from the report of the call that made them; `alike`: by digest.
 
-    `tokens` only grows. The tokens of an answer's several blocks are shared out by the length of their JSON.
-    `alike` has them by digest: in a context sent under edits the same block is another node.
+    Several blocks of an answer share its tokens by the length of their JSON.
     """
 
     def __init__(self, session: Session) -> None:
@@ -75,17 +74,13 @@ def _is_cipher(node: Node) -> bool:
 
 
 class CarriedReasoning:
-    """Whether a model's provider counts reported reasoning in later input.
-
-    The majority of the newest reports decides, initially yes.
-    """
+    """Whether a model's provider counts reported reasoning in later input: by the newest reports, at first yes."""
 
     def __init__(self) -> None:
         self._votes: deque[bool] = deque([True], maxlen=_MAX_VOTES)
 
     @property
     def is_carried(self) -> bool:
-        """Whether reported reasoning counts in later input, by the newest reports."""
         return 2 * sum(self._votes) > len(self._votes)
 
     def learn(self, reasoning: int, error: float) -> None:

@@ -1,8 +1,7 @@
-"""Input that the provider adds to a request.
+"""Input that the provider adds to a request; not recorded, but its tokens are in the reports.
 
-It is of three kinds: results of its own tools (searches, code, MCP; facts §4), documents that a request only
-links to, and the summary of the provider's own compaction (facts §3). The texts are not recorded; the reports show
-their tokens.
+It is of three kinds: results of its own tools (searches, code, MCP; facts §4), documents that a request only links to,
+and the summary of the provider's own compaction (facts §3).
 """
 
 from __future__ import annotations
@@ -21,19 +20,17 @@ _PROVIDER_TOOL_KINDS: Final = _SEARCH_KINDS | {"server_tool_use", "code_interpre
 _COMPACTION: Final = "compaction"
 _DOCUMENT: Final = INDEX["document"]
 _CONTENT_MEMBERS: Final = ("data", "file_data", "text", "content")
-"""Members that contain a document itself."""
 SEARCHED: Final = "results of the provider's own tools (web pages, files)"
 LINKED: Final = "documents that the request only links to"
 SUMMARY: Final = "the summary that the provider put in place of the messages before it answered"
 _DROPPED_SHARE: Final = 0.5
-"""Share of the results' tokens: if a report lacks more, the provider has dropped them."""
+"""If a report lacks more than this share of the results' tokens, the provider has dropped them."""
 
 
 class Searches:
-    """The calls of a session whose answers have searches.
+    """The calls of a session whose answers have searches, and the tokens that these add.
 
-    It counts the tokens that these add to later calls. A call with a search in its answer reads the results in the same
-    report; later calls read them again until the provider drops them, as their reports show.
+    The results count in the same call's report, and in later ones until the provider drops them.
     """
 
     def __init__(self, session: Session) -> None:
@@ -41,14 +38,9 @@ class Searches:
         self._seen: dict[str, int] = {}
         self._ran: dict[str, set[str]] = {}
         self._newest: dict[str, Call] = {}
-        """Newest call of each thread at the last look."""
 
     def any_in(self, thread: str) -> bool:
-        """Whether the provider ran a search in any answer of `thread` so far.
-
-        For calls with whole requests (`Fidelity.WIRE`), any of its tools counts. So does a report with tokens of tools
-        (Gemini).
-        """
+        """Whether the provider ran a search in an answer of `thread` so far; in exact requests, any of its tools."""
         order = self._session.order.get(thread, [])
         ran = self._ran.setdefault(thread, set())
         newest = self._session.calls[order[-1]] if order else None
@@ -87,7 +79,6 @@ class Searches:
 
 
 def _has_kind(tree: Tree, call: Call, kinds: frozenset[str]) -> bool:
-    """Whether the answer of `call` holds a block of one of `kinds`."""
     return any(tree[node].block.kind in kinds for node in answer_path(tree, call))
 
 
@@ -97,7 +88,7 @@ def is_compacted(tree: Tree, call: Call) -> bool:
 
 
 def is_linked(tree: Tree, node: int) -> bool:
-    """Whether the block at `node` is a linked document: only an address or a file id was sent."""
+    """Whether only an address or a file id of a document was sent."""
     node_row = tree[node]
     if node_row.category != _DOCUMENT:
         return False
@@ -107,10 +98,7 @@ def is_linked(tree: Tree, node: int) -> bool:
 
 
 def describe_additions(searches: Searches, tree: Tree, call: Call) -> str:
-    """Describe the provider's additions to the context of `call`; "" if there are none.
-
-    Results of its tools are named from the first call with a search on, also if the provider dropped them later.
-    """
+    """Describe the provider's additions to the context of `call`; results of its tools also after they were dropped."""
     texts = [SUMMARY] if is_compacted(tree, call) else []
     texts += [LINKED] if any(is_linked(tree, node) for node in tree.path(call.sent_head)) else []
     texts += [SEARCHED] if searches.any_until(call) else []

@@ -63,19 +63,15 @@ class ReadContext(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class CallAtNode:
-    """Index of the call at each node."""
-
     def __init__(self) -> None:
         self._next = array("i")
         """By node the index of its call plus 1, 0 for none."""
 
     def get(self, node: int) -> int | None:
-        """Index of the call at `node`; None if there is none."""
         number = self._next[node] if node < len(self._next) else 0
         return number - 1 if number else None
 
     def put(self, node: int, index: int) -> None:
-        """Set the call at `node`."""
         if node >= len(self._next):
             self._next.frombytes(bytes(self._next.itemsize * (node + 1 - len(self._next))))
         self._next[node] = index + 1
@@ -118,13 +114,12 @@ class ReadStep(Struct, frozen=True):
 
 
 def residual_of(read: Sequence[ReadContext], index: int) -> tuple[int, int] | None:
-    """Number of the call at `index` and the residual of its report; None if it has none."""
+    """Number of the call at `index` and its residual; None without a report in its epoch so far."""
     read_context = read[index]
     return (read_context.number, read_context.residual) if read_context.reported else None
 
 
 def has_report(call: Call) -> bool:
-    """Whether the size of `call`'s context is recorded, from its provider or its client."""
     return reported_input(call) > 0
 
 
@@ -133,21 +128,16 @@ def reported_input(call: Call) -> int:
     return call.usage.input if call.usage is not None else call.estimated_input or 0
 
 
-def is_estimate(call: Call) -> bool:
-    """Whether the input of `call` is its client's own figure."""
-    return call.usage is None
-
-
-def left_cached(call: Call | None) -> int:
-    """Tokens that a call had in the cache afterwards."""
+def _left_cached(call: Call | None) -> int:
+    """Tokens that `call` had in the cache afterwards."""
     return call.usage.cache_read + call.usage.cache_write if call is not None and call.usage is not None else 0
 
 
 _THINKING: Final = INDEX["thinking"]
 _MIN_TOKENS: Final = 40
-"""Minimum shortfall of a report in tokens before a block is considered absent ..."""
+"""A shorter shortfall of a report, in tokens ..."""
 _MIN_SHARE: Final = 0.005
-"""... and as a share of the report."""
+"""... or as a share of the report, is a counting error."""
 _SPARE_SHARE: Final = 0.01
 """Share of a report by which the blocks found may fall short of the missing tokens."""
 _MIN_WIDTHS: Final = 1.65
@@ -170,7 +160,7 @@ _CLEARED: Final = Features(result=9.0, returns=1.0)
 
 def min_shortfall(call: Call) -> float:
     """Tokens by which the report of `call` must fall short before absent blocks are searched."""
-    return max(_MIN_TOKENS, (_ESTIMATE_SHARE if is_estimate(call) else _MIN_SHARE) * reported_input(call))
+    return max(_MIN_TOKENS, (_ESTIMATE_SHARE if call.usage is None else _MIN_SHARE) * reported_input(call))
 
 
 class Shortfalls:
@@ -187,7 +177,7 @@ class Shortfalls:
     def find_absent(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
         """Absent blocks, if `rest` tokens of the report remain, and `before` precede the blocks.
 
-        `absences`, those known before, as the same object if the report gives no reason to change them.
+        The same object as `absences`, those known before, if the report gives no reason to change them.
         """
         call = step.call
         if line.events >= _MAX_EVENTS:
@@ -210,12 +200,9 @@ class Shortfalls:
         return absences.with_blocks(absent, missing.left, number) if absent else absences
 
     def find_certain(self, line: ReadLine, step: ReadStep, absences: Absences, rest: int, before: int) -> Absences:
-        """Like `find_absent`, if the report is so small that some blocks are certainly absent.
-
-        The residual of earlier reports does not matter then.
-        """
+        """Like `find_absent`, for a report so small that some blocks are absent, whatever earlier reports say."""
         call = step.call
-        most = -(_ESTIMATE_SHARE if is_estimate(call) else _MAX_EXCESS) * reported_input(call)
+        most = -(_ESTIMATE_SHARE if call.usage is None else _MAX_EXCESS) * reported_input(call)
         if rest >= most or line.events >= _MAX_EVENTS:
             return absences
         absent = self.find_absent(line, replace(step, level=0), absences, rest, before)
@@ -228,18 +215,15 @@ class Shortfalls:
         return absences.with_blocks(oldest, missing.left, len(line.calls) + 1) if oldest else absent
 
     def _newly_absent(self, call: Call, absences_before: Absences, now_absent: Absences) -> int:
-        """Tokens of `call` that are absent by `now_absent` and not by `absences_before`."""
         was, now = (
             self._book.read_sums(call.model, call.sent_head, absences) for absences in (absences_before, now_absent)
         )
         return sum(was) - sum(now)
 
     def _previous_call(self, line: ReadLine, step: ReadStep) -> Call | None:
-        """Call that a step continues: the one whose context is extended, else the last one."""
         return line.calls[step.base] if step.base is not None else line.calls[-1] if line.calls else None
 
     def _shared_prefix(self, base: Call | None, call: Call) -> int:
-        """Common prefix of `call` with `base`; without one, everything before its turn."""
         if base is not None:
             return self._tree.common(base.sent_head, call.sent_head)
         start = self._tree[call.sent_head].turn_start
@@ -248,10 +232,9 @@ class Shortfalls:
     def find_decrease(
         self, line: ReadLine, step: ReadStep, front: int | None, rest: int, lowered: int, *, explained: bool
     ) -> int:
-        """Decrease of system prompt and tools (negative: increase), if `rest` tokens remain.
+        """Decrease of the unrecorded system prompt and tools (negative: increase), if `rest` tokens remain.
 
-        They decrease only if no block explains a fall: then only unrecorded input can have changed. `lowered` is the
-        decrease so far. `explained`: absent blocks explain this report.
+        `lowered` is the decrease so far. `explained`: absent blocks explain this report.
         """
         call, base = step.call, self._previous_call(line, step)
         if front is None or (base is not None and self._was_read_again(base, call)):
@@ -266,26 +249,18 @@ class Shortfalls:
         return min(front, fell)
 
     def _estimate_doubt(self, base: Call | None, call: Call) -> float:
-        """Uncertainty of the missing tokens from the counts of the added blocks."""
         new_nodes = self._tree.path(call.sent_head, self._shared_prefix(base, call))
         slacks = (self._book.slack(call.model, n) or 0.0 for n in new_nodes if self._is_counted(n))
         return _MIN_WIDTHS * math.sqrt(sum(slack**2 for slack in slacks))
 
     def _make_missing(
-        self,
-        call: Call,
-        base: Call | None,
-        absences: Absences,
-        shared: int,
-        fell: int,
-        doubt: float,
-        before: int,
+        self, call: Call, base: Call | None, absences: Absences, shared: int, fell: int, doubt: float, before: int
     ) -> MissingTokens:
         book, tree = self._book, self._tree
         new_nodes = tree.path(call.sent_head, shared)
         answered = answer_nodes_in(tree, base, call.sent_head) if base else []
         came_set = set(new_nodes)
-        cached_before, was_read_again = left_cached(base), base is not None and self._was_read_again(base, call)
+        cached_before, was_read_again = _left_cached(base), base is not None and self._was_read_again(base, call)
         lost = base is not None and call.usage is not None and call.usage.cache_read < _READ_AGAIN * cached_before
         pause = call.started - base.started if base and base.started and call.started else None
         return MissingTokens(
@@ -304,10 +279,7 @@ class Shortfalls:
         )
 
     def _old_nodes(self, call: Call, absences: Absences, shared: int, before: int) -> list[int]:
-        """Nodes of the context `shared` that `call` reads, without those read from the cache.
-
-        `before` tokens precede all of them.
-        """
+        """Nodes of the context `shared` that `call` reads, but not from the cache; `before` tokens precede all."""
         tree, usage = self._tree, call.usage
         start = tree[call.sent_head].turn_start if self._book.card(call.model).strips_thinking else ROOT
         cached = usage.cache_read * _READ_AGAIN if usage is not None and usage.has_cache else 0
@@ -326,28 +298,22 @@ class Shortfalls:
         ]
 
     def _tokens_until(self, call: Call, absences: Absences, node: int, start: int) -> int:
-        """Tokens that `call` reads up to and including `node`.
-
-        `start` is the start of its turn if thinking is stripped.
-        """
+        """Tokens that `call` reads up to `node`; `start`: its turn's start if thinking is stripped, else `ROOT`."""
         book, model = self._book, call.model
         total = sum(book.sums(model, node))
         if start != ROOT:
             total -= book.category_tokens(model, node if node < start else self._tree[start].parent, _THINKING)
         if absences:
-            sums = absences.before.get((book.version, model))
+            sums = absences.sums.get((book.version, model))
             if sums is None:
                 sizes = (book.block_tokens(model, n) - absence.left for n, absence in absences.by_node.items())
-                sums = absences.before[book.version, model] = [0, *accumulate(sizes)]
+                sums = absences.sums[book.version, model] = [0, *accumulate(sizes)]
             total -= sums[bisect_right(absences.nodes, node)]
         return total
 
     def _was_read_again(self, base: Call, call: Call) -> bool:
-        """Whether `call` read all of `base` from the cache: then nothing in it is absent or new.
-
-        That is, `base` had cached at least the share `_READ_AGAIN` of its input, and `call` read as much of that.
-        """
-        cached_before = left_cached(base)
+        """Whether `base` had cached at least `_READ_AGAIN` of its input, and `call` read as much of that."""
+        cached_before = _left_cached(base)
         is_whole = cached_before > 0 and cached_before >= _READ_AGAIN * reported_input(base)
         return is_whole and call.usage is not None and call.usage.cache_read >= _READ_AGAIN * cached_before
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from ctxtui.cache.outcome import (
     EXPIRED,
@@ -21,20 +21,9 @@ from ctxtui.cache.prompt import CachedPrompt, CacheMarker
 from ctxtui.cache.rules import Mechanism
 from ctxtui.wire.grammar import ANTHROPIC
 
-GRACE: Final = 0.0
-"""Seconds that an entry is assumed to outlive its lifetime, which is a minimum (unverified, facts §12)."""
-HIT_KEEPS_LIFE: Final = True
-"""Whether an entry that is written twice before it is readable keeps its first lifetime (unverified).
-
-It matters if the second marker names another one. A readable entry always keeps its own.
-"""
-
 
 class Anthropic:
-    """Simulates Anthropic's prompt cache, for all models and scopes.
-
-    `entries` are by prefix key; keys of different models or scopes differ.
-    """
+    """Simulates Anthropic's prompt cache, for all models and scopes (their prefix keys differ)."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(
         writes_at_markers=True, keeps_answers=True, minimum_by_model=True, dialect=ANTHROPIC
@@ -100,7 +89,7 @@ class Anthropic:
                 entry = entries.get(position.key)
                 if entry is not None:
                     until, ready, _ = entry
-                    if until + GRACE < at:
+                    if until < at:
                         reasons.append(Reason(EXPIRED, position, at - until))
                     elif ready > at:
                         reasons.append(Reason(NOT_YET, position, ready - at))
@@ -120,11 +109,11 @@ class Anthropic:
     ) -> None:
         """Note the deepest live entry that is outside every marker's lookback window."""
         last = markers[-1].position
-        if at > self._last + GRACE:
+        if at > self._last:
             return
         # The newest first: they are the most likely to be live.
         newest = reversed(self.entries.values())
-        if not any(ready <= at <= until + GRACE for until, ready, _ in newest):
+        if not any(ready <= at <= until for until, ready, _ in newest):
             return
         for position in last.back():
             if hit is not None and position.number <= hit.number:
@@ -135,29 +124,24 @@ class Anthropic:
                 return
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path; None if there is none.
-
-        The entry must have been written for at least `life` seconds.
-        """
         # Skip the path if no such entry is live at all.
-        if not any(lasts >= life and at <= end + GRACE for lasts, end in self._ends.items()):
+        if not any(lasts >= life and at <= end for lasts, end in self._ends.items()):
             return None
         entries = self.entries
         for position in prompt.last.back():
             entry = entries.get(position.key)
-            if entry is not None and entry[1] <= at <= entry[0] + GRACE and entry[2] >= life:
+            if entry is not None and entry[1] <= at <= entry[0] and entry[2] >= life:
                 return position
         return None
 
     def _is_live(self, position: PrefixEnd, at: float) -> bool:
         entry = self.entries.get(position.key)
-        return entry is not None and entry[1] <= at <= entry[0] + GRACE
+        return entry is not None and entry[1] <= at <= entry[0]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request whose answer `began` (Unix seconds).
+        """Record a sent request whose answer `began` (Unix seconds); its entries are readable from then on.
 
-        Its entries are readable from then on. If the request had a marker, each result of a server-side tool in the
-        answer is an entry too, for the shortest lifetime.
+        If the request had a marker, each result of a server-side tool in the answer is an entry too.
         """
         entries, at = self.entries, outcome.at
         if at > self._last:
@@ -170,12 +154,13 @@ class Anthropic:
                 self._put_entry(key, at + life, ready, life)
         for key, life in outcome.entered:
             before = entries.get(key)
-            if before is None or before[0] + GRACE < at:
+            if before is None or before[0] < at:
                 self._put_entry(key, at + life, began, life)
             else:
-                # A second request wrote the same prefix before the first one's answer began.
+                # A second request wrote the same prefix before the first one's answer began. The entry is assumed to
+                # keep its first lifetime (unverified, facts §12).
                 until, ready, old = before
-                self._put_entry(key, max(until, at + life), min(ready, began), old if HIT_KEEPS_LIFE else life)
+                self._put_entry(key, max(until, at + life), min(ready, began), old)
 
     def _put_entry(self, key: bytes, until: float, ready: float, life: float) -> None:
         self.entries[key] = (until, ready, life)

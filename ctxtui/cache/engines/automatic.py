@@ -1,7 +1,4 @@
-"""Caches without markers, such as OpenAI's before 5.6.
-
-They read the longest recent prefix, in steps.
-"""
+"""Caches without markers, such as OpenAI's before 5.6: they read the longest recent prefix, in steps."""
 
 from __future__ import annotations
 
@@ -35,10 +32,6 @@ class Automatic:
         return CacheOutcome(prompt, at, read, hit=hit, life=rules.retention, reasons=reasons)
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Longest cached prefix, which includes every shorter one.
-
-        None if there is none, or if the retention is shorter than `life`.
-        """
         retention = prompt.rules.retention
         return self.history.deepest(prompt.last, self._holds(at, retention)) if retention >= life else None
 
@@ -68,7 +61,6 @@ class Automatic:
         return (Reason(EXPIRED, longest, at - max(use.at for use in uses) - prompt.rules.retention),)
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request whose answer `began` (Unix seconds)."""
         prompt = outcome.prompt
         last = prompt.answer if prompt.rules.answers and prompt.answer is not None else prompt.last
         # A prefix that is not readable yet still counts as the same prefix.

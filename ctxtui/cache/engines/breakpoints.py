@@ -1,7 +1,4 @@
-"""OpenAI's prompt cache from 5.6 on: entries at breakpoints, explicit or at message ends.
-
-Source: facts §4.
-"""
+"""OpenAI's prompt cache from 5.6 on (facts §4): entries at breakpoints, explicit or at message ends."""
 
 from __future__ import annotations
 
@@ -15,10 +12,9 @@ from ctxtui.cache.rules import Mechanism
 from ctxtui.core.block import ASSISTANT
 
 MAX_IMPLICIT_BREAKPOINTS: Final = 21
-"""Number of implicit breakpoints looked up.
+"""Implicit breakpoints looked up: the latest, and 20 earlier ends of eligible messages (OpenAI's guide).
 
-They are the latest, and 20 earlier ends of eligible messages. That is the figure of OpenAI's guide. The SDK names the
-latest 80 breakpoints of any kind, which `CacheRules.lookback` is.
+The SDK names the latest 80 breakpoints of any kind, which `CacheRules.lookback` is.
 """
 _RESULTS: Final = frozenset({"tool", "function"})
 """Roles of messages that hold tool results."""
@@ -37,10 +33,7 @@ class _Candidate(NamedTuple):
 
 
 class Breakpoints:
-    """Simulates OpenAI's prompt cache from 5.6 on, for all models and scopes.
-
-    `entries` are by prefix key; keys of different models or scopes differ.
-    """
+    """Simulates OpenAI's prompt cache from 5.6 on, for all models and scopes (their prefix keys differ)."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(takes_breakpoints=True, minimum_by_model=True)
 
@@ -103,10 +96,6 @@ class Breakpoints:
         return None, reasons or [Reason(NEVER)]
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Deepest position of a live entry on the prompt's path; None if there is none.
-
-        The entry must have been written for at least `life` seconds.
-        """
         for position in prompt.last.back():
             keys = [position.key + _EXPLICIT, *([] if prompt.explicit else [position.message_end_key])]
             entries = (e for key in keys if (e := self.entries.get(key)))
@@ -119,7 +108,6 @@ class Breakpoints:
         return entry is not None and entry[1] <= at <= entry[0]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:
-        """Record a sent request whose answer `began` (Unix seconds)."""
         entries, at = self.entries, outcome.at
         for key in outcome.renewed:
             until, ready, life = entries[key]

@@ -14,19 +14,13 @@ from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import Mechanism
 
 MIN_SIMILARITY: Final = 0.1
-"""Share of a prompt that a slot must hold to be chosen for it.
-
-Otherwise the least recently used slot is chosen. It is the server's default, from its README.
-"""
+"""Share of a prompt that a slot must hold to be chosen for it; the server's default, from its README."""
 _FREE: Final = -1
 """An empty slot."""
 
 
 class Slots:
-    """Simulates the server's slots.
-
-    `slots` are numbers of requests in the history, the most recently used slot last.
-    """
+    """`slots` are numbers of requests in the history, the most recently used slot last."""
 
     mechanism: ClassVar[Mechanism] = Mechanism(holds_one=True)
 
@@ -44,10 +38,7 @@ class Slots:
         return CacheOutcome(prompt, at, read, hit=hit, reasons=() if read else (Reason(NEVER),))
 
     def deepest_cached(self, prompt: CachedPrompt, at: float, life: float = 0.0) -> PrefixEnd | None:
-        """Longest prefix in the slot that would take the prompt.
-
-        None if that slot has no part of it. It is kept until another prompt takes the slot, so `life` does not matter.
-        """
+        """Longest prefix in the slot that would take the prompt; nothing expires, so `life` does not matter."""
         return self._choose_slot(prompt)[1]
 
     def record(self, outcome: CacheOutcome, began: float) -> None:

@@ -1,7 +1,4 @@
-"""`ctxtui agree`: compare a model's next steps under other policies, or another model's.
-
-The price is shown first, and nothing is sent above the budget.
-"""
+"""`ctxtui agree`: compare a model's next steps under other policies, or another model's."""
 
 from __future__ import annotations
 
@@ -93,8 +90,10 @@ def agree(
 class AgreeResult(Struct, frozen=True, kw_only=True):
     """Result of a comparison.
 
-    `quote`: the price before sending. `variants`: the agreement of each variant that was sent, the unchanged calls
-    among them. `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
+    - `quote`: the price before sending.
+    - `variants`: the agreement of each variant that was sent, the unchanged calls among them.
+    - `blocks`: the left-out blocks, those the model misses most first; `weights` has their tokens.
+    - `idle`: variants that change nothing in these calls, and were not sent.
     """
 
     session: str
@@ -106,18 +105,16 @@ class AgreeResult(Struct, frozen=True, kw_only=True):
     blocks: tuple[Agreement, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
     idle: tuple[str, ...] = ()
-    """Variants that change nothing in these calls, and were not sent."""
 
 
 def run_agreement(
     loaded: Loaded, config: Config, variants: Sequence[VariantSpec], calls: int, budget_usd: float, leave_out: int,
     base_url: str, thread: str,
 ) -> AgreeResult:  # fmt: skip
-    """Send at most `calls` calls of a `thread` again.
+    """Send at most `calls` calls of a `thread` again: also under `variants`, and without each of some heavy blocks.
 
-    They are sent also under `variants` and without heavy blocks. The `leave_out` heaviest blocks are left out one at a
-    time. Calls are sent to the provider at `base_url` ("": its own). Raises `CtxtuiError` if nothing can be sent again,
-    if it could cost more than the budget, or if no request was answered.
+    Raises `CtxtuiError` if nothing can be sent again, if it could cost more than the budget, or if no request was
+    answered.
     """
     settings = config.settings
     chosen = choose_call(loaded.session, thread)
@@ -174,7 +171,6 @@ async def _choose_model(model: str, base_url: str, config: Config) -> ChatModel:
 
 
 def result_to_json(result: AgreeResult) -> dict[str, Any]:
-    """The members of ``agree --json``."""
     return {
         "session": result.session,
         "model": result.model,
@@ -200,7 +196,6 @@ def _agreement_json(agreement: Agreement) -> dict[str, Any]:
 
 
 _SHARE: Final = "hits of=cases share low high"
-"""Members of a share with its interval, for `members`."""
 
 
 def _print(result: AgreeResult, glyphs: str) -> None:

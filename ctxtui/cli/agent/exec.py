@@ -145,10 +145,7 @@ def _collect_answers(context: click.Context, fork: str, thread: str) -> Recorded
 
 
 def _report(relayed: RelayedProgram, quiet: bool) -> None:
-    """Note unrecorded requests, and how a fork went; on a terminal also the recordings.
-
-    If `quiet`, note only what was not recorded, and where a fork departed from its recording.
-    """
+    """Note what was not recorded and how a fork went; unless `quiet`, also refreshes and recordings."""
     for trouble in relayed.troubles:
         note(trouble)
     if relayed.silence_advice and not quiet:

@@ -143,7 +143,7 @@ def _is_file(source: str) -> bool:
 
 
 async def _list_definitions(config: Config, name: str) -> Sequence[Json]:
-    """Definitions of a server's tools, with the names that models see."""
+    """Definitions with the names that models see."""
     configured, permissions = _load_servers(config)
     server = _find_server(configured, name)
     if not permissions.is_allowed(server):
@@ -194,12 +194,7 @@ def _sizes_to_json(definition_sizes: DefinitionSizes, source: str, most: int | N
         {"name": t.name, "tokens": round(t.tokens), "slack": round(t.slack), "bytes": t.bytes}
         for t in definition_sizes.tools
     ]
-    return {
-        "source": source,
-        **members(definition_sizes, "model tokens slack"),
-        "max": most,
-        "tools": tools,
-    }
+    return {"source": source, **members(definition_sizes, "model tokens slack"), "max": most, "tools": tools}
 
 
 def _print(definition_sizes: DefinitionSizes) -> None:
@@ -215,10 +210,9 @@ def _print(definition_sizes: DefinitionSizes) -> None:
 def print_ledger(
     settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool
 ) -> None:
-    """Print the tool ledger of the sessions in `folder` (None: all of the user's).
+    """Print the tool ledger of the sessions in `folder` (None: all of the user's), since that many seconds.
 
-    `since`: only calls not older, in seconds; `by`: ``server`` or ``tool``, one row for each; `every`: also tools that
-    belong to no MCP server.
+    `by`: ``server`` or ``tool``, one row for each; `every`: also tools of no MCP server.
     """
     now = time.time()
     sessions = known_sessions(settings, folder)
@@ -254,12 +248,7 @@ def _print_ledger(
 
 
 def _ledger_to_json(server: LedgerServer, *, tools: bool) -> dict[str, Any]:
-    fields: dict[str, Any] = {
-        "name": server.name or None,
-        "mcp": server.mcp,
-        "tool_count": len(server.tools),
-        **_figures_to_json(server),
-    }
+    fields = {**members(server, "name? mcp"), "tool_count": len(server.tools), **_figures_to_json(server)}
     return {**fields, "tools": [_tool_to_json(tool) for tool in server.tools]} if tools else fields
 
 

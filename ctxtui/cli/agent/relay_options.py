@@ -22,7 +22,7 @@ RULE_NAMES = ("tokens", "usd", "miss", "pattern", "secret", "repeats", "compacti
 
 
 def rule_options(prefix: str) -> Callable[[F], F]:
-    """The options of the rules for holding requests, each with `prefix` before its name."""
+    """The options of the rules for holding requests."""
     options = (
         click.option(
             f"--{prefix}over-tokens",
@@ -70,16 +70,14 @@ def rules_to_send(options: dict[str, Any], *, each: bool) -> dict[str, Any]:
 
 
 def hold_rules(options: dict[str, Any], *, each: bool) -> HoldRules:
-    """The rules of the options given. Raises `BadConfig`."""
+    """Raises `BadConfig`."""
     return rules_from_options(rules_to_send(options, each=each))
 
 
 LOCAL_COLLECTOR: Final = "http://127.0.0.1:4318"
-"""OpenTelemetry's default port for HTTP."""
 
 
 def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options `--otlp` and `--otlp-content`."""
     function = click.option(
         "--otlp-content", is_flag=True, help="With --otlp: also the texts, secrets masked, instead of figures only."
     )(function)
@@ -95,10 +93,9 @@ def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
-    """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs.
+    """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs; note what was not sent.
 
-    At the end, note what was not sent. `content`: send texts as well, with secrets masked; without `url` it is a
-    usage error. Raises `BadConfig` for an invalid address.
+    `content`: send texts as well, with secrets masked.
     """
     if not url:
         if content:
@@ -115,7 +112,6 @@ def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], S
 
 
 def parse_upstream(text: str) -> tuple[str, str]:
-    """Split ``--upstream NAME=URL``. Raises `WrongUse`."""
     name, equals, url = text.partition("=")
     if not equals or not name:
         raise WrongUse(f"{text!r} is not NAME=URL", place="--upstream")

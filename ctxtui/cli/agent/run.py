@@ -27,7 +27,7 @@ _UNLIMITED: Final = "0: no limit"
 
 
 class NumberOrAuto(click.ParamType[int]):
-    """A number of `what`, at least `least`, or ``auto``, which is stored as the value `auto`."""
+    """A number of `what`, at least `least`, or ``auto``, for which `auto` is returned."""
 
     name = "number"
 
@@ -192,4 +192,4 @@ def _print(result: RunResult, as_json: bool) -> None:
 
 
 CODE_BY_OUTCOME: Final = {Outcome.DONE: exit_codes.OK, Outcome.ROUNDS: exit_codes.FAILED}
-"""Exit codes of outcomes; all others end with `REFUSED`."""
+"""All other outcomes end with `REFUSED`."""

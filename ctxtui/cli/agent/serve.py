@@ -1,6 +1,6 @@
 """`ctxtui mcp serve`: ctxtui as an MCP server, for an agent to inspect its own context.
 
-Read-only unless the user allows more. Each tool except `recall` runs a command of ctxtui and returns its output.
+Each tool except `recall` runs a command of ctxtui and returns its output.
 """
 
 from __future__ import annotations
@@ -31,11 +31,9 @@ if TYPE_CHECKING:
 
 RUN, STAGE = "run", "stage"
 CTXTUI = (sys.executable, "-P", "-m", "ctxtui")
-"""Command that runs this ctxtui; ``-P`` ignores Python modules in the current directory."""
+"""``-P`` ignores Python modules in the current directory."""
 AUTHOR: Final = "agent"
-"""Author of edits staged by an agent, as shown in the edit log."""
 TIMEOUT_SECONDS: Final = 120.0
-"""Seconds for a command."""
 RUN_TIMEOUT_SECONDS: Final = 3600.0
 """Seconds for a task of an agent."""
 GRACE_SECONDS: Final = 5.0
@@ -83,9 +81,8 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
 
 def server_for(settings: Settings, allowed: Collection[str] = (), servers: Sequence[str] = ()) -> MCPServer:
-    """Create the MCP server.
+    """`allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with a headless agent.
 
-    `allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with a headless agent.
     `servers`: MCP servers for those tasks (none: all enabled ones).
     """
     import_extra("mcp")
@@ -239,9 +236,9 @@ def _add_run(app: MCPServer, allowed: Sequence[str]) -> None:
 
 
 async def _run_command(*arguments: str, seconds: float = TIMEOUT_SECONDS, both: bool = False) -> str:
-    """Return the output of a ctxtui command, with its notes if `both`, or its error.
+    """The output of a ctxtui command, with its notes if `both`, or its error.
 
-    On cancellation the command is interrupted and has a few seconds to close its recording.
+    On cancellation the command has a few seconds to close its recording.
     """
     process = await asyncio.create_subprocess_exec(
         *CTXTUI,
@@ -275,7 +272,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
 
 
 def read_artifact(name: str, settings: Settings) -> str:
-    """The artifact `name` of the newest session that has it, of those not archived. Raises `NotFound`."""
+    """The artifact of the newest session that has it, of those not archived. Raises `NotFound`."""
     path = database(settings.data_dir)
     if path.exists():
         with Store.open(path, readonly=True) as store:

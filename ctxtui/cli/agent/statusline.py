@@ -16,12 +16,12 @@ from ctxtui.services.library.totals.client_quotas import store_reports
 from ctxtui.views.text.status_line import describe_warning, line
 
 _ANSI: Final = {"bold": "1", "dim": "2", "warn": "33", "crit": "31", "readtx": "36"}
-"""ANSI codes of the line's few styles: loading the full palette would take too long."""
+"""Loading the full palette would take too long."""
 _ASCII: Final = str.maketrans({"≈": "~", "·": "|", "▲": "!"})
 
 
 def print_line(settings: Settings | None = None, *, as_json: bool = False) -> int:
-    """Print the line for the client's JSON on standard input. Raises `CtxtuiError`."""
+    """Print the line for the client's JSON on standard input."""
     if sys.stdin.isatty():
         raise CtxtuiError("standard input must be the JSON of a client", way_out=INSTALL_HINT)
     client_state = parse_input(sys.stdin.read())
@@ -60,7 +60,6 @@ INSTALL_HINT: Final = "`ctxtui statusline install` adds it to Claude Code"
 
 
 def install(settings: Settings, *, replace: bool, as_json: bool) -> int:
-    """Add the line to Claude Code's settings. Raises `CtxtuiError`."""
     from ctxtui.services.attach import status_install
 
     file = status_install.settings_file()
@@ -79,10 +78,7 @@ def install(settings: Settings, *, replace: bool, as_json: bool) -> int:
 
 
 def remove(settings: Settings, *, as_json: bool) -> int:
-    """Remove the line from every file it was added to, and from the user's own settings.
-
-    Raises `CtxtuiError`.
-    """
+    """Remove the line from every file it was added to, and from the user's own settings."""
     from ctxtui.services.attach import status_install
 
     file = status_install.settings_file()

@@ -1,7 +1,4 @@
-"""The command `ctxtui statusline`.
-
-Without any argument `ctxtui.cli.run` bypasses click for speed.
-"""
+"""The command `ctxtui statusline`, which `ctxtui.cli.run` bypasses without arguments, for speed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`ctxtui curate`: a context under edits and policies with its price, as a request.
-
-As text or JSON.
-"""
+"""`ctxtui curate`: a context under edits and policies with its price, as a request."""
 
 from __future__ import annotations
 
@@ -51,9 +48,6 @@ ENDS_AFTER_ANSWER = (
     "a session to resume must end after an answer: the client asks for the next prompt and does not answer one in the "
     "file; --to anthropic (or another dialect) writes the request with the prompt"
 )
-"""Why a session file never ends in a prompt."""
-
-
 OUTPUT_OPTION: Final = click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write FILE; a session also into a folder."
 )
@@ -191,10 +185,9 @@ def curate(
 
 
 def _open(name: str, settings: Settings, form: str, thread: str, number: int, edited: bool) -> tuple[Loaded, int]:
-    """Open the recording, or its client's own transcript if that is resumed.
+    """Open the recording, or its client's own transcript if that is resumed; also return the call's number in it.
 
-    Also returns the call's number in it. If it was `edited` and can be translated, the recording is opened: the edits
-    name blocks of ctxtui's recording.
+    If it was `edited` and can be translated, the recording is opened, as the edits name its blocks.
     """
     loaded = open_recording(name, settings)
     own = None
@@ -204,17 +197,14 @@ def _open(name: str, settings: Settings, form: str, thread: str, number: int, ed
 
 
 def copy_from(source: str, names: str, settings: Settings) -> CopiedBlocks:
-    """Copy the blocks called `names` (with commas) of ``SESSION[@CALL]``. Raises `CtxtuiError`."""
+    """Copy blocks, named with commas, of ``SESSION[@CALL]``."""
     session_name, number = split_call(source)
     source_recording = open_recording(session_name, settings)
     return copy_named(source_recording.session, number, [name.strip() for name in names.split(",") if name.strip()])
 
 
 def should_write(output: Path | None, *, as_json: bool) -> bool:
-    """Whether to write the request: not to a terminal, and with `as_json` only to a file.
-
-    Write before the JSON is printed, as an error is a JSON document by itself.
-    """
+    """Whether to write the request: not to a terminal, and with `as_json` only to a file."""
     return output not in (None, Path("-")) if as_json else not _goes_to_terminal(output)
 
 
@@ -223,7 +213,6 @@ def _goes_to_terminal(output: Path | None) -> bool:
 
 
 def _print_wrapped(line: str) -> None:
-    """Print a line of the price tag on a terminal, wrapped with an indent."""
     first, *more = safe_text.wrap(safe_text.line(line), width() - _INDENT) or [""]
     write(first)
     for words in more:
@@ -245,7 +234,7 @@ def curate_session(
 ) -> Curation:
     """Count a call's context and apply `edits` and `steps`.
 
-    - `thread_and_number`: the call; `after`: its context after the answer, where the next request begins.
+    - `after`: its context after the answer, where the next request begins.
     - `resumed`: a client will continue the result.
     - `applied`: those of `edits` that are applied already. Their price is left out if others are added, or if the call
       was sent under edits.
@@ -276,10 +265,9 @@ def curate_session(
 def prepare_output(
     curation: Curation, loaded: Loaded, form: str, output: Path | None, dry: bool, *, writes: bool = True
 ) -> tuple[WrittenContext, Path | None]:
-    """Return the text to write and its destination, and note the command that resumes it.
+    """The text to write (none if `dry`) and its destination; note the command that resumes it.
 
-    The text is empty if `dry`. Folders are created if the caller `writes` it. Only a format that a client resumes has
-    such a command.
+    Folders are created if the caller `writes` it.
     """
     if dry and (curation.applied.refused or form in (OWN, *RESUMED)):
         return WrittenContext(b""), None
@@ -294,7 +282,7 @@ def prepare_output(
 
 
 def write_request(written: WrittenContext, output: Path | None, source: Path | None) -> None:
-    """Print what was written, or write it to new files of mode 0600."""
+    """Print it, or write it to new files of mode 0600."""
     output = None if output == Path("-") else output
     emit(written.data, output)
     emit_beside(written, output, source)
@@ -305,11 +293,9 @@ def write_request(written: WrittenContext, output: Path | None, source: Path | N
 _INDENT = 9
 """Cells of the labels of the price tag."""
 MAX_LITERALS = 3
-"""Number of quoted and lost literals that are named."""
 
 
 def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Violation]) -> Iterator[str]:
-    """Yield the lines of the price tag and the warnings."""
     tag, chosen = curation.tag, curation.chosen
     place = f"{chosen.thread} call {chosen.number}{', after its answer' if curation.after else ''}"
     counts = Counter(edit.author if edit.author != "user" else edit.kind for edit in curation.log)
@@ -346,7 +332,7 @@ def price_lines(curation: Curation, lost: Sequence[str], violations: Sequence[Vi
 
 
 def _size_lines(tag: PriceTag, usage: Usage | None) -> Iterator[str]:
-    """Yield the request's expected size, its parts, and the call's reported size if different."""
+    """The request's expected size, its parts, and the call's reported size if different."""
     reported = f"; {numbers.tokens(usage.input)} reported" if usage is not None and usage.input != tag.before else ""
     freed = numbers.signed(-tag.freed)
     yield f"context  {numbers.tokens(tag.before)} -> {numbers.tokens(tag.after)} ({freed}){reported}"
@@ -371,7 +357,6 @@ def _format_moment(moment: ApplyMoment) -> str:
 def curation_json(
     curation: Curation, lost: Sequence[str], violations: Sequence[Violation], data: bytes, form: str
 ) -> dict[str, Any]:
-    """The whole result as JSON."""
     tag, chosen = curation.tag, curation.chosen
     return {
         "session": curation.session.about.id,

@@ -1,4 +1,4 @@
-"""`ctxtui edits`: the edits of a session that are in force, and their outcome in each call."""
+"""`ctxtui edits`: the edits of a session that are in force, and their outcome in each relayed call."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, o
 from ctxtui.cli.output import escape, write, write_json
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit_json import to_json
+from ctxtui.core.session import MAIN
 from ctxtui.services.editing.overlay import SessionEdits
 
 
 @click.command(
     "edits",
-    help=f"Print the edits of a session that are in force, and their outcome in each call. NAME is {NAME_HELP}.\n\n\b\n"
+    help="Print the edits of a session that are in force, and their outcome in each call that was recorded through a "
+    f"relay (`exec`, `proxy`). NAME is {NAME_HELP}.\n\n\b\n"
     "Example: ctxtui edits last --json\n"
     "Example: ctxtui edits session.jsonl",
 )
@@ -27,7 +29,7 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
     loaded = open_recording(name, settings)
     overlays = SessionEdits(loaded, settings)
     threads: list[dict[str, Any]] = []
-    for thread in loaded.session.order or ["main"]:
+    for thread in loaded.session.order or [MAIN]:
         in_force = overlays.of_thread(thread).edits_in_force
         calls = [
             {"call": number, "id": call.id, **call.extra[EDITS]}
@@ -46,15 +48,18 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
                 targets = ", ".join(target["digest"][:12] for target in edit["targets"])
                 write(escape(f"{thread_edits['thread']}: {state} {edit['kind']} {targets}"))
         for call in thread_edits["calls"]:
-            refused = "; ".join(str(why) for why in (call.get("refused") or {}).values())
-            states = ((state, call.get(state) or []) for state in ("applied", "asleep", "refused"))
-            counts_text = " · ".join(f"{len(edit_ids)} {state}" for state, edit_ids in states if edit_ids)
-            parts = [
-                *([f"{counts_text}{f': {refused}' if refused else ''}"] if counts_text else []),
-                *(call.get("done") or ()),
-            ]
-            if parts:
-                write(escape(f"{thread_edits['thread']} call {call['call']}: {'; '.join(map(str, parts))}"))
+            write(escape(f"{thread_edits['thread']} call {call['call']}: {_describe_outcome(call)}"))
     if not threads:
-        write("no edits in force")
+        write("no edits")
     return 0
+
+
+def _describe_outcome(record: dict[str, Any]) -> str:
+    refused = record.get("refused") or {}
+    # Without an id: why the whole request was not edited.
+    edits = {"applied": record.get("applied"), "asleep": record.get("asleep"), "refused": list(filter(None, refused))}
+    counts = " · ".join(f"{len(edit_ids)} {state}" for state, edit_ids in edits.items() if edit_ids)
+    reasons = "; ".join(map(str, refused.values()))
+    decision = record.get("released") or record.get("compaction")
+    facts = [": ".join(filter(None, (counts, reasons))), *(record.get("done") or ()), record.get("trouble")]
+    return "; ".join(map(str, filter(None, [*facts, decision and f"decision: {decision}"]))) or "unchanged"

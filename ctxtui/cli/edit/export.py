@@ -40,7 +40,7 @@ from ctxtui.wire.key_mask import mask_url
 
 PARQUET: Final = "parquet"
 EVERY: Final = "all"
-"""Used instead of a name: all sessions of the user."""
+"""In place of a name: all sessions of the user."""
 
 
 @click.command(
@@ -131,7 +131,7 @@ def _write_one(
 
 
 def _send(settings: Settings, name: str, url: str, content: bool, *, as_json: bool) -> None:
-    """Send every call of a session to a collector. Raises `CtxtuiError` if some could not be sent."""
+    """Raises `CtxtuiError` if some calls could not be sent."""
     exporter = Exporter(url, settings, content=content)
     session = open_recording(name, settings).session
     exporter.add(session, list(session.calls.values()), session.about.id or name)

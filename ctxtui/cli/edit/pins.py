@@ -1,7 +1,4 @@
-"""`ctxtui edits pins`: a session's pinned blocks as text.
-
-Also a hook that prints them after a compaction.
-"""
+"""`ctxtui edits pins`: a session's pinned blocks as text; a hook that prints them after a compaction."""
 
 from __future__ import annotations
 
@@ -70,10 +67,9 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: b
 
 
 def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
-    """Show the change to Claude Code's settings of the project in `folder`, and write it.
+    """Show the change to Claude Code's settings of the project in `folder`, and write it; ask first unless `yes`.
 
-    Asks before writing unless `yes`. `run` is the hook's command, `kind` when Claude Code runs it.
-    Raises `CtxtuiError`.
+    `run`: the hook's command; `kind`: when Claude Code runs it.
     """
     if not folder.is_dir():
         raise CtxtuiError("the session's directory does not exist here", place=str(folder))
@@ -92,9 +88,9 @@ def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
 
 
 def hook_transcript() -> str:
-    """The path of the transcript that Claude Code names in a hook's input.
+    """The transcript that Claude Code names in a hook's input.
 
-    Raises `Malformed`; exit code 2, of wrong use, would make Claude Code block the compaction or the message.
+    Raises `Malformed`: exit code 2, of wrong use, would make Claude Code block the compaction or the message.
     """
     try:
         path = json.loads(sys.stdin.read())["transcript_path"]

@@ -89,7 +89,6 @@ def _repair_lines(diagnosis: Diagnosis, loaded: Loaded) -> list[str]:
 
 
 MAX_VIOLATIONS: Final = 20
-"""Maximum number of violations that are listed with the same label."""
 
 
 def _violation_lines(

@@ -18,7 +18,7 @@ from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 
 MASKED: Final = "masked"
-"""Tag of masked copies, to tell them from the originals in lists."""
+"""Tag of masked copies in lists."""
 
 
 @click.command(

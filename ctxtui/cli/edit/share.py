@@ -33,7 +33,7 @@ from ctxtui.views.pages.share_page import page
 
 
 def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The option ``--mask LEVEL``; `images` is whether images are masked as well."""
+    """`images`: images are masked as well."""
     personal = "addresses, user names, images" if images else "addresses, user names"
     return click.option(
         "--mask",
@@ -49,7 +49,7 @@ def masker_of(level: str) -> Masker:
 
 
 def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None:
-    """Write `data` to standard output, or to a file like `write_private`."""
+    """Write to standard output, or to a file like `write_private`."""
     if path is not None:
         write_private(path, data, replace=replace)
         return
@@ -58,7 +58,7 @@ def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None
 
 
 def emit_beside(written: WrittenContext, output: Path | None, source: Path | None) -> None:
-    """Write the session's further files, as `write_beside`; without `output` only name them."""
+    """Write the session's further files; without `output` only name them."""
     if output is not None:
         write_beside(output, written, source)
     elif written.beside:

@@ -29,9 +29,6 @@ from ctxtui.services.recordings.recording import Loaded
 from ctxtui.views.text import numbers, safe_text
 
 MAX_PRINTED_BLOCKS: Final = 40
-"""Maximum blocks printed; JSON has all."""
-
-
 STAGED_BEFORE: Final = "it is staged already, or was reverted by the user"
 
 
@@ -127,13 +124,12 @@ class _SessionStaging(Struct, frozen=True):
         return cls(loaded, chosen, edits, edits.of_thread(chosen), settings)
 
     def curate(self) -> Curation:
-        """The next request under all edits in force, with its price."""
         return curate_session(self.loaded, (self.thread, 0), [], list(self.overlay.in_force), self.settings, after=True)
 
     def stage(self, given_blocks: dict[str, tuple[str, ...]], author: str) -> tuple[list[tuple[str, str]], int]:
-        """Stage edits of `given_blocks` (names by kind). Raises `NotFound`, `Several`.
+        """Stage edits of `given_blocks` (names by kind); return the unchanged ones with reasons, and the edits' number.
 
-        Return the unchanged blocks with reasons, and the number of edits staged.
+        Raises `NotFound`, `Several`.
         """
         curation = self.curate()
         unchanged: list[tuple[str, str]] = []
@@ -164,8 +160,7 @@ class _SessionStaging(Struct, frozen=True):
     def put_in(self, copied: CopiedBlocks, behind: str, author: str) -> tuple[list[str], int]:
         """Stage the edit that puts `copied` behind the block called `behind` ("": the last).
 
-        Return what could not be copied, with reasons, and the number of edits staged. Raises `NotFound`, `Several`, and
-        `CtxtuiError` if nothing could be copied.
+        Return what could not be copied, with reasons, and the number of edits staged. Raises `CtxtuiError`.
         """
         session, in_force = self.loaded.session, self.overlay.in_force
         edit, left_out = transplant(session, choose_call(session, self.thread), in_force, copied, behind, after=True)
@@ -173,16 +168,14 @@ class _SessionStaging(Struct, frozen=True):
         return [*left_out, *([] if staged_count else [STAGED_BEFORE])], staged_count
 
     def revert_staged(self, author: str) -> int:
-        """Revert the staged edits of `author`; return their number."""
         return len(
             self.overlay.revert((edit.id for edit in self.overlay.staged if edit.author == author), author=author)
         )
 
     def _with_author(self, edit: Edit, author: str) -> Edit:
-        """Return a copy of `edit` by another author.
+        """A copy of `edit` by another author, with an id of effect and author.
 
-        Its id is derived from effect and author, so that an edit reverted by the user stays reverted. An edit reverted
-        by its author can be staged again.
+        An edit reverted by the user stays reverted; one reverted by its author can be staged again.
         """
         if author == USER:
             return edit

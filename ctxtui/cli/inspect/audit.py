@@ -61,7 +61,6 @@ def audit_(context: click.Context, paths: tuple[str, ...], estimator: str | None
 
 
 def audit_json(rows: Rows, failed: list[tuple[str, CtxtuiError]]) -> dict[str, Any]:
-    """The fields of ``audit --json``; the sums of the input can be computed from ``per_call``."""
     all_rows = [row for audit in rows.values() for row in audit.inputs]
     trouble = {"failed": [{"file": name, "error": str(error)} for name, error in failed]} if failed else {}
     return {
@@ -84,7 +83,7 @@ def _call_to_json(name: str, row: AuditedCall) -> dict[str, Any]:
 
 
 def as_text(rows: Rows) -> str:
-    """A table with one line per file and a total, in percent; then the cache reads."""
+    """A table in percent, with one line per file and a total; then the cache reads."""
     above = f"{'':{_NAME}} {'':>6} {'error of the input':>21} {'error of new tokens':>21} {'90 % interval':>21}"
     head = f"{'':{_NAME}} {'calls':>6} " + " ".join(f"{title:>10}" for _, title in _COLUMNS)
     lines = [_table_line(name, audit.inputs) for name, audit in rows.items()]
@@ -101,10 +100,6 @@ def _table_line(name: str, rows: list[AuditedCall]) -> str:
 
 
 def cache_json(rows: Rows) -> dict[str, Any]:
-    """The cache fields of ``audit --json``.
-
-    ``cache_read`` and ``cache_band`` sum up ``cache_per_call``.
-    """
     all_rows = [row for audit in rows.values() for row in audit.reads]
     return {
         "cache_read": summarize_reads(all_rows),
@@ -115,7 +110,7 @@ def cache_json(rows: Rows) -> dict[str, Any]:
 
 
 def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
-    """Yield every miss, untested ones last, and every false alarm."""
+    """Every miss, untested ones last, and every false alarm."""
     for row in audit.reads:
         if row.missed or row.alarm:
             fields = members(row, "thread call missed foretold=alarm cause evidence written_again_tokens=lost")
@@ -131,10 +126,7 @@ def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def cache_text(rows: Rows) -> Iterator[str]:
-    """Yield lines for each provider with its unexplained misses, and the number not tested.
-
-    A miss is unexplained if the recordings do not explain it.
-    """
+    """Lines for each provider with the misses that recordings do not explain; the number not tested."""
     all_rows = [row for audit in rows.values() for row in audit.reads]
     bands = summarize_bands(all_rows)
     for provider, stats in summarize_reads(all_rows).items():

@@ -22,12 +22,12 @@ from ctxtui.cli.paint import Painter, table_lines, width
 from ctxtui.cli.progress import counting
 from ctxtui.services.attach.status_line import find_cold_send
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.editing.next_request import next_call_of
 from ctxtui.services.editing.pins import COLD_HOOK, cold_command
 from ctxtui.services.library.preflight import try_all_markers
 from ctxtui.services.members import members
 from ctxtui.services.recordings.recording import Loaded
-from ctxtui.services.workers.session_report import find_misses
 from ctxtui.views.inspector.next_call import plain_lines
 from ctxtui.views.lists import misses
 from ctxtui.views.text import cells, numbers, safe_text
@@ -69,7 +69,7 @@ def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **
         return
     forecast = None
     with counting(settings) as counter:
-        report = find_misses(loaded.session, counter, settings)
+        report = make_account(loaded.session, counter, settings).misses()
         if loaded.session.calls:
             chosen = choose_call(loaded.session)
             edits = applied_edits_of(loaded, settings, chosen)
@@ -91,7 +91,7 @@ def cache(context: click.Context, /, name: str, markers: bool, as_json: bool, **
 
 
 def _print_cold_send(settings: Settings) -> None:
-    """Print a hook's answer that the client shows to its user, if the cache has expired."""
+    """Print what Claude Code shows before a message after the cache has expired."""
     cold = find_cold_send(hook_transcript(), settings)
     if cold is not None:
         text = describe_cold_send(cold.tokens, cold.seconds, cold.usd, cold.warm_usd)
@@ -156,13 +156,10 @@ def _forecast_json(forecast: Any) -> dict[str, Any]:
 
 NAME_CELLS = 18
 THREAD_CELLS = 40
-"""Cells of a thread's name."""
 MAX_LISTED_MARKERS = 5
-"""Maximum number of markers listed individually."""
 
 
 def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
-    """``markers`` of ``cache --json``: one object per thread."""
     return [
         {
             "thread": placing.thread,
@@ -186,8 +183,7 @@ def markers_json(placings: Sequence[MarkerTrials]) -> list[dict[str, Any]]:
 def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
     """The first thread's table of markers, and a line per other thread.
 
-    Of the markers that did not pay, the table has only the worst. Without `placings` it says why other markers cannot
-    be simulated.
+    Of the markers that did not pay, the table has only the worst.
     """
     if not placings:
         yield (
@@ -202,7 +198,7 @@ def markers_text(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) ->
 
 
 def _thread_lines(placings: Sequence[MarkerTrials], labels: Mapping[str, str]) -> Iterator[str]:
-    """Yield one line per thread: their tables are nearly equal, and --json has them in full."""
+    """Their tables are nearly equal, and --json has them in full."""
     own, least = sum(trials.own for trials in placings), sum(trials.plan.cost for trials in placings)
     unit = placings[0]
     heading = numbers.many(len(placings), "further thread")

@@ -36,7 +36,6 @@ from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span, plain
 
 MAX_FACTS: Final = 12
-"""Lost facts printed for each compaction."""
 
 
 @click.command("compactions")
@@ -98,9 +97,7 @@ def compactions(context: click.Context, /, name: str, thread: str, every: bool, 
             }
         )
         return
-
-    painter = Painter(settings.glyphs)
-    painter.lines(_lines(session, compaction_list, thread, every))
+    Painter(settings.glyphs).lines(_lines(session, compaction_list, thread, every))
 
 
 def _lines(session: Session, compaction_list: list[Compaction], thread: str, every: bool) -> Iterator[list[Span]]:
@@ -112,10 +109,7 @@ def _lines(session: Session, compaction_list: list[Compaction], thread: str, eve
 
 
 def compaction_lines(compaction_list: list[Compaction], index: int, every: bool, room: int) -> Iterator[list[Span]]:
-    """The lines about compaction `index` of a list: context before and after, and lost facts.
-
-    `every`: list all lost facts, not only the first `MAX_FACTS`.
-    """
+    """`every`: list all lost facts, not only the first `MAX_FACTS`."""
     compaction = compaction_list[index]
     yield from rule(
         "Σ" + plain(views.title(compaction_list, index)), "" if compaction.thread == "main" else compaction.thread
@@ -172,10 +166,5 @@ def _fact(fact: Fact, tree: Tree) -> dict[str, Any]:
 
 
 def _again(reading: Recovery, tree: Tree) -> dict[str, Any]:
-    return {
-        "how": reading.how,
-        "call": reading.call,
-        "digest": tree[reading.node].block.digest,
-        "tokens": reading.tokens or None,
-        "cost_usd": reading.usd,
-    }
+    digest = tree[reading.node].block.digest
+    return {**members(reading, "how call"), "digest": digest, **members(reading, "tokens? cost_usd=usd")}

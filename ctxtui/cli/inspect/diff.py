@@ -27,13 +27,13 @@ from ctxtui.analysis.content.diff import (
 )
 from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.content.word_diff import word_diff
-from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, open_recording
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.model_names import short_model
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all
@@ -52,10 +52,7 @@ _CALL: Final = re.compile(r"(?P<name>.*?)[@#](?:(?P<thread>[^@#]+):)?(?P<number>
 
 
 class NamedContext(NamedTuple):
-    """A context by name: a recording, its thread, and a call's number.
-
-    `thread` "" is the main one, `number` 0 the last call.
-    """
+    """`thread`: "" for the main one; `number`: 0 for the last call."""
 
     name: str
     thread: str = ""
@@ -101,7 +98,7 @@ def diff(context: click.Context, a: str, b: str, whole: bool, as_json: bool) -> 
 def named_context(text: str) -> NamedContext:
     """Parse ``PATH``, ``ID@12``, ``PATH#12``, ``PATH@THREAD:12``.
 
-    An existing file with that name takes precedence, and so does ``DATABASE#ID``.
+    An existing file of that name, and ``DATABASE#ID``, take precedence.
     """
     match = _CALL.fullmatch(text)
     if match is None or os.path.lexists(os.path.expanduser(text)):
@@ -132,19 +129,18 @@ def _open_sides(
 
 
 def _unsteady_blocks(before: DiffSide, after: DiffSide) -> list[tuple[DiffSide, list[ChangingBlock]]]:
-    """The blocks that change within the run of each compared thread."""
     threads = {(id(side.book), side.chosen.thread): side for side in (before, after)}
     return [(side, find_changing_blocks(side.book.session, side.chosen.thread)) for side in threads.values()]
 
 
 Since = Callable[[int], int]
-"""Returns the number of the first call of a thread that had a node."""
+"""The number of a thread's first call that had a node."""
 
 
 def diff_json(
     result: Diff, unsteady_blocks: Sequence[tuple[DiffSide, Sequence[ChangingBlock]]], loaded: tuple[Loaded, Loaded]
 ) -> dict[str, Any]:
-    """The fields of ``diff --json``; `loaded` are the recordings of both sides."""
+    """`loaded`: the recordings of both sides."""
     first, first_calls = result.first_change, (first_call_numbers(result.a), first_call_numbers(result.b))
     return {
         "a": _side_json(result.a, loaded[0]),
@@ -205,7 +201,7 @@ def _digest(side: DiffSide, node: int | None) -> str | None:
 
 
 def _words(result: Diff, change: Change) -> list[list[str]]:
-    """The word diff of a change: pairs of ``same``, ``removed`` or ``added`` and the text."""
+    """Pairs of ``same``, ``removed`` or ``added`` and the text."""
     before = diff_text(result.a.tree[change.before]) if change.before is not None else ""
     after = diff_text(result.b.tree[change.after]) if change.after is not None else ""
     return [list(piece) for piece in word_diff(before, after)]
@@ -229,9 +225,7 @@ def _unsteady_json(side: DiffSide, block: ChangingBlock) -> dict[str, Any]:
 
 
 MAX_DIFF_LINES = 24
-"""Maximum printed lines of a word diff."""
 MAX_LISTED_CHANGES = 40
-"""Maximum listed changes."""
 
 
 def print_text(
@@ -242,7 +236,7 @@ def print_text(
     *,
     whole: bool,
 ) -> None:
-    """Print the diff as text; `whole`: all changes, and all lines of changed blocks."""
+    """`whole`: all changes, and all lines of changed blocks."""
     painter = Painter(settings.glyphs)
     for lines in (
         _head_lines(result, loaded),

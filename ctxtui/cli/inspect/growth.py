@@ -24,7 +24,6 @@ from ctxtui.views.lists import phases as phase_view
 from ctxtui.views.text.span import Span, plain
 
 _MAX_PHASES = 40
-"""Maximum phases printed, the last ones; JSON has all."""
 _CHART_LINES = 12
 
 
@@ -67,13 +66,10 @@ def growth(context: click.Context, name: str, thread: str, phases: int, rule: st
     if as_json:
         write_json({"session": loaded.session.about.id or loaded.name, **growth_json(report)})
         return
-
-    painter = Painter(settings.glyphs)
-    painter.lines(_lines(report))
+    Painter(settings.glyphs).lines(_lines(report))
 
 
 def growth_json(report: Any) -> dict[str, Any]:
-    """The members of ``growth --json``."""
     growth, shape, ahead, feasible = report.growth, report.growth.shape, report.ahead, report.feasible
     return {
         "thread": growth.thread,

@@ -43,28 +43,22 @@ from ctxtui.views.text.span import Span
 
 
 class ListInputs(Struct, frozen=True, dict=True):
-    """Inputs of the lists: the counted `book`, the call, the recording, the settings."""
+    """`book` is counted."""
 
     book: Book
     chosen: ChosenCall
     loaded: Loaded
     settings: Settings
     rule: str = ""
-    """Rule for the start of phases: a word of `phase_rules.RULE_NAMES`, a regular expression, or "" for the user's
-    names.
-    """
+    """A word of `phase_rules.RULE_NAMES`, a regular expression, or "" for the user's names of phases."""
 
     @property
     def _call_count(self) -> int:
-        """The number of the thread's calls so far.
-
-        All of them precede a context that is not sent yet.
-        """
+        """The thread's calls so far; all precede a context that is not sent yet."""
         return self.chosen.number or len(self.book.session.thread_calls(self.chosen.thread))
 
     @property
     def threads(self) -> list[ThreadNode]:
-        """The session's threads with their figures."""
         price = make_call_pricer(prices_for(self.settings))
         session = self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
@@ -72,19 +66,17 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     @property
     def servers(self) -> list[ToolServer]:
-        """The tools of the call's context, with the thread's calls so far."""
         use, call, tree = ToolUse(self.book.session.tree), self.chosen.call, self.book.session.tree
         use.read_path(call.sent_head)
         calls = self.book.session.thread_calls(self.chosen.thread)[: self._call_count]
         return use.servers(self.tokens_of, count_tool_calls(tree, calls))
 
     def category(self, node: int) -> int:
-        """The category index in which a block is shown."""
         return self.book.category(self.chosen.call.model, node)
 
     @property
     def block_weights(self) -> list[BlockWeight]:
-        """The blocks of the context, those with the most carried tokens first."""
+        """The blocks of the context, most carried tokens first."""
         book, call, tree = self.book, self.chosen.call, self.book.session.tree
         lifetimes = BlockLifetimes(tree)
         lifetimes.advance(book.session.thread_calls(self.chosen.thread) or [call])
@@ -95,14 +87,14 @@ class ListInputs(Struct, frozen=True, dict=True):
 
     @cached_property
     def _ledger(self) -> CostLedger | None:
-        """Costs of the thread's blocks, call by call; None without a call or price."""
+        """None without a call or price."""
         price, session = make_call_pricer(prices_for(self.settings)), self.book.session
         costs = {id_: price(call) for id_, call in session.calls.items()}
         threads = thread_costs(self.book, costs) if any(costs.values()) else []
         return next((thread.ledger for thread in threads if thread.thread == self.chosen.thread), None)
 
     def cost_of(self, weight: BlockWeight) -> float | None:
-        """Cost of a block since it entered, up to the call, in USD; None if unknown."""
+        """USD since the block entered, up to the call; None if unknown."""
         return self._ledger.block_usd(weight.node, weight.tokens, max(1, self._call_count)) if self._ledger else None
 
     @property
@@ -131,11 +123,9 @@ class ListInputs(Struct, frozen=True, dict=True):
 
 
 MAX_PRINTED_BLOCKS: Final = 40
-"""Maximum printed blocks; JSON has all."""
 
 
 def heaviest(inputs: ListInputs) -> list[dict[str, Any]]:
-    """The member ``heaviest``: every block that is read, most carried tokens first."""
     return [
         {
             **_block_to_json(inputs, weight.node),
@@ -171,7 +161,6 @@ def heaviest_lines(inputs: ListInputs) -> Iterator[list[Span]]:
 
 
 def repeats(inputs: ListInputs) -> dict[str, Any]:
-    """The member ``repeats``: blocks that could go, and why."""
     duplicates = inputs.repeats
     return {
         "tokens": sum(inputs.tokens_of(duplicate.node) for duplicate in duplicates),
@@ -207,7 +196,6 @@ def repeat_lines(inputs: ListInputs) -> Iterator[list[Span]]:
 
 
 def phases(inputs: ListInputs) -> dict[str, Any]:
-    """The member ``phases``: by rule and by the user's names, in order."""
     rows = inputs.phases
     per_phase, per_call = typical_growth(rows)
     return {
@@ -233,7 +221,6 @@ def phase_lines(inputs: ListInputs) -> Iterator[list[Span]]:
 
 
 def threads(inputs: ListInputs) -> list[dict[str, Any]]:
-    """The member ``threads``: as a tree, in order."""
     return [
         members(
             node,
@@ -252,7 +239,6 @@ def thread_lines(inputs: ListInputs) -> Iterator[list[Span]]:
 
 
 def tools(inputs: ListInputs) -> list[dict[str, Any]]:
-    """The member ``tools``: by server."""
     return [
         {
             **members(server, "server=name? tokens calls never_called=unused_count"),
@@ -279,7 +265,6 @@ class Listing(NamedTuple):
 
 
 def lists_json(inputs: ListInputs, names: Collection[str]) -> dict[str, Any]:
-    """The members of ``show --json`` for the requested lists."""
     return {name: LISTINGS[name].fields(inputs) for name in LISTINGS if name in names}
 
 
@@ -297,4 +282,3 @@ LISTINGS: Final = {
     "repeats": Listing(repeats, repeat_lines),
     "phases": Listing(phases, phase_lines),
 }
-"""The lists by the name of their option and JSON member."""

@@ -45,15 +45,11 @@ def notes(context: click.Context, name: str | None, as_json: bool) -> None:
 
 
 def notes_of(loaded: Loaded, settings: Settings) -> SessionNotes:
-    """The notes of a recording, with their positions."""
     return locate_notes(loaded.session, Notebook(loaded, settings).read())
 
 
 def context_notes(session_notes: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:
-    """The notes on a call and on the blocks of its context, for ``show --json``.
-
-    `head` is the context's last node.
-    """
+    """For ``show --json``: notes on a call and on the blocks of its context, which ends at `head`."""
     nodes = set(tree.path(head)) if session_notes.nodes else set()
     rows = [placed for placed in session_notes.order if placed.note.call == call and call]
     targets = {note.target for node, note in session_notes.nodes.items() if node in nodes}

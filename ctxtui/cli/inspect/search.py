@@ -32,7 +32,6 @@ from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
 NOT_FOUND_CODE: Final = 1
-"""Exit code if nothing was found, like grep."""
 DEFAULT_LIMIT: Final = 200
 _KINDS: Final = tuple(name.replace("_", "-") for name in CATEGORIES)
 
@@ -81,9 +80,8 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
     painter = None if as_json else Painter(config.settings.glyphs)
     with Working("searching") as work:
 
-        def show_progress(done: int) -> bool:
+        def show_progress(done: int) -> None:
             work.show(f"{done:,} of {len(sessions):,} sessions")
-            return True
 
         for hit in islice(searcher.hits(sessions, show_progress), limit + 1):
             if painter and len(hits) < limit:
@@ -101,10 +99,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 
 def _select_sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
-    """The sessions to search, newest first, samples last.
-
-    With ``--session`` only that one, or all of that folder.
-    """
+    """The sessions to search, newest first, samples last; with ``--session`` only that one or that folder."""
     library = SessionLibrary(config.settings, Path.cwd())
     if options["name"]:
         return _resolve_sessions(options["name"], config)
@@ -178,7 +173,6 @@ _HITS: Final[Table[Hit]] = Table(
     mark=2,
     tail=2,
 )
-"""The columns before the snippet of a hit."""
 
 
 def _print_notes(searcher: Searcher, more: bool, limit: int) -> None:

@@ -25,7 +25,6 @@ from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
-from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import (
     CALL_OPTION,
     JSON_OPTION,
@@ -43,6 +42,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
+from ctxtui.core.model_names import short_model
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import priced_account
@@ -124,7 +124,6 @@ def _notes_to_json(chosen: ChosenCall, loaded: Loaded, settings: Settings) -> li
 
 
 MAX_HEAVIEST = 12
-"""Blocks listed without ``--blocks``."""
 MAX_SKIPPED_LINES = 8
 
 
@@ -133,8 +132,7 @@ def print_text(
 ) -> None:
     """Print the call; everything in `book` must be counted.
 
-    `every_block`: list all blocks in prompt order, not only the heaviest. If `by_label`, tokens are grouped by label
-    instead of category.
+    `every_block`: list all blocks in prompt order, not only the heaviest; `by_label`: group tokens by label.
     """
     painter = Painter(settings.glyphs)
     call_figures = figures(book, chosen.call)
@@ -154,10 +152,7 @@ def print_text(
 
 
 def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """Return the most important fact about the thread for its last call.
-
-    For an earlier call its miss, or "".
-    """
+    """The most important fact about the thread for its last call; for an earlier one its miss, or ""."""
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, misses.misses)
@@ -278,7 +273,6 @@ def _block_lines(book: Book, chosen: ChosenCall, blocks: list[BlockFigure], ever
 
 
 def _cumulative_sizes(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
-    """Yield the cumulative characters and tokens at the end of each block."""
     chars = tokens = 0
     for figure in blocks:
         chars += len(searched_text(read(figure.block)))
@@ -287,7 +281,7 @@ def _cumulative_sizes(blocks: list[BlockFigure]) -> Iterator[tuple[int, int]]:
 
 
 def _block_table(book: Book, turns: Turns, so_far: Mapping[int, tuple[int, int]]) -> Table[BlockFigure]:
-    """The table of blocks; `so_far` maps block identities to cumulative characters and tokens."""
+    """`so_far`: cumulative characters and tokens by block identity."""
 
     def turn(figure: BlockFigure, room: int) -> Span:
         node = book.session.tree[figure.node]
@@ -357,10 +351,7 @@ NAME_CELLS = 24
 
 
 def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Iterator[list[Span]]:
-    """One line with the count of each label in the context, most frequent first.
-
-    No line without labels.
-    """
+    """One line with the count of each label, most frequent first; none without labels."""
     labels = sorted(label_figures(segments_of(book, model, blocks)), key=lambda label: -label.count)
     if labels:
         text = ", ".join(f"{numbers.exact(label.count)} × {safe_text.one_line(label.label)}" for label in labels)
@@ -370,10 +361,7 @@ def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Itera
 def label_table(
     book: Book, call: Call, call_figures: CallFigures, blocks: Sequence[BlockFigure]
 ) -> Iterator[list[Span]]:
-    """Tokens by label, then the tokens of the rest.
-
-    The rest: blocks without a label, not recorded and re-attached ones, and the residual.
-    """
+    """Tokens by label, then of the rest: other blocks, not recorded, re-attached, and the residual."""
     labels = label_figures(segments_of(book, call.model, blocks))
     labelled = sum(label.tokens for label in labels)
     rest = sum(call_figures.categories.values()) - labelled
@@ -401,7 +389,7 @@ def label_table(
 
 
 class LabelRow(NamedTuple):
-    """A label: its category's sign, name, number of occurrences (None: not a label), tokens."""
+    """A label; `occurrences`: None for what is no label."""
 
     sign: Span
     name: str

@@ -38,10 +38,9 @@ UNREAD = "not read"
 def as_json(
     book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
 ) -> dict[str, Any]:
-    """The members of ``show --json`` but ``notes`` and the optional lists.
+    """The members of ``show --json`` but ``notes`` and the optional lists; everything in `book` must be counted.
 
-    Everything in `book` must be counted. The tokens of the blocks plus the residual equal ``context_tokens``; those of
-    the categories equal the blocks'.
+    The tokens of the blocks plus the residual equal ``context_tokens``; those of the categories equal the blocks'.
     """
     call_figures = figures(book, chosen.call)
     blocks = list(block_figures(book, chosen.call))
@@ -72,12 +71,7 @@ def as_json(
 
 def _cause(residual_info: Residual) -> dict[str, Any]:
     parts = [members(part, "since_call=since tokens likely=cause steps") for part in residual_info.parts]
-    return {
-        "what": residual_info.what,
-        "likely": residual_info.cause,
-        "since_call": residual_info.since,
-        "parts": parts,
-    }
+    return {**members(residual_info, "what likely=cause since_call=since"), "parts": parts}
 
 
 def _session(book: Book, name: str, source: str) -> dict[str, Any]:
@@ -95,7 +89,6 @@ def _session(book: Book, name: str, source: str) -> dict[str, Any]:
 
 
 def _with_running_sums(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Add cumulative characters and tokens to the rows."""
     cumulative, chars, tokens = [], 0, 0
     for row in rows:
         chars += row["span"][1] - row["span"][0]
@@ -105,10 +98,7 @@ def _with_running_sums(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
-    """A block as one row, or as several if rules assign its parts to different categories.
-
-    A block that is gone is one row.
-    """
+    """A block as one row, or as several if rules assign its parts to different categories."""
     text = searched_text(read(figure.block))
     parts = by_category(segment_figures(book, model, figure.node)) if figure.node and not figure.gone else []
     if len(parts) < 2:
@@ -129,10 +119,7 @@ def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
 
 
 def _slack(whole: int, tokens: int, total: int) -> int:
-    """A part's share of `whole`, rounded up.
-
-    `whole` is the distance from the block's tokens to one end of its interval.
-    """
+    """A part's share, rounded up, of `whole`: the distance from the block's tokens to an end of its interval."""
     return -(-whole * tokens // total) if total else 0
 
 

@@ -17,6 +17,7 @@ from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import read_sessions
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import BestCandidates, SolvedSession, find_best
@@ -95,6 +96,8 @@ def lab(
     _check_option_conflicts(agree, budget_usd, leave_out, others=with_other_options)
     if force and html is None:
         raise WrongUse("--force needs --html", way_out="--html FILE --force")
+    if html is not None and not force and html.exists():
+        raise CtxtuiError("the file exists", place=str(html), way_out="choose another name, or add --force")
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
 
@@ -124,10 +127,7 @@ def lab(
 
 
 def _check_option_conflicts(agree: int | None, budget_usd: float | None, leave_out: int, *, others: bool) -> None:
-    """Raise `WrongUse` for options that would otherwise be ignored.
-
-    `others`: whether ``--solve``, ``--html`` or ``--cache`` is given.
-    """
+    """`others`: whether ``--solve``, ``--html`` or ``--cache`` is given."""
     if agree is not None and others:
         raise WrongUse(
             "--agree cannot be combined with --solve, --html or --cache",
@@ -148,7 +148,6 @@ def _agree(
     *,
     as_json: bool,
 ) -> int:
-    """Run `ctxtui agree`, which sends requests to a model."""
     if len(names) != 1 or budget_usd is None:
         raise click.UsageError("--agree needs exactly one recording and --budget-usd", context)
     context.invoke(
@@ -203,7 +202,6 @@ def _print(labs: list[SessionLab], settings: Settings) -> None:
 
 
 def lab_json(labs: Sequence[SessionLab]) -> dict[str, Any]:
-    """The members of ``lab --json``."""
     return {"sessions": [_session(lab_result) for lab_result in labs]}
 
 
@@ -233,10 +231,7 @@ def _variant(row: LabRow) -> dict[str, Any]:
 
 
 def solved_lines(best: BestCandidates) -> Iterator[str]:
-    """The best policy and cache strategy, with their savings on held-out sessions.
-
-    Also the break-even of keeping a cache warm.
-    """
+    """The best policy and cache strategy, with their savings on held-out sessions; pauses worth keeping warm."""
     yield from _fit_lines("policy", best.policy)
     yield from _fit_lines("cache strategy", best.cache)
     for session in best.sessions:
@@ -293,7 +288,6 @@ def _format_seconds(seconds: float) -> str:
 
 
 def solved_json(best: BestCandidates) -> dict[str, Any]:
-    """``solved`` of ``lab --solve --json``."""
     return {
         "policy": _fitted_json(best.policy),
         "cache": _fitted_json(best.cache),

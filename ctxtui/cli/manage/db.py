@@ -26,16 +26,14 @@ from ctxtui.views.text import numbers
 
 
 def database_of(context: click.Context) -> Path:
-    """The database file of this run; it may not exist."""
     return database(config_of(context).settings.data_dir)
 
 
 def open_existing(context: click.Context) -> Store:
-    """Open the store. Raises `NotFound` if there is no database; none is created."""
+    """Raises `NotFound` if there is no database; none is created."""
     path = database_of(context)
     if not path.exists():
         raise NotFound("there is no database yet", place=str(path), way_out="`ctxtui import` creates it")
-
     return Store.open(path)
 
 
@@ -110,7 +108,6 @@ def index(context: click.Context, anew: bool, as_json: bool) -> None:
     Example: ctxtui db index
     Example: ctxtui db info
     """
-
     fields = fill_index(config_of(context).settings, anew=anew)
     if as_json:
         write_json(fields)
@@ -186,10 +183,7 @@ def prune(context: click.Context, older_than: float, dry_run: bool, yes: bool, a
 
 
 def _prune(context: click.Context, older_than: float, *, dry_run: bool, ask: bool) -> tuple[list[str], list[InUse]]:
-    """Delete old sessions; return their ids, and the open chats that are kept.
-
-    `dry_run`: delete nothing; `ask`: ask before deleting. Raises `click.Abort` if the user says no.
-    """
+    """Delete old sessions; return their ids, and the open chats, which are kept."""
     now = time.time()
     with open_existing(context) as store:
         ids, open_chats = store.older_sessions(older_than, now), store.unprunable_sessions(older_than, now)
@@ -210,7 +204,7 @@ def _format_size(count: int) -> str:
 
 
 def fill_index(settings: Settings, *, anew: bool) -> dict[str, Any]:
-    """Index missing sessions, or all if `anew`; return the result for `ctxtui db index --json`."""
+    """Index missing sessions, or all if `anew`; return the result for JSON."""
     library = SessionLibrary(settings, Path.cwd())
     sessions = library.all_sessions()
     with Store.open(database(settings.data_dir)) as store:

@@ -25,7 +25,6 @@ from ctxtui.services.chat.offline_provider import build_playback
 
 PORT = 4010
 WINDOW = 4096
-"""Default context window of a simulated local server, in tokens."""
 KINDS_BY_NAME = {kind.replace(" ", "-"): kind for kind in KINDS}
 
 

@@ -29,10 +29,8 @@ from ctxtui.views.text.span import Span, cropped
 from ctxtui.views.text.table import Column, Table
 
 FIGURES_SECONDS: Final = 3.0
-"""Seconds, from the first session on, in which a list on a terminal reads sessions without cached figures; otherwise
-only sessions in the database are read."""
+"""Seconds, from the first session on, for reading sessions without cached figures."""
 HEADS_SECONDS: Final = 1.0
-"""Seconds for reading the starts of files without cached figures."""
 
 
 @click.command("sessions")
@@ -85,10 +83,7 @@ def sessions(
 
 
 def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) -> list[SessionSummary]:
-    """Sessions, newest first, then samples; a note if the database could not be read.
-
-    `archived`: only archived ones; otherwise only others.
-    """
+    """Sessions, either archived ones or others, newest first, then samples."""
     listed = library.in_folder(Path(folder)) if folder else library.all_sessions()
     if library.trouble:
         note(f"the database was skipped: {library.trouble}")
@@ -98,10 +93,7 @@ def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) 
 def _with_figures(
     library: SessionLibrary, listed: list[SessionSummary], seconds: float | None = None, *, files: bool = True
 ) -> list[SessionSummary]:
-    """Add Home's figures, within `seconds` (None: for all).
-
-    Without `files` only for sessions in the database.
-    """
+    """Add Home's figures, within `seconds` (None: for all); without `files` only of stored sessions."""
     unread = [summary for summary in listed if not summary.known and (files or not summary.path)]
     if not unread:
         return listed
@@ -121,7 +113,7 @@ def _with_figures(
 
 
 def ids_of(summaries: Iterable[SessionSummary]) -> dict[str, str]:
-    """The id of each session by key; the path if two recordings share an id."""
+    """The id of each session by key; its path if two recordings share an id."""
     ids = {summary.key: summary.id or summary.stored or summary.path for summary in summaries}
     tally = Counter(ids.values())
     return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}
@@ -180,10 +172,7 @@ def _print(painter: Painter, summaries: list[SessionSummary], ids: dict[str, str
 
 
 def _table(ids: dict[str, str], now: float) -> Table[SessionSummary]:
-    """The columns before a session's title.
-
-    Id, age, client, and the printed ones of Home's columns.
-    """
+    """The columns before a session's title: id, age, client, and the printed ones of Home."""
     longest = max((*map(cells.width, ids.values()), len("session")))
     printed = [_figure(column) for column in home_columns() if column.printed]
     return Table(

@@ -21,10 +21,7 @@ if TYPE_CHECKING:
 
 
 def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
-    """Like `start`, after loading the configuration; `flags` are ``KEY=VALUE`` texts.
-
-    Raises `WrongUse`, `BadConfig`.
-    """
+    """`flags` are ``KEY=VALUE`` texts. Raises `WrongUse`, `BadConfig`."""
     config = load(flags)
     export_flags(config)
     need_terminal(name, config.settings)
@@ -34,10 +31,7 @@ def open_screen(name: str | None, flags: Sequence[str] = ()) -> int:
 
 @contextmanager
 def setting_places(config: Config) -> Iterator[None]:
-    """Name file and line in a `BadConfig` that names a setting.
-
-    The screen knows keys and themes, not their origin.
-    """
+    """Name file and line in a `BadConfig` about a setting: the screen does not know its origin."""
     try:
         yield
     except BadConfig as error:
@@ -48,10 +42,7 @@ def setting_places(config: Config) -> Iterator[None]:
 
 
 def need_terminal(name: str | None, settings: Settings) -> None:
-    """Raise `WrongUse` with an alternative if there is no terminal.
-
-    A missing recording is reported first.
-    """
+    """Raise `WrongUse` if there is no terminal; a missing recording is reported first."""
     if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         if name is not None:
             resolve_name(name, settings, with_note=False)
@@ -62,7 +53,7 @@ def need_terminal(name: str | None, settings: Settings) -> None:
 def start(name: str | None, settings: Settings) -> int:
     """Run the screen on the recording `name`, or on the list of sessions; return the exit code.
 
-    Raises `WrongUse` without a keyboard, `ScreenCrash` if the screen crashed, and errors of opening `name`.
+    Raises `WrongUse` without a keyboard, `ScreenCrash`, and errors of opening `name`.
     """
 
     def make() -> CtxtuiApp:
@@ -74,14 +65,10 @@ def start(name: str | None, settings: Settings) -> int:
 
 
 THREAD_SWITCH_SECONDS = 0.0005
-"""Seconds a reading or counting thread may delay the screen's thread.
-
-Python's default is ten times as long, and a key press takes several turns.
-"""
+"""Seconds that a thread may delay the screen's; a key press takes several turns."""
 
 
 def run_app(make: Callable[[], CtxtuiApp]) -> int:
-    """Run the app created by `make`; like `start`."""
     if not sys.stdin.isatty():
         _attach_keyboard()
     prepare()
@@ -100,17 +87,13 @@ def run_app(make: Callable[[], CtxtuiApp]) -> int:
 
 
 def prepare() -> None:
-    """Prepare the process for running the app."""
     # Startup creates no garbage; the app enables collection again after its first frame.
     gc.disable()
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
 
 
 def _attach_keyboard() -> None:
-    """Read keys from the terminal; the pipe at standard input stays readable as `sys.stdin`.
-
-    Raises `WrongUse` without a terminal.
-    """
+    """Read keys from the terminal; the pipe at standard input stays readable as `sys.stdin`."""
     try:
         keys = os.open("/dev/tty", os.O_RDWR)
     except OSError as error:

@@ -94,7 +94,6 @@ def _print(report: RunReport, path: Path, glyphs: str) -> None:
 
 
 def budget_json(report: RunReport) -> dict[str, Any]:
-    """The report as JSON, for ``budget`` and for a run before its first call."""
     context_budget, files = report.budget, report.selection
     parts = {name: getattr(context_budget, name) for name in (*PARTS, "available", "reserved")}
     return {

@@ -26,12 +26,10 @@ from ctxtui.services.library.limit_checks import (
 from ctxtui.services.recordings.folder_scan import expand_names
 from ctxtui.services.workers.session_studies import CHECK, CheckRequest
 
+# By result; None: it cannot be checked.
 EXIT_CODES: Final = {True: OK, False: FAILED, None: UNKNOWN}
-"""Exit codes by result; None: some limit cannot be checked."""
 RESULT_LABELS: Final = {True: "ok    ", False: "FAILED", None: "?     "}
-"""Labels of the result of a limit or recording; None: unknown."""
 _JUNIT: Final = {False: "failure", None: "error"}
-"""Elements of a JUnit report for limits that do not hold or cannot be checked."""
 
 
 @click.command(
@@ -115,7 +113,6 @@ def check_(
 
 
 def _parse_limits(options: dict[str, Any]) -> Limits:
-    """The limits of the options, which have the same names."""
     limits = {name: value for name, value in options.items() if name != "no_secrets"}
     for name, parse in (
         ("max_context", parse_count),
@@ -128,7 +125,7 @@ def _parse_limits(options: dict[str, Any]) -> Limits:
 
 
 def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
-    """The fields of ``check --json``; its ``files`` can be used as a baseline."""
+    """Its ``files`` can be used as a baseline."""
     return {
         "passed": all_passed(recording.passed for recording in checked),
         "files": [
@@ -145,10 +142,7 @@ def check_json(checked: list[CheckedRecording]) -> dict[str, Any]:
 
 
 def as_text(checked: list[CheckedRecording]) -> str:
-    """A line for each file and each of its limits.
-
-    The file's cache use and largest context follow its limits.
-    """
+    """A line for each file and each of its limits, then its cache use and largest context."""
     lines = []
     for recording in checked:
         lines.append(f"{RESULT_LABELS[recording.passed]}  {escape(recording.name)}")
@@ -159,10 +153,7 @@ def as_text(checked: list[CheckedRecording]) -> str:
 
 
 def _window_lines(recording: CheckedRecording) -> Iterator[str]:
-    """One line: the largest context as a share of the usable window.
-
-    No line without a context or window.
-    """
+    """The largest context as a share of the usable window; no line without a context or window."""
     size, window = recording.figures.context_tokens, recording.window
     share = window.share(size) if size is not None else None
     if share is not None:
@@ -179,7 +170,6 @@ def _describe_cache_use(figures: Figures) -> str:
 
 
 def as_junit(checked: list[CheckedRecording]) -> bytes:
-    """A JUnit report: a suite per recording, a case per limit."""
     root = ElementTree.Element("testsuites", name="ctxtui check")
     for recording in checked:
         results = [v.passed for v in recording.verdicts]

@@ -1,7 +1,4 @@
-"""`ctxtui cost`: list price of sessions, in all and by model, tool, day and others.
-
-``--why`` is a command of its own (`cli.money.why`), which `cli.group` runs.
-"""
+"""`ctxtui cost`: list price of sessions, in all and by model, tool, day and others."""
 
 from __future__ import annotations
 
@@ -66,10 +63,8 @@ def cost(context: click.Context, names: tuple[str, ...], every: bool, by: str | 
 
 
 def _read_named(names: tuple[str, ...], settings: Settings, by: str) -> CostAnswer:
-    """Read the sessions `names` now, without caching."""
-
     def read_costs(names: list[str], own: frozenset[str] | None = None) -> list[SessionResult]:
-        """Read sessions, counting only calls with an id in `own` (None: all calls)."""
+        """`own`: count only calls with these ids."""
         return read_sessions(COST, names, CostRequest(settings, by, own), settings, "adding up")
 
     rows: list[SpendingRow] = []
@@ -136,11 +131,9 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
 
     - `rows`: one per value of ``--by``, empty without it; their USD add up to that of `total`.
     - `sums`: of the main threads and of subagents.
-    - `sessions`: number of sessions read.
     - `copied`: number of calls that ctxtui copied from other sessions; sums over several sessions leave them out.
     - `recorded`, `listed`: USD over calls that have both.
     - `versions`: those of the price tables.
-    - `failed`: recordings that could not be read.
     """
 
     rows: list[SpendingRow]
@@ -154,12 +147,10 @@ class CostAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> SpendingRow:
-        """Everything together, with subagents."""
         return self.sums.total._replace(name="total")
 
 
 def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:
-    """The fields of ``cost --json``; the rows' USD add up to ``total_usd``."""
     total = answer.total
     return {
         "total_usd": total.usd,
@@ -173,19 +164,13 @@ def cost_json(answer: CostAnswer, by: str) -> dict[str, Any]:
         "price_versions": list(answer.versions),
         "by": by or None,
         "rows": [
-            {
-                "name": row.name,
-                "usd": row.usd,
-                **members(row, "tokens calls unpriced_calls=unpriced partial_calls=partial"),
-            }
-            for row in answer.rows
+            members(row, "name usd tokens calls unpriced_calls=unpriced partial_calls=partial") for row in answer.rows
         ],
         "failed": [{"file": name, "error": str(error)} for name, error in answer.failed],
     }
 
 
 def print_text(painter: Painter, answer: CostAnswer) -> None:
-    """Print the rows and their sum."""
     for row in answer.rows:
         painter.line(_line(row, bold=False))
     painter.line(_line(answer.total, bold=True))
@@ -199,7 +184,6 @@ def print_text(painter: Painter, answer: CostAnswer) -> None:
 
 
 def _copies_note(answer: CostAnswer) -> str:
-    """A note about calls that ctxtui copied from other sessions."""
     calls = numbers.many(answer.copied, "call")
     if answer.sessions == 1:
         return f"{calls} copied by ctxtui from another session; not counted in sums over sessions"

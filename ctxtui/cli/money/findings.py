@@ -65,7 +65,6 @@ def findings(
 
 
 def findings_json(all_findings: Any, name: str) -> dict[str, Any]:
-    """The members of ``findings --json`` for the session `name`."""
     together = all_findings.together
     return {
         **members(all_findings, "thread call=number calls horizon"),

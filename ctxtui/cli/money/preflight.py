@@ -35,7 +35,7 @@ HORIZON_HELP: Final = "Rank advice over this many calls ahead (default: the sett
 
 
 def advice_json(pieces: Sequence[Advice], name: str, place: str = "") -> list[dict[str, Any]]:
-    """Each piece of advice for the session `name`, at a `place` of `place_options`."""
+    """`place`: of `place_options`."""
     return [_advice(piece, name, place) for piece in pieces]
 
 
@@ -140,7 +140,6 @@ def range_json(value: Any) -> dict[str, float] | None:
 
 
 def limit_json(value: Any) -> dict[str, Any] | None:
-    """A limit and the number of turns until it is reached, as JSON."""
     if value is None:
         return None
     soon, mid, late = value.turns

@@ -34,9 +34,7 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span
 
 OVERVIEW_ROWS: Final = 5
-"""Rows of tools, misses and windows in the overview."""
 CONTENT_GROUPINGS: Final = frozenset({TOOL, SKILL})
-"""Groupings that need the contents of contexts."""
 
 
 class ChangeName(click.ParamType[Change]):
@@ -127,10 +125,7 @@ def stats(
 
 
 def _show_progressively(sessions: AllSessions, show: Callable[[Stats], None], compute: Callable[[], Stats]) -> None:
-    """Show the usage first, then figures that need counts while sessions are counted.
-
-    Nothing stays on the screen.
-    """
+    """Show the usage first, then other figures while sessions are counted; nothing stays on the screen."""
     sessions.read_usage()
     with RedrawnOutput() as screen:
         screen.draw(lambda: show(compute()))
@@ -197,7 +192,6 @@ def _coverage_note(result: Stats, words: str) -> str:
 
 
 def stats_json(result: Stats, by: str, at: float) -> dict[str, Any]:
-    """The fields of ``stats --json``."""
     return {
         "by": by or None,
         "total": _usage(result.total),
@@ -233,10 +227,7 @@ def _reported(window: ReportedWindow, at: float) -> dict[str, Any]:
 
 
 def _raw(text: str) -> Json:
-    """The client's own words on a quota: as JSON, else as text.
-
-    A masked copy may hold no JSON any more.
-    """
+    """The client's own words on a quota: as JSON, else as text, as in a masked copy."""
     try:
         return canonical.loads(text) if text else None
     except ValueError:

@@ -102,10 +102,9 @@ def _sum_statements(names: list[str], settings: Settings, time_range: tuple[floa
 
 
 def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[SessionResult]:
-    """Yield each readable session; of several, note the others.
+    """Yield each readable session; note the others, or raise the first error if none is readable.
 
-    Raises the first error if none is readable. With `quiet` nothing is raised, and sessions without context are not
-    noted.
+    With `quiet` nothing is raised, and sessions without context are not noted.
     """
     failed = [result.error for result in results if result.error is not None]
     for result in results:
@@ -118,7 +117,6 @@ def _readable_results(results: list[SessionResult], *, quiet: bool) -> Iterator[
 
 
 def statement_json(statement: Statement, name: str) -> dict[str, Any]:
-    """The fields of ``cost --why --json`` for `name`; the parts' USD add up to ``total_usd``."""
     the_bill = statement.bill
     return {
         "total_usd": the_bill.usd,
@@ -156,7 +154,7 @@ _CAUSES = {
     missed.CONTENT: "changed",
     missed.UNKNOWN: "",
 }
-"""Causes of rewrites that have another name here than in ``cache --json``."""
+"""Names of causes that differ from ``cache --json``."""
 
 
 def _saving_to_json(saving: Saving) -> dict[str, Any]:

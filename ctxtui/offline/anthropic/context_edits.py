@@ -1,7 +1,6 @@
-"""Anthropic's context editing: the server changes a request before the model reads it.
+"""Anthropic's context editing: the server changes a request before the model reads it (facts §3).
 
-The Messages API calls `apply_edits`. Old thinking is removed, and old tool results are replaced by `CLEARED`;
-compaction is not simulated. Source: facts §3.
+Old thinking is removed, and old tool results are replaced by `CLEARED`; compaction is not simulated.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ TOOL_USES: Final = "clear_tool_uses_20250919"
 THINKING: Final = "clear_thinking_20251015"
 COMPACT: Final = "compact_20260112"
 CLEARED: Final = "[cleared to save context]"
-"""Text that replaces a cleared result; the provider's own is not documented."""
+"""The provider's own text is not documented."""
 
 _DEFAULT_TRIGGER_TOKENS: Final = 100_000
-"""Input tokens above which the clearing of tool results acts if it has no ``trigger``."""
+"""Input tokens above which tool results are cleared without a ``trigger``."""
 _DEFAULT_KEPT_RESULTS: Final = 3
 _MIN_COMPACTION_TRIGGER: Final = 50_000
-"""Minimum trigger of a compaction, in tokens."""
+"""In tokens."""
 _KINDS: Final = (COMPACT, THINKING, TOOL_USES)
 _THOUGHTS: Final = ("thinking", "redacted_thinking")
 
@@ -33,7 +32,6 @@ Body = dict[str, Json]
 
 
 def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
-    """Refusals of ``context_management``."""
     for n, edit in enumerate(as_list(as_dict(body.get("context_management")).get("edits"))):
         kind, path = as_dict(edit).get("type"), ("context_management", "edits", n)
         if kind not in _KINDS:
@@ -48,8 +46,7 @@ def edit_refusals(body: Mapping[str, Json]) -> Iterator[Refusal]:
 def apply_edits(body: Body, model: Claude, weigh: Callable[[Body], int]) -> tuple[Body, list[Json]]:
     """Apply the edits of `body`; also returns the report ``applied_edits``.
 
-    `weigh` gives a body's tokens. An edit that saves less than its ``clear_at_least`` is not applied. Compaction is not
-    done.
+    `weigh` gives a body's tokens. An edit that saves less than its ``clear_at_least`` is not applied.
     """
     applied: list[Json] = []
     for edit in as_list(as_dict(body.get("context_management")).get("edits")):
@@ -79,10 +76,9 @@ def _is_triggered(body: Body, edit: Json, weigh: Callable[[Body], int]) -> bool:
 
 
 def _without_thinking(body: Body, edit: Json, model: Claude) -> tuple[Body, int]:
-    """Remove thinking from all but the last ``keep`` messages that have some.
+    """Remove thinking from all but the last ``keep`` messages that have some; also returns their number.
 
-    Also returns the number of changed messages. Without ``keep`` it is the last one; a model that keeps the thinking of
-    earlier turns then keeps all.
+    Without ``keep`` it is the last one; a model that keeps the thinking of earlier turns then keeps all.
     """
     keep = as_dict(edit).get("keep")
     if keep == "all" or as_dict(keep).get("type") == "all" or (keep is None and not model.strips):

@@ -1,7 +1,6 @@
-"""The fields of an Anthropic request and of its blocks, and the errors for wrong ones.
+"""The fields of an Anthropic request and of its blocks (facts §1), and the errors for wrong ones.
 
-`validate` checks requests with these tables. The notation of a field is explained at `json_shape.fields`. Source: facts
-§1.
+The notation of a field is explained at `json_shape.fields`.
 """
 
 from __future__ import annotations
@@ -17,12 +16,11 @@ COUNTED: Final = fields(
     "model! string, messages! array, system string|array, tools array, tool_choice object, thinking object, "
     "output_config object, cache_control object, speed =standard|fast, user_profile_id string, workspace_id string"
 )
-"""Fields of a request for a token count."""
+"""Fields of a request for a token count; the next are those of one for a message."""
 CREATED: Final = COUNTED | fields(
     "max_tokens! integer >=0, stream boolean, stop_sequences array, metadata object, service_tier =auto|standard_only, "
     "inference_geo string, container string|object, diagnostics object"
 )
-"""Fields of a request for a message."""
 SAMPLING: Final = fields("temperature number >=0 <=1, top_p number >=0 <=1, top_k integer >=0")
 """Sampling parameters: only for older models, and under the older ``anthropic-version``."""
 BETA: Final = {
@@ -40,7 +38,7 @@ BETA: Final = {
 
 
 def _block_fields(more: str, specs: Mapping[str, str]) -> dict[str, Fields]:
-    """Fields of blocks by type, each with the fields in `more`: `_BREAKPOINT` or ""."""
+    """Fields of blocks by type, each with those in `more`."""
     return {kind: fields(f"type! string{more}{spec and ', '}{spec}") for kind, spec in specs.items()}
 
 
@@ -113,7 +111,6 @@ def format_path(path: Path) -> str:
 
 
 def refusal_at(path: Path, message: str, rule: str) -> Refusal:
-    """A refusal for the value at `path`."""
     return Refusal(f"{format_path(path)}: {message}", rule=rule)
 
 
@@ -139,7 +136,6 @@ def field_refusals(value: Mapping[str, Json], known_fields: Fields, path: Path =
 
 
 def tag_refusal(tag: Json, known_tags: Collection[str], path: Path, rule: str) -> Refusal:
-    """The refusal of a type that is none of `known_tags`."""
     tags = ", ".join(f"'{name}'" for name in known_tags)
     message = f"Input tag '{tag}' found using 'type' does not match any of the expected tags: {tags}"
     return refusal_at(path, message, rule)
@@ -161,6 +157,5 @@ def typed_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -
 
 
 def breakpoint_refusals(marker: Json, path: Path) -> Iterator[Refusal]:
-    """Refusals of a cache breakpoint."""
     if isinstance(marker, dict):
         yield from field_refusals(marker, _BREAKPOINT_FIELDS, path)

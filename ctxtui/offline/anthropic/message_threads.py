@@ -1,7 +1,4 @@
-"""Message threads: the server keeps a conversation, so that a request has only new messages.
-
-The Messages API expands each request by its thread before it is checked and answered. Source: facts §3.
-"""
+"""Message threads: the server keeps a conversation, so that a request has only new messages (facts §3)."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ BETA: Final = "message-threads-"
 LIFETIME_S: Final = 300.0
 """Seconds after its last use until a thread expires."""
 _MAX_BYTES: Final = 128 * 1024 * 1024
-"""Bytes of all stored threads; beyond that the oldest are dropped."""
+"""Of all stored threads; beyond that the oldest are dropped."""
 _TYPES: Final = {
     "create": fields("type! string"),
     "continue": fields("type! string, previous_message_id! string"),
 }
 _STORED_MEMBERS: Final[tuple[str, ...]] = ("system", "tools")
-"""Members that a thread keeps from its first request, and that later requests must not repeat."""
+"""Kept from the first request of a thread; later requests must not repeat them."""
 
 
 class StoredThread(Struct):
@@ -53,7 +50,7 @@ class MessageThreads:
     def expand(self, request: ApiRequest, now: float) -> ApiRequest | Refusal:
         """Prepend the stored thread that `request` continues, or return the refusal.
 
-        `now` is in Unix seconds. A request without a thread, or that begins one, is returned unchanged.
+        A request without a thread, or that begins one, is returned unchanged.
         """
         thread = request.body.get("thread")
         if thread is None or not isinstance(request.body.get("messages"), list):

@@ -1,7 +1,4 @@
-"""The Messages API of the offline provider: requests in, messages and event streams out.
-
-`http.routes` calls `find_refusals`, then `create_message` or `count_tokens`. Source: facts §1.
-"""
+"""The Messages API of the offline provider (facts §1): requests in, messages and event streams out."""
 
 from __future__ import annotations
 
@@ -57,11 +54,7 @@ def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str,
     spoken_blocks = [
         make(b["type"], b) if b["type"] == "tool_use" else from_part(b) for b in content if b["type"] != "thinking"
     ]
-    output = (
-        0
-        if request.body["max_tokens"] == 0
-        else thinking_tokens + (output_tokens(request.model, spoken_blocks) if spoken_blocks else 0)
-    )
+    spoken_tokens = output_tokens(request.model, spoken_blocks) if spoken_blocks else 0
     return {
         "input_tokens": outcome.fresh,
         "cache_creation_input_tokens": outcome.written,
@@ -70,7 +63,7 @@ def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str,
             "ephemeral_5m_input_tokens": writes.get(300.0, 0),
             "ephemeral_1h_input_tokens": writes.get(3600.0, 0),
         },
-        "output_tokens": output,
+        "output_tokens": thinking_tokens + spoken_tokens,
         "output_tokens_details": {"thinking_tokens": thinking_tokens},
         "server_tool_use": None,
         "service_tier": "standard",
@@ -79,7 +72,6 @@ def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str,
 
 
 def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
-    """The stream events of `message`."""
     begun = {**message["usage"], "output_tokens": 1, "output_tokens_details": None}
     start = {**message, "content": [], "stop_reason": None, "stop_sequence": None, "usage": begun}
     start.pop("context_management", None)
@@ -92,10 +84,8 @@ def events(message: dict[str, Json]) -> Iterator[dict[str, Json]]:
         for delta in _block_deltas(block):
             yield {"type": "content_block_delta", "index": index, "delta": delta}
         yield {"type": "content_block_stop", "index": index}
-    final_usage = {
-        key: value for key, value in message["usage"].items() if key not in ("cache_creation", "service_tier")
-    }
-    final_usage.pop("inference_geo")
+    omitted = ("cache_creation", "service_tier", "inference_geo")
+    final_usage = {key: value for key, value in message["usage"].items() if key not in omitted}
     delta = {key: message[key] for key in ("stop_reason", "stop_sequence", "stop_details")}
     if "safeguard_results" in message:
         delta["safeguard_results"] = message["safeguard_results"]
@@ -143,10 +133,8 @@ _ERROR_TYPES: Final = {
 class PreparedRequest(NamedTuple):
     """A request as its `model` reads it.
 
-    - `weighed`: the request with its input tokens.
     - `checked`: the result of the check of its thinking.
-    - `applied`: the report of applied context edits.
-    - `tokens_before`: input tokens before these edits.
+    - `applied`: the report of applied context edits; `tokens_before`: input tokens before these.
     """
 
     weighed: WeighedRequest
@@ -157,7 +145,6 @@ class PreparedRequest(NamedTuple):
 
 
 def format_error(refusal: Refusal, request_id: str) -> Json:
-    """The error body."""
     error_body: dict[str, Json] = {"type": _ERROR_TYPES.get(refusal.status, refusal.type), "message": refusal.message}
     if refusal.code:
         error_body["details"] = {"error_code": refusal.code}
@@ -190,7 +177,6 @@ def _expand_thread(provider: Provider, request: ApiRequest) -> ApiRequest | Refu
 
 
 def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a token count."""
     expanded = _expand_thread(provider, request)
     if isinstance(expanded, Refusal):
         return expanded
@@ -204,7 +190,6 @@ def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def create_message(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a message."""
     expanded = _expand_thread(provider, request)
     if isinstance(expanded, Refusal):
         return expanded

@@ -14,7 +14,6 @@ from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 OFFLINE: Final = "offline"
-"""The id of the offline model."""
 
 STAND_IN: Final = "claude-opus-5-5"
 """The model whose rules apply to `OFFLINE`, except its window, answer limit, images and stripping of thinking."""
@@ -27,13 +26,11 @@ KNOWN: Final = tuple(
         "claude-opus-4-1 claude-opus-4 claude-sonnet-4"
     ).split()
 )
-"""The listed ids. If models are checked strictly, a name that is no spelling of one is refused as not found."""
+"""If models are checked strictly, a name that is no spelling of one of these is refused as not found."""
 
 _NAME: Final = re.compile(r"claude-(opus|sonnet|haiku|fable|mythos)-(\d)(?:-(\d))?$")
 _ALWAYS_THINKING: Final = ("fable", "mythos")
-"""Lines of models that always think."""
 _KINDS_OF_THINKING: Final = ("adaptive", "enabled", "disabled", "between_tools")
-"""Every ``thinking.type``."""
 ANY_OUTPUT: Final = 2**63
 """The output limit, in tokens, where any ``max_tokens`` is accepted: the answers are short anyway."""
 EFFORTS: Final = ("low", "medium", "high", "xhigh", "max")
@@ -51,6 +48,7 @@ class Claude(Struct, frozen=True):
     - `sampling`: it accepts sampling parameters.
     - `forced_calls`: it accepts a ``tool_choice`` that forces a call (without ``enabled`` thinking, which no model
       combines with it).
+
     - `bound`: a thinking signature holds for everything before it.
     - `strips`: thinking of earlier turns is dropped from the context.
     - `images`: maximum images of a request, and also maximum pages of its PDFs.
@@ -133,16 +131,13 @@ def _effort_levels(line: str, version: tuple[int, int]) -> tuple[str, ...]:
 
 
 def anthropic_models() -> Json:
-    """The model list of the Messages API: the offline model first, then those with known rules."""
+    """The model list of the Messages API."""
     ids = (OFFLINE, *KNOWN)
     return {"data": [anthropic_model(id_) for id_ in ids], "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
 
 
 def anthropic_model(id_: str, strict: bool = True) -> dict[str, Json] | None:
-    """One model as the API lists it; None for an unknown id if `strict`.
-
-    The release date is unknown: 1970-01-01.
-    """
+    """One model as the API lists it, released in 1970; None for an unknown id if `strict`."""
     claude_model = claude(id_)
     model = claude_model or claude(OFFLINE)
     if model is None or (claude_model is None and strict):

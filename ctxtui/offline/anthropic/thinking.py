@@ -46,12 +46,11 @@ class Prefix:
             self._add("system", strip_non_content(text))
 
     def digest(self) -> bytes:
-        """The digest of everything added."""
         return bytes(self._hasher.digest())
 
-    def turn_digest(self, role: str) -> bytes:
-        """The digest of everything added since the current run of `role` began."""
-        return bytes((self._turn if role == self._role else _new_hash()).digest())
+    def turn_digest(self) -> bytes:
+        """The digest of everything added since the assistant's current messages began."""
+        return bytes((self._turn if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
         """Add a block of a message of `role`; thinking is ignored."""
@@ -129,19 +128,17 @@ def _referenced_tools(block: Json) -> Iterator[str]:
 _MARK: Final = b"ctxtui offline 2\0"
 """First bytes of our signatures; those before version 2 counted the order of members, and pass as foreign ones."""
 _KEY: Final = b"no secret: this only keeps a test honest"
-"""Key of the seal; it is public, as it only has to detect changes in tests."""
+"""Of the seal; it only has to detect changes in tests."""
 _MIN_FOREIGN_BYTES: Final = 24
-"""Shorter signatures cannot be a provider's."""
 
 
 class Signed(Struct, frozen=True):
-    """The content of one of our signatures.
+    """The content of one of our signatures, with digests.
 
-    - `model`: the model that signed.
-    - `text`: digest of the thinking.
-    - `before`: digest of the thinking directly before it; zeros without any.
-    - `local`: digest of what precedes it in its own turn.
-    - `prefix`: digest of everything that precedes it.
+    - `text`: of the thinking.
+    - `before`: of the thinking directly before it; zeros without any.
+    - `local`: of what precedes it in its own turn.
+    - `prefix`: of everything that precedes it.
     """
 
     model: str
@@ -158,7 +155,7 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
     characters, as that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
-    body = _text_digest(text) + chain + prefix.turn_digest("assistant") + prefix.digest() + model.encode()
+    body = _text_digest(text) + chain + prefix.turn_digest() + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
     return base64.b64encode(_MARK + _compute_seal(body) + body).decode()
 
@@ -203,21 +200,17 @@ class AnswerSigner:
                 self._prefix.add(str(message.get("role")), block)
 
     def sign(self, text: str) -> str:
-        """The signature of the thinking `text`, which follows the blocks added so far."""
+        """Sign the thinking `text`, which follows the blocks added so far."""
         length = _signature_length(self._model, text)
         self._last_signature = issue(self._model, text, self._last_signature, self._prefix, length)
         return self._last_signature
 
     def add(self, block: Json) -> None:
-        """Add a block of the answer."""
         self._prefix.add("assistant", block)
 
 
 def _signature_length(model: str, text: str) -> int:
-    """The length at which a signature has as many tokens as its thinking.
-
-    If a block is returned without its text, the signature thus still fills the context.
-    """
+    """The length at which a signature has as many tokens as its thinking, which it replaces if the text is omitted."""
     facts = card(model)
     if not facts.factors.hidden:
         return 0
@@ -241,7 +234,6 @@ _BOUND_ELSEWHERE: Final = (
 class CheckedThinking(Struct):
     """The result of checking the thinking of a request.
 
-    - `refusals`: reasons to refuse it.
     - `transformations`: the report ``input_transformations``.
     - `dropped`: blocks that the model does not read, as (message, block).
     - `last_signature`: that of the last block that the model reads.
@@ -294,15 +286,11 @@ class _ThinkingCheck:
         self._is_unbound = False
 
     def skip_block(self, block: Body) -> None:
-        """Visit a block that is no thinking.
-
-        After a compaction, thinking is bound to a context that is gone.
-        """
+        """After a compaction, thinking is bound to a context that is gone."""
         self._is_dropping = False
         self._is_unbound = self._is_unbound or block.get("type") == "compaction"
 
     def check_block(self, n: int, m: int, block: Body, prefix: Prefix) -> None:
-        """Check thinking at place `m` of message `n`, after `prefix`."""
         path = f"messages.{n}.content.{m}"
         if n < self._turn:
             self.checked.dropped.add((n, m))
@@ -336,7 +324,7 @@ class _ThinkingCheck:
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
                 self._refuse(f"{path}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
-        elif latest and signed.local != prefix.turn_digest("assistant"):
+        elif latest and signed.local != prefix.turn_digest():
             self._refuse(f"{path}: {_MODIFIED}", "thinking modified")
         else:
             return True

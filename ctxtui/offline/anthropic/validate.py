@@ -1,6 +1,6 @@
-"""Validates requests as the Anthropic Messages API does, written from its documentation.
+"""Validates requests as the Anthropic Messages API does, written from its documentation (facts §1, §2).
 
-It is deliberately independent of `curation.legality.legality`: tests compare the two. Source: facts §1, §2.
+It is deliberately independent of `curation.legality.legality`: tests compare the two.
 """
 
 from __future__ import annotations
@@ -134,7 +134,6 @@ def _system_refusals(body: Body) -> Iterator[Refusal]:
 
 
 def _block_refusals(block: Json, path: Path, known_types: Mapping[str, Fields]) -> Iterator[Refusal]:
-    """Refusals of one block at `path`, which must be one of `known_types`."""
     yield from typed_refusals(block, path, known_types)
     value = as_dict(block)
     kind = str(value.get("type"))
@@ -232,11 +231,10 @@ def _compaction_refusals(parts: Parts) -> Iterator[Refusal]:
 
 
 MAX_BREAKPOINTS: Final = 4
-"""Maximum breakpoints of one request, the automatic one included."""
+"""The automatic one included."""
 
 
 def _all_breakpoint_refusals(body: Body, parts: Parts) -> Iterator[Refusal]:
-    """Refusals of all cache breakpoints of a request together."""
     automatic = body.get("cache_control")
     yield from breakpoint_refusals(automatic, ("cache_control",))
     front_blocks = [
@@ -291,7 +289,6 @@ _CUSTOM: Final = fields(
     "name! string, input_schema! object, type string, description string, cache_control object, defer_loading boolean, "
     "strict boolean, input_examples array, eager_input_streaming boolean, allowed_callers array"
 )
-"""Fields of a client's tool."""
 _TYPED: Final = re.compile(
     r"(bash|text_editor|memory|web_search|web_fetch|code_execution|computer|advisor|tool_search_tool_(regex|bm25))"
     r"_20\d{6}|(computer|browser)_toolset_20\d{6}|mcp_toolset"
@@ -306,7 +303,6 @@ _CHOICES: Final = {
 
 
 def _tools_refusals(body: Body, model: Claude) -> Iterator[Refusal]:
-    """Refusals of ``tools`` and ``tool_choice``."""
     tools = as_list(body.get("tools"))
     for n, tool in enumerate(tools):
         yield from _tool_refusals(tool, ("tools", n))
@@ -379,7 +375,6 @@ _OUTPUT: Final = fields(f"effort ={'|'.join(EFFORTS)}, format object, task_budge
 
 
 def _thinking_refusals(body: Body, model: Claude, betas: Collection[str]) -> Iterator[Refusal]:
-    """Refusals of ``thinking`` and ``output_config``."""
     config, thinking = as_dict(body.get("output_config")), body.get("thinking")
     yield from _output_refusals(config, model)
     if not isinstance(thinking, dict):
@@ -433,9 +428,9 @@ def _opening_refusals(messages: Sequence[Json]) -> Iterator[Refusal]:
 
 
 _MAX_IMAGE: Final = 10 * 1024 * 1024
-"""Maximum base64 characters of one image."""
+"""Base64 characters of one image."""
 _MAX_EDGE: Final = 8000
-"""Maximum pixels of an image's longer side."""
+"""Pixels of an image's longer side."""
 _MANY_IMAGES: Final = 20
 """With more images, each may only have `_MANY_EDGE` pixels."""
 _MANY_EDGE: Final = 2000
@@ -449,7 +444,6 @@ _SOURCES: Final = {
 
 
 def _source_refusals(kind: str, source: Json, path: Path) -> Iterator[Refusal]:
-    """Refusals of the source of an image or a document."""
     yield from typed_refusals(source, path, _SOURCES[kind])
     value = as_dict(source)
     data, media_type = value.get("data"), value.get("media_type")
@@ -484,10 +478,7 @@ def _image_refusals(data: str, media_type: str, path: Path) -> Iterator[Refusal]
 
 
 def _media_refusals(parts: Parts, limit: int) -> Iterator[Refusal]:
-    """Refusals of all images and documents together.
-
-    `limit` is that of images, and of PDF pages.
-    """
+    """Refusals of all images and documents together; `limit` is that of images, and of PDF pages."""
     edges: list[tuple[Path, int]] = []
     pages = 0
     for path, block in parts:

@@ -1,7 +1,4 @@
-"""Validates turns: roles, contents, calls and results, system messages, the end.
-
-`validate.refusals` calls `turn_refusals`, once the fields are valid. Source: facts §1, validity rules.
-"""
+"""Validates turns: roles, contents, calls and results, system messages, the end (facts §1, validity rules)."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from ctxtui.offline.exchange import Refusal
 _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 _SERVER_RESULT_SUFFIX: Final = "_tool_result"
-"""End of the types of results of server tools and MCP (`tool_result` itself does not end so)."""
+"""End of the types of results of server tools and MCP (``tool_result`` itself does not end so)."""
 _ASSISTANT_BLOCKS: Final = _THINKING | _SERVER_CALLS | {"tool_use"}
 PREFILL: Final = "This model does not support assistant message prefill. The conversation must end with a user message."
 
@@ -33,7 +30,6 @@ class BlockAt(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The block's type."""
         return str(self.block.get("type"))
 
     def __str__(self) -> str:
@@ -55,12 +51,10 @@ class RoleRun(Struct):
         return kind in _SERVER_CALLS or kind.endswith(_SERVER_RESULT_SUFFIX)
 
     def blocks_of(self, *kinds: str) -> list[BlockAt]:
-        """Its blocks of these types."""
         return [part for part in self.parts if part.kind in kinds]
 
 
 def runs_of(messages: Sequence[Json]) -> list[RoleRun]:
-    """Group messages into runs of one role."""
     runs: list[RoleRun] = []
     for n, message in enumerate(messages):
         role = str(as_dict(message).get("role"))

@@ -1,8 +1,4 @@
-"""Google's explicit caching: contents that are kept under a name until they expire.
-
-The handlers of ``cachedContents`` are here; `generate_api` uses `find_named`, `find_conflicts` and `merge` for requests
-that name a cached content.
-"""
+"""Google's explicit caching: contents that are kept under a name until they expire."""
 
 from __future__ import annotations
 
@@ -29,17 +25,15 @@ from ctxtui.wire.grammar import GOOGLE
 
 PREFIX: Final = "cachedContents/"
 LIFETIME_S: Final = 3600.0
-"""Seconds that a cached content lives by default (Gemini API docs, context caching)."""
+"""By default (Gemini API docs, context caching)."""
 _CACHED_MEMBERS: Final = ("contents", "tools", "toolConfig", "systemInstruction")
-"""Members of a request that are cached."""
 _TTL: Final = re.compile(r"(\d+(?:\.\d+)?)s")
-"""A lifetime: seconds, followed by ``s``."""
 _MAX_EXPIRY: Final = 253_402_300_799.0
 """The end of the year 9999, in Unix seconds."""
 
 
 def find(provider: Provider, name: str) -> CachedContent | Refusal:
-    """Return the cached content `name`, or the refusal if there is none or it has expired."""
+    """The cached content `name`, or the refusal if there is none or it has expired."""
     cached = provider.cached.get(f"{PREFIX}{name.rpartition('/')[2]}")
     if cached is None or cached.expires <= provider.now():
         return Refusal("CachedContent not found (or permission denied)", 403, rule="no cached content")
@@ -47,7 +41,7 @@ def find(provider: Provider, name: str) -> CachedContent | Refusal:
 
 
 def find_named(provider: Provider, body: Json) -> CachedContent | Refusal | None:
-    """Return the cached content that a request names; None if it names none."""
+    """The cached content that a request names, or its refusal; None if it names none."""
     name = as_dict(to_camel_case(body)).get("cachedContent")
     return find(provider, name) if isinstance(name, str) and name else None
 
@@ -67,7 +61,7 @@ def find_conflicts(cached: CachedContent, body: Json, model: str) -> list[Refusa
 
 
 def merge(body: Mapping[str, Json], cached: CachedContent | None) -> dict[str, Json]:
-    """Return the request with the contents of `cached` in front of its own."""
+    """The request with the contents of `cached` in front of its own."""
     if cached is None:
         return dict(body)
     body_members = dict(as_dict(to_camel_case(dict(body))))

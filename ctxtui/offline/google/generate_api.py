@@ -1,7 +1,4 @@
-"""Google's generateContent, streamGenerateContent and countTokens: requests in, answers out.
-
-`http.google_paths` calls `find_refusals`, then `generate` or `count_tokens`.
-"""
+"""Google's generateContent, streamGenerateContent and countTokens: requests in, answers out."""
 
 from __future__ import annotations
 
@@ -49,10 +46,7 @@ _BROKEN: Final[Json] = {
 
 
 class Target(Struct, frozen=True):
-    """Parameters in a request's URL.
-
-    `model`: the model's name. `streams`: a stream is requested, as server-sent events (`sse`) or as one list.
-    """
+    """Parameters in a request's URL; a stream is requested as server-sent events (`sse`) or as a list."""
 
     model: str
     streams: bool = False
@@ -127,7 +121,7 @@ def _make_answer(provider: Provider, request: ApiRequest, weighed: WeighedReques
     config, choice = _generation_config(request), _function_choice(request)
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
-    max_tokens = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
+    max_tokens = min(clamp(config.get("maxOutputTokens"), model.max_output, model.max_output), room)
     stops = [stop for stop in as_list(config.get("stopSequences")) if isinstance(stop, str)]
     return limit_answer(answer, stops, max_tokens, text_counter(model.id))
 
@@ -156,10 +150,7 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
 def _answer_parts(
     provider: Provider, answer: ModelAnswer, config: dict[str, Json], model: Gemini
 ) -> Iterator[dict[str, Json]]:
-    """The answer's parts.
-
-    Thoughts are included only if requested. The first call has a signature if `model` signs.
-    """
+    """The answer's parts: thoughts only if requested; the first call has a signature if `model` signs."""
     includes_thoughts = as_dict(to_camel_case(config.get("thinkingConfig"))).get("includeThoughts") is True
     signs = model.signs
     for part in answer.parts:
@@ -226,7 +217,6 @@ def _split_part(part: dict[str, Json]) -> list[dict[str, Json]]:
 
 
 def find_count_refusals(provider: Provider, request: ApiRequest, target: Target) -> list[Refusal]:
-    """The reasons to refuse a request for a token count."""
     body = to_camel_case(request.body)
     refusals = list(shape_refusals(body, _COUNTED, ()))
     inner = as_dict(body).get("generateContentRequest")

@@ -17,7 +17,7 @@ KNOWN: Final = (
     "gemini-3.1-pro-preview", "gemini-3-pro-preview", "gemini-3-flash-preview", "gemini-2.5-pro", "gemini-2.5-flash",
     "gemini-2.5-flash-lite", "gemini-2.0-flash",
 )  # fmt: skip
-"""The ids that are listed; others of the same form are accepted, too."""
+"""Listed; others of the same form are accepted, too."""
 METHODS: Final = ("generateContent", "countTokens", "createCachedContent")
 _NAME: Final = re.compile(r"gemini-(?:(\d+)(?:\.(\d+))?-)?(?:pro|flash|flash-lite)(?:-[a-z0-9-]+)?")
 MAX_OUTPUT: Final = 65_536
@@ -31,7 +31,6 @@ class Gemini(Struct, frozen=True):
     - `thinks`: 2.5 and later.
     - `signs`: it signs its calls, and requires the signatures in later requests (3 and later).
     - `min_cached`: minimum tokens of a cached content.
-    - `window`, `max_output`: tokens.
     """
 
     id: str
@@ -44,7 +43,7 @@ class Gemini(Struct, frozen=True):
 
 @cache
 def gemini(model: str, strict: bool = True) -> Gemini | None:
-    """Return the rules of `model`; None if there is no such model.
+    """The rules of `model`; None if there is no such model.
 
     Without `strict` an unknown model has the rules of `OFFLINE`, and no model has an output limit.
     """
@@ -62,12 +61,11 @@ def gemini(model: str, strict: bool = True) -> Gemini | None:
 
 
 def list_models() -> Json:
-    """Return the answer of ``models.list``."""
     return {"models": [describe_model(id_) for id_ in (OFFLINE, *KNOWN)]}
 
 
 def describe_model(id_: str) -> dict[str, Json]:
-    """Return the answer of ``models.get``; an unknown id has the rules of `OFFLINE`."""
+    """The answer of ``models.get``; an unknown id has the rules of `OFFLINE`."""
     rules = gemini(id_) or gemini(OFFLINE)
     assert rules is not None
     return {

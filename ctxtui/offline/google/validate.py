@@ -54,7 +54,6 @@ _INSIDE: Final[dict[str, Fields]] = {
         "id string, name! string, response! object, parts array, willContinue boolean, scheduling string"
     ),
 }
-"""Fields of each kind of part's data."""
 _TOOL: Final = fields(
     "functionDeclarations array, googleSearch object, googleSearchRetrieval object, codeExecution object, "
     "urlContext object, computerUse object, fileSearch object, mcpServers array, googleMaps object, "
@@ -72,39 +71,33 @@ _TYPES: Final = {
     "string": "TYPE_STRING", "integer": "TYPE_INT32", "number": "TYPE_FLOAT", "boolean": "TYPE_BOOL",
     "object": "TYPE_MESSAGE", "array": "TYPE_MESSAGE",
 }  # fmt: skip
-"""Google's names of JSON types in error messages."""
 ARGUMENT: Final = "INVALID_ARGUMENT"
 SIGNED: Final = frozenset({"skip_thought_signature_validator", "context_engineering_is_the_way_to_go"})
 """Signatures that Google documents for calls of other models."""
 
 
 def to_camel_case(value: Json) -> Json:
-    """Return an object with its own keys in camel case; Google takes snake case as well.
-
-    Any other value is returned unchanged.
-    """
+    """An object with its own keys in camel case (Google takes snake case as well); any other value unchanged."""
     if not isinstance(value, dict):
         return value
     return {re.sub(r"_([a-z])", lambda match: match[1].upper(), key): item for key, item in value.items()}
 
 
 def as_entries(value: Json) -> list[Json]:
-    """List the entries of a repeated field, of which a single one may be given without a list."""
+    """The entries of a repeated field, of which a single one may be given without a list."""
     return [value] if isinstance(value, dict) else as_list(value)
 
 
 def invalid_argument(message: str, rule: str) -> Refusal:
-    """Build the refusal of an invalid argument."""
     return Refusal(message, type=ARGUMENT, rule=rule)
 
 
 def format_path(path: Path) -> str:
-    """Write a path as Google does: ``contents[0].parts[1].text``."""
+    """Format a path: ``contents[0].parts[1].text``."""
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def shape_refusals(value: Json, fields: Fields, path: Path) -> Iterator[Refusal]:
-    """Check the members of an object at `path`."""
     if not isinstance(value, dict):
         yield invalid_argument(f"Invalid value at '{format_path(path)}' (type.googleapis.com), {value!r}", "type")
         return
@@ -152,7 +145,6 @@ def refusals(body: Json, model: Gemini) -> list[Refusal]:
 
 
 def content_refusals(value: Mapping[str, Json]) -> Iterator[Refusal]:
-    """Check each content by itself."""
     for n, content in enumerate(map(to_camel_case, as_entries(value.get("contents")))):
         path: Path = ("contents", n)
         yield from shape_refusals(content, _CONTENT, path)
@@ -272,7 +264,6 @@ _Turn = tuple[str, list[Mapping[str, Json]]]
 
 
 def _merge_turns(contents: Sequence[Mapping[str, Json]]) -> list[_Turn]:
-    """Merge neighbouring contents of one side."""
     turns: list[_Turn] = []
     for content in contents:
         side = "model" if content.get("role") == "model" else "user"
@@ -312,10 +303,7 @@ def _turn_refusals(turns: Sequence[_Turn]) -> Iterator[Refusal]:
 
 
 def _is_each_called(answers: Sequence[Mapping[str, Json]], calls: Sequence[Mapping[str, Json]]) -> bool:
-    """Whether answers and calls are pairs.
-
-    They match by id if both have one, else by name (google-genai sends no ids).
-    """
+    """Whether answers and calls are pairs, by id if both have one, else by name (google-genai sends no ids)."""
     remaining_calls = list(calls)
     for answer in answers:
         for call in remaining_calls:

@@ -31,10 +31,7 @@ _TAIL: Final = b"\n]}}\n"
 
 
 class ExchangeLog:
-    """A HAR file in a user's folder, complete after each exchange.
-
-    Keys in headers and URLs are masked.
-    """
+    """A HAR file in a user's folder, complete after each exchange. Keys in headers and URLs are masked."""
 
     def __init__(self, folder: Path, now: float) -> None:
         """Create a new file in `folder`, created if missing; `now` in Unix seconds is in its name.
@@ -79,7 +76,6 @@ class LoggedExchange(Struct, kw_only=True):
     """An exchange that is being logged to `log`.
 
     - `now`: gives the time in Unix seconds.
-    - `body`: the body of the request.
     - `started`, `first_byte`: Unix seconds; 0: not yet.
     - `answer`: the sent part of a stream; of another answer, its body once it has ended.
     - `frames`: frames of a WebSocket.
@@ -97,20 +93,15 @@ class LoggedExchange(Struct, kw_only=True):
     written: bool = False
 
     def add_sent(self, data: bytes) -> None:
-        """Add sent data of a streamed answer."""
         self.first_byte = self.first_byte or self.now()
         self.answer += data
 
     def add_frame(self, text: str, *, sent: bool) -> None:
-        """Add a WebSocket frame, `sent` or received by this server."""
         # A HAR file names the direction from the client's side.
         self.frames.append({"type": "receive" if sent else "send", "time": self.now(), "opcode": 1, "data": text})
 
     def finish(self, response: web.StreamResponse | web.HTTPException | None, error: str = "") -> None:
-        """Write the exchange; only the first call counts.
-
-        `error` is the reason if it was broken off; "": it is complete.
-        """
+        """Write the exchange; only the first call counts. `error` is the reason if it was broken off."""
         if self.written:
             return
         self.written = True

@@ -37,7 +37,6 @@ def _check_key(query: str, headers: Mapping[str, str]) -> Refusal | None:
 
 
 def _make_route(request: web.Request, method: str) -> ServedRoute:
-    """Build the route of a model's `method`."""
     streams = method == "streamGenerateContent"
     target = Target(request.match_info["model"], streams, streams and request.query.get("alt") == "sse")
     counts = method == "countTokens"
@@ -58,7 +57,6 @@ def is_google(request: web.Request) -> bool:
 
 
 def google_model(request: web.Request, strict: bool) -> web.Response:
-    """Describe the model that a path names by its id."""
     name = request.match_info["id"]
     if gemini(name, strict) is None:
         return _refusal_response(

@@ -20,10 +20,7 @@ HOST: Final = "127.0.0.1"
 
 
 class RunningProvider(Struct, frozen=True):
-    """A running offline provider.
-
-    `url` is its root, as ``base_url`` of the Anthropic SDK; `server` its state.
-    """
+    """A running offline provider; `url` is its root, as ``base_url`` of the Anthropic SDK."""
 
     url: str
     server: Server

@@ -17,11 +17,10 @@ from ctxtui.offline.openai import chat_api, responses_api
 from ctxtui.offline.provider import Provider
 
 REFUSED_KEY: Final = "invalid"
-"""Keys that contain this word are refused; all others are accepted."""
+"""Keys that contain this word are refused."""
 
 
 Serve = Callable[[Provider, ApiRequest], Reply | Refusal]
-"""Makes the reply to an accepted request."""
 
 
 class ServedRoute(Struct, frozen=True):
@@ -80,7 +79,7 @@ ROUTES: Final[dict[str, ServedRoute]] = {
         find_refusals=partial(responses_api.find_refusals, counting=True), serve=responses_api.count_tokens
     ),
 }
-"""Handlers of paths with a body."""
+"""Of requests with a body."""
 
 
 def serve(

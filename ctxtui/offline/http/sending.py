@@ -1,7 +1,7 @@
-"""Sends the offline provider's replies, at their pace and with their simulated fault.
+"""Sends the offline provider's replies, at their pace and with their simulated fault, over HTTP or a WebSocket.
 
-They go over HTTP or a WebSocket. A WebSocket carries one frame for each request and for each event (facts §13.3). A
-*lane* is a sequence of responses on one WebSocket, named by ``stream_id``.
+A WebSocket carries one frame for each request and for each event (facts §13.3). A *lane* is a sequence of responses on
+one WebSocket, named by ``stream_id``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 async def in_thread(work: Callable[[], Result]) -> Result:
-    """Run `work` in a thread of its own; returns or raises its result.
+    """Run `work` in a thread of its own; return or raise its result.
 
     Unlike the event loop's own threads, it is not waited for when the loop ends.
     """
@@ -127,7 +127,6 @@ class Connection(Struct):
     lanes: dict[str, dict[str, StoredResponse]] = field(default_factory=dict)
 
     async def serve(self) -> web.StreamResponse:
-        """Serve until it closes."""
         await self.socket.prepare(self.request)
         async for message in self.socket:
             if message.type == WSMsgType.TEXT:
@@ -142,16 +141,14 @@ class Connection(Struct):
             exchange.add_frame(text, sent=False)
         lane = _lane_of(text)
         # A conversation may continue in another lane, so all responses of the connection are passed.
-        responses = {
-            id_: response for lane_responses in self.lanes.values() for id_, response in lane_responses.items()
-        }
-        known_ids = set(responses)
+        responses = {id_: response for lane in self.lanes.values() for id_, response in lane.items()}
+        earlier_ids = set(responses)
         reply, fault = await self.answer(text.encode("utf-8", "surrogatepass"), responses)
         if isinstance(reply, Refusal):
             self.lanes.pop(lane, None)
             await self._refuse(reply, lane)
             return
-        self.lanes[lane] = {id_: response for id_, response in responses.items() if id_ not in known_ids}
+        self.lanes[lane] = {id_: response for id_, response in responses.items() if id_ not in earlier_ids}
         breaking = fault if fault is not None and fault.kind in BREAKS else None
         frames = [_event_frame(event, lane) for event in reply.events or ()]
         reply.begin()

@@ -1,7 +1,4 @@
-"""The offline provider as an HTTP server on loopback: access, routes, and control by tests.
-
-`hosting` starts it. `Server` keeps the requests that it has seen, so that tests can examine them.
-"""
+"""The offline provider as an HTTP server on loopback: access, routes, and control by tests."""
 
 from __future__ import annotations
 
@@ -37,7 +34,7 @@ from ctxtui.offline.provider import Provider
 from ctxtui.offline.simulated_models import is_simulated
 
 _INVALID_HOST_CHARS: Final = frozenset("@/\\?# \t,")
-"""Characters that are invalid in a host name: they make it ambiguous."""
+"""They make a host name ambiguous."""
 
 
 def is_loopback(name: str) -> bool:
@@ -99,9 +96,8 @@ async def end_for_gone_client(request: web.Request, handler: Handler) -> web.Str
 
 
 _CLIENT_GONE: Final = 499
-"""A status that no one receives."""
 _MAX_CLOCK_SHIFT_S: Final = 10 * 365 * 86_400
-"""Maximum seconds by which the clock may be moved in all."""
+"""In all."""
 
 
 def add_control(app: web.Application, provider: Provider, faults: Faults) -> None:
@@ -161,8 +157,6 @@ _MAX_SEEN_BYTES: Final = 64 * 1024 * 1024
 class SeenRequest(Struct, frozen=True):
     """One request that the server got, and its answer.
 
-    - `path`, `body`: as received.
-    - `status`: the HTTP status.
     - `rule`: the rule that refused it; "" for none.
     - `fault`: its simulated fault; "" for none.
     - `answer`: the complete answer, sent or not; None if the request was refused.
@@ -185,16 +179,12 @@ class SeenRequest(Struct, frozen=True):
 class Server(Struct):
     """The server's state.
 
-    - `provider`: the state of the simulated provider.
-    - `faults`: simulated faults.
     - `pace`: tokens a second of answers; 0: as fast as possible.
     - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
     - `on_request`: called with each request once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
-    - `log`: writes exchanges to a file.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
     - `request_lock`: replies are made one after the other.
-    - `in_progress`: number of requests in progress.
     """
 
     provider: Provider = field(default_factory=Provider)
@@ -339,7 +329,6 @@ class Server(Struct):
         return self._refuse_missing(request, message, param="model", code=None if anthropic else "model_not_found")
 
     async def _serve_stored_response(self, request: web.Request) -> web.StreamResponse:
-        """Get or delete a stored response, or get its input."""
         id_ = request.match_info["id"]
         response = self.provider.responses.get(id_)
         if response is None:
@@ -353,7 +342,6 @@ class Server(Struct):
         return json_response({"object": "list", "data": items[::-1], "has_more": False, "first_id": "", "last_id": ""})
 
     async def _answer_not_found(self, request: web.Request) -> web.StreamResponse:
-        """Any other path or method."""
         return self._refuse_missing(request, f"{request.method} {request.path} is not served offline")
 
     def _refuse_missing(
@@ -373,11 +361,11 @@ def _is_anthropic(request: web.Request) -> bool:
 
 
 def _api_headers(route: ServedRoute, started: float) -> dict[str, str]:
+    milliseconds = f"{(time.monotonic() - started) * 1000:.0f}"
     if route.id_header == GOOGLE_ID:
-        return {"server-timing": f"gfet4t7; dur={(time.monotonic() - started) * 1000:.0f}"}
+        return {"server-timing": f"gfet4t7; dur={milliseconds}"}
     if route.id_header != "x-request-id":
         return {"anthropic-organization-id": "00000000-0000-0000-0000-000000000000"}
-    milliseconds = f"{(time.monotonic() - started) * 1000:.0f}"
     return {
         "openai-processing-ms": milliseconds,
         "openai-version": "2020-10-01",

@@ -1,7 +1,4 @@
-"""Chat Completions of the offline provider: requests in, completions and chunk streams out.
-
-`http.routes` calls `find_refusals`, then `create_completion`. Source: facts §4.
-"""
+"""Chat Completions of the offline provider (facts §4): requests in, completions and chunk streams out."""
 
 from __future__ import annotations
 
@@ -28,7 +25,7 @@ from ctxtui.wire.grammar import CHAT
 # OpenAI has one reason for the model's end and a stop sequence.
 _FINISH_REASONS: Final = {END: "stop", CALLS: "tool_calls", LENGTH: "length", STOP: "stop"}
 MAX_OUTPUT_TOKENS: Final = 200_000
-"""Maximum tokens of all choices of a request together."""
+"""Of all choices of a request together."""
 _CHUNK_MEMBERS: Final = ("id", "created", "model", "service_tier", "system_fingerprint")
 _ERROR_TYPES: Final = {
     429: ("rate_limit_exceeded", "tokens"),
@@ -47,7 +44,6 @@ def find_refusals(provider: Provider, request: ApiRequest) -> list[Refusal]:
 
 
 def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a completion, or its refusal if it does not fit the window."""
     model = gpt(request.model, provider.strict_models)
     assert model is not None
     weighed = provider.ledger.weigh(CHAT, request.raw, request.model)
@@ -57,13 +53,13 @@ def create_completion(provider: Provider, request: ApiRequest) -> Reply | Refusa
 
 
 def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, model: Gpt, host: str) -> Reply:
-    """Build the reply to a request that fits the window, for a local server too.
+    """The reply to a request that fits the window, also of a local server.
 
     `host` is the provider whose caching rules apply: ``openai``, or the kind of local server.
     """
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
-    count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
+    count = clamp(request.body.get("n"), 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
     choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_make_message(provider, answer) for answer in choices]
@@ -108,7 +104,7 @@ def _make_answer(
     requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else as_list(body.get("stop"))
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
-    max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
+    max_tokens = min(clamp(requested, model.max_output, limit), model.window - weighed.tokens)
     return limit_answer(
         answer, [stop for stop in stops if isinstance(stop, str)], max_tokens, text_counter(request.model)
     )
@@ -201,7 +197,7 @@ def chunks(completion: dict[str, Json], with_usage: bool) -> Iterator[bytes]:
 
 
 def format_error(refusal: Refusal, _request_id: str) -> Json:
-    """The error body, the same in both of OpenAI's dialects."""
+    """The same in both of OpenAI's dialects."""
     code, kind = refusal.code, refusal.type
     if refusal.status in _ERROR_TYPES:
         default, kind = _ERROR_TYPES[refusal.status]

@@ -1,6 +1,6 @@
-"""Encrypted reasoning of the Responses API: opaque to the client, readable by the provider.
+"""Encrypted reasoning of the Responses API (facts §4): opaque to the client, readable by the provider.
 
-Our own cipher only encodes the text and seals it against changes. Source: facts §4.
+Our own cipher only encodes the text and seals it against changes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,9 @@ from ctxtui.core.canonical import Json
 _MARK: Final = b"ctxtui offline\0"
 _SEAL_BYTES: Final = 12
 _MIN_FOREIGN_BYTES: Final = 24
-"""Shorter ciphers cannot be a provider's."""
 
 
 def encrypt(text: str) -> str:
-    """Encode the reasoning `text` as ``encrypted_content``."""
     body = text.encode("utf-8", "surrogatepass")
     return base64.b64encode(_MARK + blake2b(body, digest_size=_SEAL_BYTES).digest() + body).decode()
 
@@ -41,10 +39,7 @@ def _decode_base64(cipher: str) -> bytes | None:
 
 
 def was_changed(cipher: Json) -> bool:
-    """Whether `cipher` is one of ours that was changed.
-
-    False for others, which cannot be checked.
-    """
+    """Whether `cipher` is one of ours that was changed; False for others, which cannot be checked."""
     raw = _decode_base64(cipher) if isinstance(cipher, str) else None
     return raw is not None and raw.startswith(_MARK) and not is_acceptable(cipher)
 

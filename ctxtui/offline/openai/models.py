@@ -24,7 +24,7 @@ KNOWN: Final = tuple(
         "gpt-4.1 gpt-4o gpt-4o-mini o3 o4-mini"
     ).split()
 )
-"""The listed ids; related ones are accepted too."""
+"""Listed; related ones are accepted too."""
 
 _NAME: Final = re.compile(
     r"(gpt-(3\.5-turbo|4|4-turbo|4o|4\.1|4\.5|5|5\.[1-6]|6|6\.1)|o1|o3|o4|chatgpt-4o|codex)"
@@ -91,7 +91,6 @@ def gpt(model: str, strict: bool = True) -> Gpt | None:
 
 
 def openai_models() -> Json:
-    """The model list of OpenAI's APIs."""
     return {"object": "list", "data": [openai_model(id_) for id_ in (OFFLINE, *KNOWN)]}
 
 

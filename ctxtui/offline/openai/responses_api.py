@@ -1,7 +1,4 @@
-"""The Responses API of the offline provider, with stored responses.
-
-`http.routes` calls `find_refusals`, then `create_response` or `count_tokens`. Source: facts §4.
-"""
+"""The Responses API of the offline provider (facts §4), with stored responses."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ Event = dict[str, Json]
 
 
 def events(response: dict[str, Json]) -> Iterator[Event]:
-    """The events of `response`, numbered in order."""
     for number, event in enumerate(_unnumbered_events(response)):
         yield {**event, "sequence_number": number}
 
@@ -62,12 +58,12 @@ _CALL_EVENTS: Final = {
     "function_call": ("response.function_call_arguments", "arguments", ("name", "arguments")),
     "custom_tool_call": ("response.custom_tool_call_input", "input", ("input",)),
 }
-"""Names of events and members for the input of a call, by the item's type."""
+"""For the input of a call: names of events and members, by the item's type."""
 _PART_EVENTS: Final[dict[str, tuple[str, str, str, str, Event]]] = {
     "reasoning": ("summary", "summary_index", "reasoning_summary_part", "reasoning_summary_text", {}),
     "message": ("content", "content_index", "content_part", "output_text", {"logprobs": []}),
 }
-"""Names of events and members for the parts of an item, by the item's type."""
+"""For the parts of an item."""
 
 
 def _item_events(item: Event, position: Event) -> Iterator[Event]:
@@ -106,10 +102,7 @@ def read_input(provider: Provider, request: ApiRequest, model: Gpt) -> tuple[Wei
 
 
 def previous_response(provider: Provider, request: ApiRequest) -> StoredResponse | None:
-    """The response that the request continues; None if there is none.
-
-    It was stored for the request's WebSocket, or for all.
-    """
+    """The response that the request continues, stored for its WebSocket or for all; None if there is none."""
     id_ = str(request.body.get("previous_response_id"))
     return (request.socket_responses or {}).get(id_) or provider.responses.get(id_)
 
@@ -180,26 +173,22 @@ def find_refusals(provider: Provider, request: ApiRequest, counting: bool = Fals
         conversation = request.body["conversation"]
         message = f"Conversation with id '{as_dict(conversation).get('id') or conversation}' not found."
         return [Refusal(message, 404, param="conversation", rule="conversation")]
-    items = previous.items if previous else None
-    by_socket = request.socket_responses is not None
     return refusals(
         request.body,
-        before=items,
+        before=previous.items if previous else None,
         stored=provider.items,
         counting=counting,
-        by_socket=by_socket,
+        by_socket=request.socket_responses is not None,
         strict=provider.strict_models,
     )
 
 
 def count_tokens(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a token count."""
     weighed, _ = read_input(provider, request, _model_rules(provider, request))
     return Reply(body={"object": "response.input_tokens", "input_tokens": weighed.tokens})
 
 
 def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
-    """The reply to a request for a response."""
     model = _model_rules(provider, request)
     weighed, removed = read_input(provider, request, model)
     if weighed.tokens > model.window:
@@ -236,10 +225,7 @@ def create_response(provider: Provider, request: ApiRequest) -> Reply | Refusal:
 
 
 def _empty_reply(provider: Provider, request: ApiRequest, now: float) -> Reply:
-    """The reply to a request with generation disabled: a response to continue.
-
-    No model reads it, so usage is 0.
-    """
+    """The reply to a request with generation disabled: a response to continue, without usage."""
     response = _make_response(provider, request, now, ModelAnswer(()), [])
     counts = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0}
     details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}

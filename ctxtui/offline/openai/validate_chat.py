@@ -32,7 +32,6 @@ from ctxtui.offline.openai.validate_fields import (
 )
 
 MAX_CHOICES: Final = 128
-"""Maximum ``n`` of a request."""
 ROLES: Final = ("system", "assistant", "user", "function", "tool", "developer")
 _MESSAGE_FIELDS: Final = fields("role! string, content string|array, name string")
 _BY_ROLE: Final[dict[str, Fields]] = {
@@ -166,7 +165,6 @@ _FIELDS: Final = (
     | SHARED_FIELDS
 )
 _MAX_STOPS: Final = 4
-"""Maximum stop sequences."""
 _MAX_TOOLS: Final = 128
 
 

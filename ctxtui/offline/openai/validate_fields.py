@@ -18,7 +18,6 @@ SHARED_FIELDS: Final = fields(
     "prompt_cache_key string, prompt_cache_options object, prompt_cache_retention string, safety_identifier string, "
     "service_tier =auto|default|flex|scale|priority|fast, user string, moderation"
 )
-"""Fields of a request in both dialects."""
 FUNCTION: Final = fields("name! string, description string, parameters object, strict boolean")
 _NOUNS: Final = {
     "string": "a string",
@@ -40,7 +39,6 @@ def format_path(path: Path) -> str:
 
 
 def refusal_of_fault(fault: ShapeFault) -> Refusal:
-    """The refusal for a fault of shape."""
     path, field = format_path(fault.path), fault.field
     if fault.kind == "choice":
         return wrong_value(str(fault.value), field.choices, path)
@@ -66,10 +64,7 @@ def refusal_of_fault(fault: ShapeFault) -> Refusal:
 
 
 def invalid(where: str, message: str, code: str = "invalid_value", rule: str = "") -> Refusal:
-    """The refusal with the prefix "Invalid 'where'".
-
-    `wrong_value` is that of a value that is no listed choice.
-    """
+    """The refusal with the prefix "Invalid 'where'"; `wrong_value` is that of a value that is no listed choice."""
     return Refusal(f"Invalid '{where}': {message}", param=where, code=code, rule=rule or code.replace("_", " "))
 
 
@@ -82,7 +77,6 @@ def object_refusals(value: Json, known_fields: Fields, path: Path) -> Iterator[R
 
 
 def large_output(where: str, requested: Json, maximum: int) -> Iterator[Refusal]:
-    """Refuse more output tokens than the model supports."""
     if isinstance(requested, int) and requested > maximum:
         message = (
             f"{where} is too large: {requested}. This model supports at most {maximum} completion tokens, whereas you "

@@ -43,7 +43,6 @@ _CLIENT_TOOLS: Final = ("function", "custom")
 
 
 def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
-    """Refusals of the definition at `path`."""
     kind = as_dict(tool).get("type")
     if not isinstance(kind, str) or kind not in _TOOL_FIELDS:
         # Fields of the provider's own tools are not checked.
@@ -63,10 +62,7 @@ def tool_refusals(tool: Json, path: Path) -> Iterator[Refusal]:
 
 
 def offered_tools(body: Mapping[str, Json], items: Sequence[Json]) -> list[Json]:
-    """All definitions of a request, also those in namespaces.
-
-    They are its own, and those of its ``additional_tools`` `items`.
-    """
+    """The request's definitions and those of its ``additional_tools`` `items`, also those in namespaces."""
     definitions = [*as_list(body.get("tools"))]
     for item in items:
         if as_dict(item).get("type") == "additional_tools":
@@ -106,7 +102,6 @@ _HOSTED: Final = tuple(
 
 KINDS: Final = (*_ITEMS, *_HOSTED)
 _ID_PREFIXES: Final = {"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc"}
-"""The first letters of each kind of item's id."""
 _MARK: Final = "type! string, prompt_cache_breakpoint object"
 _INPUT: Final[dict[str, Fields]] = {
     "input_text": fields(f"{_MARK}, text! string"),
@@ -123,7 +118,6 @@ _BETWEEN_AGENTS: Final[dict[str, Fields]] = {
     **{name: _INPUT[name] for name in ("input_text", "input_image")},
     "encrypted_content": fields("type! string, encrypted_content! string"),
 }
-"""Parts of messages between agents."""
 
 
 def kind_of(item: Mapping[str, Json]) -> str:
@@ -192,11 +186,10 @@ Item = Mapping[str, Json]
 def order_refusals(
     items: Sequence[Item], stored: Mapping[str, Item] | None, own_start: int, store: bool, whole: bool
 ) -> Iterator[Refusal]:
-    """Refusals of all `items` together.
+    """Refusals of all `items` together: ids, calls and answers, reasoning, the place of a request for compaction.
 
-    They concern ids, calls and answers, reasoning, and the place of a request for compaction. Items from `own_start` on
-    are the request's, the others are stored. `stored` are the known items by id (None: unknown). `store` is the
-    request's setting. `whole`: `items` are the whole conversation.
+    Items from `own_start` on are the request's, the others are stored. `stored` are the known items by id (None:
+    unknown). `store` is the request's setting. `whole`: `items` are the whole conversation.
     """
     yield from _id_refusals(items[own_start:], stored, store)
     resolved = [(stored or {}).get(str(i.get("id")), i) if kind_of(i) == "item_reference" else i for i in items]
@@ -310,8 +303,8 @@ def refusals(
     - `counting`: the request is for a token count.
     - `by_socket`: it is a WebSocket frame.
 
-    The provider reports only the first refusal. If fields are wrong, nothing else is checked.
-    Without `strict` any model and any ``max_output_tokens`` are accepted.
+    The provider reports only the first refusal. If fields are wrong, nothing else is checked. Without `strict` any
+    model and any ``max_output_tokens`` are accepted.
     """
     if not isinstance(body, dict):
         return [Refusal("We could not parse the JSON body of your request.", rule="no object")]

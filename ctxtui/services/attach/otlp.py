@@ -1,7 +1,6 @@
 """Sends calls as OpenTelemetry spans to a collector, by OTLP over HTTP.
 
-Unsent spans wait and are counted.
-The collector's keys come from the variable that its own exporters read, and are stored nowhere.
+The collector's keys come from the variables that OpenTelemetry's own exporters read, and are stored nowhere.
 """
 
 from __future__ import annotations
@@ -92,8 +91,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Exporter:
     """Sends spans to the collector at `url`, the oldest first.
 
-    With `content` they include prompts and answers, with secrets masked. `sent` and `lost` (dropped here, or refused by
-    the collector) are counts, `error` is the last error ("": none).
+    With `content` they include prompts and answers, with secrets masked. `lost` counts spans that were dropped here, or
+    refused by the collector; `error` is the last request's ("": none).
     """
 
     url: str
@@ -113,11 +112,9 @@ class Exporter:
 
     @property
     def waiting(self) -> int:
-        """Number of spans not sent yet."""
         return len(self._waiting)
 
     def add(self, session: Session, calls: Sequence[Call], name: str) -> None:
-        """Queue the `calls` of a session called `name`."""
         table = prices_for(self.settings)
         about = session.about
         for call in calls:
@@ -183,7 +180,7 @@ MAX_PAUSE_SECONDS: Final = 30.0
 
 
 class FeedStatus(NamedTuple):
-    """Progress: numbers of spans `sent`, `waiting` and `lost`; `error` is the last error."""
+    """Numbers of spans, and the last error."""
 
     sent: int = 0
     waiting: int = 0
@@ -249,7 +246,6 @@ class FeedSender:
         self._sent: set[tuple[Path, str]] = set()
 
     def send(self, files: Sequence[Path]) -> FeedStatus:
-        """Send the new calls of `files`."""
         trouble = ""
         for file in files:
             try:

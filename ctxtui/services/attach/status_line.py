@@ -30,7 +30,6 @@ END_BYTES: Final = 256 << 10
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64
-"""Number of earlier entries that stay in the cache file of rates."""
 
 JsonObject = dict[str, Any]
 
@@ -79,10 +78,9 @@ def build_status(client_input: JsonObject, settings: Settings, at: float | None 
 
 
 class ColdSend(Struct, frozen=True):
-    """A message to a session whose cache has expired.
+    """A message to a session whose cache expired so many `seconds` ago.
 
-    `tokens`: input that is written again. `seconds`: time since the expiry. `usd`: the call's price, `warm_usd`: the
-    same if the cache were read (None: no price is known).
+    `tokens` are written again. `usd` is the call's price, `warm_usd` the same if the cache were read (None: unknown).
     """
 
     tokens: int
@@ -94,8 +92,8 @@ class ColdSend(Struct, frozen=True):
 def find_cold_send(transcript: object, settings: Settings, at: float | None = None) -> ColdSend | None:
     """Forecast a message to the session of a transcript after its cache has expired.
 
-    It is sent at the Unix time `at` (None: now). Only the transcript's end is read. None if the cache is still alive,
-    nothing was cached, or the last call's context is unknown.
+    It is sent at the Unix time `at` (None: now). None if the cache is still alive, nothing was cached, or the last
+    call's context is unknown.
     """
     now = time.time() if at is None else at
     ending = _TranscriptEnd(transcript)
@@ -112,10 +110,7 @@ def find_cold_send(transcript: object, settings: Settings, at: float | None = No
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD.
-
-    None without `usage`, or if its model has no known price.
-    """
+    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
         return None
     rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
@@ -146,10 +141,7 @@ def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """Usable tokens of the client's window: the user's number for the model, or the share.
-
-    `window` is the client's size, used unless the settings have one. The number is at most the window.
-    """
+    """Usable tokens of a window: the user's number for the model, or the share; `window` if the settings have none."""
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)
@@ -204,11 +196,7 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`; None if there is no price.
-
-    They are from today's cache file or the price library. `fast` is the client's fast mode, `length` the number of
-    input tokens.
-    """
+    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price."""
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"

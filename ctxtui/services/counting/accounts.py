@@ -36,15 +36,13 @@ from ctxtui.wire.request import Request
 _KEPT_BY_PROVIDER: Final = frozenset({"previous_response_id", "conversation"})
 """Request parameters that refer to a context kept by the provider."""
 
-MAX_DEAREST_BLOCKS: Final = 10
-"""Number of blocks in a statement."""
+MAX_HEAVIEST_BLOCKS: Final = 10
 
 
 class Account(Struct, frozen=True):
     """A counted and priced session.
 
     - `costs`: the cost of each call by its id; None without a known price.
-    - `table`: the prices.
     - `usable_share`: share of the context window to fill.
     """
 
@@ -55,7 +53,6 @@ class Account(Struct, frozen=True):
     usable_share: float = 0.75
 
     def threads(self) -> list[ThreadCosts]:
-        """Costs of the blocks of each thread."""
         return thread_costs(self.book, self.costs)
 
     def charge(self, usage: Usage, call: Call) -> float | None:
@@ -72,7 +69,6 @@ class Account(Struct, frozen=True):
         threads = self.threads()
         session, book = self.session, self.book
         misses = self.misses().misses
-        bill_ = make_bill(book, self.costs, misses, only)
         readings = Readings(session, book.names)
 
         def minimum(model: str) -> int:
@@ -84,10 +80,10 @@ class Account(Struct, frozen=True):
         calls = [_drop_content(call) for call in session.calls.values() if only is None or call.id in only]
         tools, categories = self._sum_spending(threads, only)
         return Statement(
-            bill=bill_,
+            bill=make_bill(book, self.costs, misses, only),
             heaviest=[
                 _describe_block(session, readings, heavy)
-                for heavy in most_expensive_blocks(threads, MAX_DEAREST_BLOCKS)
+                for heavy in most_expensive_blocks(threads, MAX_HEAVIEST_BLOCKS)
             ],
             savings=find_savings(threads, misses, self.rates, book.names, minimum, self.charge),
             calls=calls,
@@ -118,7 +114,6 @@ class Account(Struct, frozen=True):
 
     def max_usd(self) -> float | None:
         """Maximum possible cost of the session in USD; None if it is unbounded."""
-        calls = self.session.calls.values()
         searches = Searches(self.session)
         maximums = [
             max_usd(
@@ -128,15 +123,12 @@ class Account(Struct, frozen=True):
                 self.table,
                 self._max_request_tokens(call, searches),
             )
-            for call in calls
+            for call in self.session.calls.values()
         ]
         return None if None in maximums else sum(usd for usd in maximums if usd is not None)
 
     def _max_request_tokens(self, call: Call, searches: Searches) -> int | None:
-        """Maximum tokens of the request of `call`.
-
-        None if its report is complete, or part of the request is not recorded.
-        """
+        """None if the call's report is complete, or part of its request is not recorded."""
         if not call.is_partial or call.fidelity != Fidelity.WIRE or call.skeleton is None:
             return None
         if not _KEPT_BY_PROVIDER.isdisjoint(Request((), call.skeleton).params):
@@ -157,7 +149,7 @@ def make_account(session: Session, counter: Counter, settings: Settings) -> Acco
 
 
 def priced_account(session: Session, book: Book, settings: Settings) -> Account:
-    """Make the account of a session whose `book` is counted."""
+    """The account of a session whose `book` is counted."""
     table = prices_for(settings)
     costs = {id_: price_call(call, table) for id_, call in session.calls.items()}
     return Account(session, book, costs, table, settings.usable_share)
@@ -174,10 +166,9 @@ def _reported_input(call: Call) -> int:
 
 
 def _drop_content(call: Call) -> Call:
-    call_ = replace(keep_priced_fields(call), first_byte=call.first_byte)
-    return replace(
-        call_, extra=call_.extra | {key: call.extra[key] for key in (COPIED_BY, KEEP_WARM, SUM) if key in call.extra}
-    )
+    priced = keep_priced_fields(call)
+    extra = priced.extra | {key: call.extra[key] for key in (COPIED_BY, KEEP_WARM, SUM) if key in call.extra}
+    return replace(priced, first_byte=call.first_byte, extra=extra)
 
 
 def _describe_block(session: Session, readings: Readings, heavy: ExpensiveBlock) -> StatementBlock:

@@ -1,4 +1,4 @@
-"""Make a session's book, find the caching rules of its calls, audit its forecasts."""
+"""Makes a session's book, finds the caching rules of its calls, audits its forecasts."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 
 def table_for(settings: Settings, estimator: str = "") -> ModelTable:
     """The model table with the user's context windows; an `estimator` counts for every model."""
+    base = model_table()
     if estimator:
-        # Imported here: rarely used.
         from ctxtui.tokens.estimators import estimator_rule
-    base = model_table().with_rules((estimator_rule(estimator),)) if estimator else model_table()
+
+        base = base.with_rules((estimator_rule(estimator),))
     figures: dict[str, dict[str, int]] = {}
     for name, sizes in (("window", settings.context_sizes), ("usable", settings.usable_contexts)):
         for model, tokens in sizes.items():
@@ -48,14 +49,12 @@ def book_for(session: Session, counter: Counter, settings: Settings, estimator: 
 
 @cache
 def cache_rules() -> RuleTable:
-    """The caching rules of all providers."""
     from ctxtui.cache.rule_table import parse_rules
 
     return parse_rules((DATA / "cache.toml").read_text(encoding="utf-8"))
 
 
 def cache_rules_by_call(book: Book) -> Callable[[Call], CacheRules]:
-    """A function that returns the caching rules of a call."""
     table = cache_rules()
     return lambda call: table.for_call(call, book.card(call.model))
 

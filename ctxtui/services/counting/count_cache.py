@@ -1,6 +1,6 @@
 """Cache of token counts by block and of Home's figures by file, in the store.
 
-Losing it only costs time: if the database cannot be opened, everything is computed again and `trouble` has the error.
+Losing it only costs time: if the database cannot be opened, everything is computed again.
 """
 
 from __future__ import annotations
@@ -45,7 +45,6 @@ class CountCache:
         return store
 
     def _query_store(self, query: Callable[[Store], T], otherwise: T) -> T:
-        """Run `query` on the store; return `otherwise` without a database or after an error."""
         try:
             store = self._open_store()
             return otherwise if store is None else query(store)
@@ -54,10 +53,7 @@ class CountCache:
             return otherwise
 
     def counts(self, way: str, digests: list[str]) -> dict[str, Features]:
-        """The cached features of blocks by digest.
-
-        `way` is the way of counting (`counting.counting_key`).
-        """
+        """The cached features of blocks by digest; `way` is the way of counting (`counting.counting_key`)."""
         return {digest: Features(*values) for digest, values in self.numbers(way, digests).items()}
 
     def numbers(self, way: str, digests: list[str]) -> dict[str, tuple[float, ...]]:
@@ -73,12 +69,11 @@ class CountCache:
     def summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
         """The cached figures of a file that has not changed since; None if there are none.
 
-        `size` in bytes and `mtime` identify its state, `version` the way in which the figures are computed.
+        `size` and `mtime` identify its state, `version` the way in which the figures are computed.
         """
         return self._query_store(lambda store: store.load_summary(path, size, mtime, version), None)
 
     def store_summary(self, path: str, size: int, mtime: float, version: str, summary: Json) -> None:
-        """Store the figures of a file."""
         self._query_store(lambda store: store.save_summary(path, size, mtime, version, summary), None)
 
     def close(self) -> None:

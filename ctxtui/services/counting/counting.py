@@ -1,4 +1,4 @@
-"""Count the features of blocks by digest.
+"""Counts the features of blocks by digest.
 
 The tokenizer is loaded for the first block that is not cached.
 """
@@ -35,7 +35,6 @@ def tokenizer(name: str) -> Encoding:
 
 
 STEP_NODES: Final = 512
-"""Number of nodes counted in one step of a worker."""
 _MAX_CACHED_CHARS, _MAX_CACHED_TEXTS = 48, 4096
 """Maximum characters of a text whose count is cached, such as a tool's name; maximum number of such texts."""
 
@@ -44,7 +43,7 @@ class Bench(Protocol):
     """Counts features, in this process or in another one."""
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
-        """Count the features of each of `blocks` for the model of `card`."""
+        """Count each of `blocks` for the model of `card`."""
 
 
 class LocalCounts:
@@ -103,7 +102,7 @@ class Counter:
     - `recall`: returns cached counts (the store's); called once per way of counting and batch.
     - `labels`: splits blocks into labelled segments; None: no labels.
 
-    Counts belong to a digest and to `ModelCard.counting`. `unsaved` returns the new ones.
+    Counts belong to a digest and to `ModelCard.counting`.
     """
 
     def __init__(
@@ -121,7 +120,6 @@ class Counter:
         """Protects `_new`: two threads count, and one stores their counts."""
 
     def __call__(self, card: ModelCard) -> Callable[[Block], Features]:
-        """A function that returns a block's features for the model of `card`."""
         features = self._features.setdefault(counting_key(card), {})
 
         def measure(block: Block) -> Features:
@@ -162,20 +160,16 @@ class Counter:
         return {**new, **(self.labels.unsaved() if self.labels else {})}
 
 
-FORMULAS: Final = 4
+FORMULAS: Final = 5
 """Version of `count_features`: raised when it counts differently, so that older cached counts are ignored."""
 
 
 def counting_key(card: ModelCard) -> str:
-    """The cache key of a model's way of counting."""
     return "|".join(map(str, (FORMULAS, *card.counting)))
 
 
 def count_step(book: Book, counter: Counter, limit: int = STEP_NODES) -> tuple[int, int]:
-    """Count up to `limit` more nodes of `book`, new blocks in one batch.
-
-    Return (nodes counted, nodes in all). For a worker: call it until both are equal.
-    """
+    """Count up to `limit` more nodes of `book`, new blocks in one batch; return (nodes counted, nodes in all)."""
     tree = book.session.tree
     for model in book.models:
         first = book.cumulated(model).done
@@ -188,7 +182,6 @@ def count_step(book: Book, counter: Counter, limit: int = STEP_NODES) -> tuple[i
 
 
 def count_all(book: Book, counter: Counter) -> None:
-    """Count everything in the session now."""
     done, total = 0, 1
     while done < total:
         done, total = count_step(book, counter, STEP_NODES * 8)

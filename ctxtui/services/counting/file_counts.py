@@ -1,7 +1,4 @@
-"""Count files as a model would read them.
-
-A count gives tokens with their interval, and the price of reading them once.
-"""
+"""Counts files as a model would read them."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ class FileCounts(Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """Total tokens."""
         return sum(file.tokens for file in self.files)
 
 
@@ -46,22 +42,20 @@ def count_files(files: Sequence[tuple[str, bytes]], model: str, settings: Settin
     card = table_for(settings).card(model)
     weights, counter = prior_weights(card), Counter()
     parsed = [(name, data, make_file_block(data)) for name, data in files]
-    counter.prefetch(card, [counts.block for _, _, counts in parsed if counts.block is not None])
+    counter.prefetch(card, [file.block for _, _, file in parsed if file.block is not None])
     measure = counter(card)
     counts = []
-    for name, data, parsed_file in parsed:
-        count, half = 0, 0.0
-        if parsed_file.block is not None:
-            features = measure(parsed_file.block)
-            count = round(weigh(features, weights))
+    for name, data, file in parsed:
+        tokens, half = 0, 0.0
+        if file.block is not None:
+            features = measure(file.block)
+            tokens = round(weigh(features, weights))
             half = 0.0 if is_exact(features, weights) else half_interval(features, weights)
-        counts.append(
-            FileCount(name=name, kind=parsed_file.kind, bytes=len(data), tokens=count, half=half, size=parsed_file.size)
-        )
-    total = sum(file.tokens for file in counts)
-    rates_ = find_rates(card.id, card.provider, length=max(1, total), table=prices_for(settings))
-    priced = tuple(_with_price(file, rates_) for file in counts)
-    usd, cached = (total * rates_.fresh, total * rates_.read) if rates_ is not None else (None, None)
+        counts.append(FileCount(name=name, kind=file.kind, bytes=len(data), tokens=tokens, half=half, size=file.size))
+    total = sum(count.tokens for count in counts)
+    rates = find_rates(card.id, card.provider, length=max(1, total), table=prices_for(settings))
+    priced = tuple(_with_price(count, rates) for count in counts)
+    usd, cached = (total * rates.fresh, total * rates.read) if rates is not None else (None, None)
     return FileCounts(card, priced, total_half_width(priced, weights), usd, cached)
 
 
@@ -76,7 +70,7 @@ def total_half_width(files: Sequence[FileCount], weights: Weights) -> float:
     return min(max(independent, common), sum(file.half for file in estimated))
 
 
-def _with_price(file: FileCount, rates_: Rates | None) -> FileCount:
-    if rates_ is None:
+def _with_price(file: FileCount, rates: Rates | None) -> FileCount:
+    if rates is None:
         return file
-    return replace(file, usd=file.tokens * rates_.fresh, cached_usd=file.tokens * rates_.read)
+    return replace(file, usd=file.tokens * rates.fresh, cached_usd=file.tokens * rates.read)

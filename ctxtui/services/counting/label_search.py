@@ -1,4 +1,4 @@
-"""Apply label rules to blocks within time limits."""
+"""Applies label rules to blocks within time limits."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ RULE_SECONDS: Final = 1.0
 """Processor time allowed for one rule on a block, plus as much for each million characters of it."""
 
 Cut = tuple[float, ...]
-"""The pieces of a block, five numbers each: start, end, number of the rule, begins, tokens of the text.
+"""The pieces of a block, five numbers each: those of a `LabelledSpan`, and the tokens of the text.
 
-The first four are those of a `LabelledSpan`. In a block of one piece, the tokens are given as 1.
+In a block of one piece, the tokens are given as 1.
 """
 
 
@@ -60,7 +60,6 @@ class LabelSearch:
 
     def __init__(self) -> None:
         self.slow: set[str] = set()
-        """Names of the rules that were too slow."""
 
     def cut(self, labelling: Labelling, category: str, block: Block, count: Callable[[str], float]) -> Cut:
         """Split `block` of the `category` into pieces; `count` returns the tokens of a text."""

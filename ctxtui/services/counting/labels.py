@@ -22,7 +22,6 @@ from ctxtui.tokens.models import ModelCard
 Key = tuple[str, int]
 """A block's digest, and the index of its category."""
 NUMBERS_PER_PIECE = 5
-"""Numbers of each piece in a `Cut`."""
 
 
 class LabelBench(Protocol):
@@ -43,8 +42,6 @@ class Labels:
     - `bench`: splits blocks, in this process or in another one.
     - `recall`: returns cached segments; called once per set of rules and batch.
     - `rules`: the rules in force; None: they are read for the first block.
-
-    `unsaved` returns the new segments.
     """
 
     def __init__(
@@ -65,7 +62,6 @@ class Labels:
 
     @property
     def labelling(self) -> Labelling:
-        """The rules in force."""
         if self._labelling is None:
             self._labelling = load_rules(self._tables)
         return self._labelling
@@ -76,7 +72,6 @@ class Labels:
         return None if self._bench.slow else self.labelling.digest
 
     def __call__(self, card: ModelCard) -> Callable[[Node], tuple[Segment, ...]]:
-        """A function that returns the segments of a node's block, counted for the model of `card`."""
         by_key = self._read_segments.setdefault(card.encoding, {})
 
         def segments(node: Node) -> tuple[Segment, ...]:
@@ -106,24 +101,22 @@ class Labels:
                 by_key[digest, category] = tuple(_read_segments(labelling, cut, category))
 
     def has_searched(self, card: ModelCard, nodes: Iterable[Node]) -> bool:
-        """Whether the segments of all `nodes` are computed."""
         by_key = self._read_segments.get(card.encoding, {})
         return all((node.block.digest, node.category) in by_key for node in nodes)
 
     def _cut_blocks(self, card: ModelCard, category: int, blocks: dict[str, Block]) -> dict[str, Cut]:
         name = f"labels|{self.labelling.digest}|{card.encoding}|{CATEGORIES[category]}"
-        cuts_ = dict(self._recall(name, list(blocks))) if self._recall else {}
-        missing = [block for digest, block in blocks.items() if digest not in cuts_]
+        cuts = dict(self._recall(name, list(blocks))) if self._recall else {}
+        missing = {digest: block for digest, block in blocks.items() if digest not in cuts}
         if missing:
-            blocks_ = [(CATEGORIES[category], block) for block in missing]
-            cuts = self._bench.cuts(card, self.labelling, blocks_)
-            new_cuts = dict(zip((block.digest for block in missing), cuts, strict=True))
+            to_cut = [(CATEGORIES[category], block) for block in missing.values()]
+            new_cuts = dict(zip(missing, self._bench.cuts(card, self.labelling, to_cut), strict=True))
             self._report_slow()
             if not self._bench.slow:
                 with self._lock:
                     self._new.setdefault(name, {}).update(new_cuts)
-            cuts_ |= new_cuts
-        return cuts_
+            cuts |= new_cuts
+        return cuts
 
     def _report_slow(self) -> None:
         for rule in self.labelling.rules:
@@ -149,18 +142,17 @@ def _read_segments(labelling: Labelling, cut: Cut, category: int) -> Iterator[Se
 
 
 def load_rules(tables: Mapping[str, Any]) -> Labelling:
-    """Load the user's rules, then third-party rules, then ctxtui's.
+    """Load the user's rules, then third-party rules, then ctxtui's; the first rule of a name counts.
 
-    The first rule of a name counts; `False` switches one off. Invalid rules are skipped and reported
-    (`plugins.troubles`).
+    `False` switches one off. Invalid rules are skipped and reported (`plugins.troubles`).
     """
-    tables_: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
-    for part in plugins.plugins(LABELS):
-        for name, table in _rules_of_plugin(part).items():
-            tables_.setdefault(str(name), (table, part.place))
+    placed: dict[str, tuple[Any, str]] = {name: (table, "the configuration") for name, table in tables.items()}
+    for plugin in plugins.plugins(LABELS):
+        for name, table in _rules_of_plugin(plugin).items():
+            placed.setdefault(str(name), (table, plugin.place))
     for name, table in label_tables().items():
-        tables_.setdefault(name, (table, "shipped"))
-    rules = [_make_rule(name, *source) for name, source in tables_.items() if source[0] is not False]
+        placed.setdefault(name, (table, "shipped"))
+    rules = [_make_rule(name, table, place) for name, (table, place) in placed.items() if table is not False]
     labelling = Labelling([rule for rule in rules if rule is not None])
     for rule in labelling.idle:
         plugins.report_trouble(
@@ -169,14 +161,14 @@ def load_rules(tables: Mapping[str, Any]) -> Labelling:
     return labelling
 
 
-def _rules_of_plugin(part: plugins.Plugin) -> Mapping[Any, Any]:
+def _rules_of_plugin(plugin: plugins.Plugin) -> Mapping[Any, Any]:
     """The rules of a plug-in: ``LABELS`` of a module, or an entry point's mapping."""
-    if part.trouble:
+    if plugin.trouble:
         return {}
-    value = getattr(part.value, "LABELS", part.value)
+    value = getattr(plugin.value, "LABELS", plugin.value)
     if isinstance(value, Mapping):
         return value
-    plugins.report_trouble(part.place, "label rules are a mapping LABELS of names and rules")
+    plugins.report_trouble(plugin.place, "label rules are a mapping LABELS of names and rules")
     return {}
 
 

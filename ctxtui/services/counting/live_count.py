@@ -1,4 +1,4 @@
-"""Count an answer while it streams: settled text once, only its end repeatedly.
+"""Counts an answer while it streams: settled text once, only its end repeatedly.
 
 A text is cut where a line ends and another begins: the tokenizer cuts there too, so the pieces add up to the whole.
 """
@@ -20,7 +20,6 @@ _LINE_START: Final = re.compile(r"\n(?=[^\s/])")
 MAX_UNCUT_CHARS: Final = 4000
 """Characters without such a place after which the text is cut at a blank."""
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
-"""Kinds of blocks that are thinking."""
 
 
 class WordCounter(Protocol):
@@ -31,7 +30,10 @@ class WordCounter(Protocol):
 
 
 class _LiveBlock(Struct):
-    """A block of the answer while it streams; `thinks`: it is thinking, not text."""
+    """A block of the answer while it streams; `thinks`: it is thinking, not text.
+
+    `settled` and `tokens` count the settled characters and the whole block so far.
+    """
 
     thinks: bool
     open: str = ""
@@ -40,9 +42,7 @@ class _LiveBlock(Struct):
     length: int = 0
     """Number of settled characters."""
     settled: int = 0
-    """Tokens of the settled characters."""
     tokens: int = 0
-    """Tokens of the whole block so far."""
 
 
 class LiveCount(Struct):
@@ -58,7 +58,6 @@ class LiveCount(Struct):
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def feed(self, block: int, kind: str, text: str) -> None:
-        """Add text to block number `block`."""
         with self._lock:
             part = self._parts.get(block)
             if part is None:

@@ -18,7 +18,6 @@ from ctxtui.services.config.settings import Settings
 Priced = tuple[Cost | None, Cost | None]
 """The cost of a call, and its cost without a cache (None: the same, or unknown)."""
 Pricer = Callable[[Sequence[Call]], list[Priced]]
-"""Returns the prices of calls."""
 
 
 def prices_for(settings: Settings) -> PriceTable:
@@ -39,7 +38,7 @@ def total_session(session: Session, settings: Settings) -> SessionTotals:
     return session_totals(session, {id_: price_call(call, table) for id_, call in session.calls.items()})
 
 
-def price_call_twice(call: Call, table: PriceTable) -> Priced:
+def _price_call_twice(call: Call, table: PriceTable) -> Priced:
     cost = price_call(call, table)
     if cost is None or call.usage is None or not call.usage.has_cache:
         return cost, None
@@ -48,7 +47,7 @@ def price_call_twice(call: Call, table: PriceTable) -> Priced:
 
 def local_pricer(table: PriceTable) -> Pricer:
     """A pricer that runs in this process."""
-    return lambda calls: [price_call_twice(call, table) for call in calls]
+    return lambda calls: [_price_call_twice(call, table) for call in calls]
 
 
 def _make_override(model: str, rates: Mapping[str, float]) -> Override:

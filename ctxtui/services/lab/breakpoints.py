@@ -18,9 +18,9 @@ TAIL: Final = "moving-tail"
 
 
 def strategy_breakpoints(context: Context, call: Call, book: Book, cache: str) -> tuple[Edit, ...]:
-    """Return the breakpoint edits of `cache` for `context`, which continues from `call`.
+    """The breakpoint edits of `cache` for `context`, which continues from `call`.
 
-    `cache` is a strategy, or a lifetime (`5m`, `1h`) placed like `moving-tail`. Empty if it is unknown, or if the
+    `cache` is a strategy, or a lifetime (``5m``, ``1h``) placed like ``moving-tail``. Empty if it is unknown, or if the
     provider has no breakpoints or not this lifetime.
     """
     rules = cache_rules_by_call(book)(call)

@@ -1,4 +1,4 @@
-"""Run one session through all variants, counted and priced."""
+"""Runs one session through all variants, counted and priced."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ctxtui.services.counting.counting import Counter
 
 
 def lab_inputs_of_session(session: Session, counter: Counter, settings: Settings) -> LabInputs:
-    """Make the lab's inputs of `session`, counting it first."""
+    """Count `session` and make the lab's inputs of it."""
     return lab_inputs_of_account(make_account(session, counter, settings))
 
 
@@ -34,8 +34,6 @@ def freeze_loaded() -> None:
 
 
 def lab_inputs_of_account(account: Account) -> LabInputs:
-    """Make the lab's inputs of a counted and priced session."""
-
     def charge(call: Call) -> float | None:
         cost = price_call(call, account.table)
         return None if cost is None else cost.usd
@@ -46,10 +44,7 @@ def lab_inputs_of_account(account: Account) -> LabInputs:
 def session_in_lab(
     inputs: LabInputs, variants: Sequence[Variant], name: str, progress: Progress = lambda done, of: True
 ) -> SessionLab:
-    """The lab's results for the session, called `name` if it has no id.
-
-    Raises `Cancelled` if stopped.
-    """
+    """The lab's results for the session, called `name` if it has no id. Raises `Cancelled` if stopped."""
     runs = run_experiment(inputs, variants, progress)
     if not runs:
         raise Cancelled("the lab was stopped")

@@ -1,7 +1,4 @@
-"""Finds the best policy settings, cache markers and lifetimes over sessions.
-
-Also finds when keeping a cache warm pays.
-"""
+"""Finds the best policy settings, cache markers and lifetimes over sessions, and when keeping a cache warm pays."""
 
 from __future__ import annotations
 
@@ -33,7 +30,6 @@ from ctxtui.services.lab.variants import candidate_variants
 class SolvedSession(NamedTuple):
     """One session under all candidates.
 
-    - `lab`: its results.
     - `warm`: break-evens of keeping the cache warm.
     - `waited`: the session's pauses under each entry of `warm`.
     - `priced`: the prices of the last reported call are known; else `warm` and `waited` are in fresh tokens.
@@ -71,19 +67,12 @@ def try_candidates(
     last = calls[-1]
     rates = marker_rates(prices_for(settings))(last)
     usable_rates = rates if rates is not None else _relative_rates(inputs, last)
-    warm = (
-        keep_warm_break_even(
-            cache_rules_by_call(inputs.book)(last), usable_rates, last.usage.input if last.usage else 0
-        )
-        if usable_rates
-        else []
-    )
+    if usable_rates is None:
+        return SolvedSession(lab, (), (), False)
+    size = last.usage.input if last.usage else 0
+    warm = keep_warm_break_even(cache_rules_by_call(inputs.book)(last), usable_rates, size)
     pauses = _list_pauses(calls)
-    waited = (
-        tuple(evaluate_pauses(pauses, break_even, usable_rates) for break_even in warm)
-        if usable_rates is not None
-        else ()
-    )
+    waited = tuple(evaluate_pauses(pauses, break_even, usable_rates) for break_even in warm)
     return SolvedSession(lab, tuple(warm), waited, rates is not None)
 
 
@@ -100,10 +89,7 @@ def find_best(sessions: Sequence[SolvedSession]) -> BestCandidates:
 
 
 def _relative_costs(lab: SessionLab, is_candidate: Callable[[LabRow], bool]) -> dict[str, float]:
-    """The cost of each variant relative to the first row, the recording.
-
-    Of money if it is known, otherwise of tokens sent.
-    """
+    """Each variant's cost relative to the first row, the recording: of money if it is known, else of tokens sent."""
     recorded = lab.rows[0]
     priced = all(row.usd is not None for row in lab.rows) and bool(recorded.usd)
     base = (recorded.usd if priced else float(recorded.total)) or 1.0

@@ -47,9 +47,8 @@ CANDIDATE_POLICIES: Final = (
     "budget target=80000",
     "dedupe_reads at_least=8000",
 )
-"""Candidate policies and settings for finding the best."""
+"""Candidates for finding the best, as are the next."""
 CANDIDATE_CACHES: Final = ("5m", "1h", "automatic", "moving-tail", "static+tail", "memory-aware", "anchored")
-"""Candidate cache strategies for finding the best."""
 
 
 def make_variants(
@@ -64,31 +63,29 @@ def make_variants(
     _check_models(models, own)
     names = list(policies) or ([] if caches or models else list(DEFAULT_POLICIES))
     ways: list[tuple[str, tuple[Step, ...]]] = [(AS_RECORDED, ())]
-    ways += [way for name_ in names if (way := parse_policy(name_, policies_by_name))[0] != AS_RECORDED]
+    ways += [way for text in names if (way := parse_policy(text, policies_by_name))[0] != AS_RECORDED]
     strategies = [_find_strategy(name) for name in caches] or [RECORDED]
-    variants_ = [Variant()]
+    variants = [Variant()]
     for (name, steps), cache, model in product(ways, strategies, list(models) or [""]):
         variant = Variant(policy=name, steps=steps, cache=cache, model=model)
-        if variant not in variants_:
-            variants_.append(variant)
-    return variants_
+        if variant not in variants:
+            variants.append(variant)
+    return variants
 
 
 def own_models(settings: Settings) -> frozenset[str]:
-    """The models with a price or window in the user's settings."""
     return frozenset((*settings.prices, *settings.context_sizes, *settings.usable_contexts))
 
 
 def candidate_variants() -> list[Variant]:
-    """All candidates: policies with settings, and cache strategies."""
     candidates = make_variants(CANDIDATE_POLICIES, (), ())
     return candidates + [variant for variant in make_variants((), CANDIDATE_CACHES, ()) if variant not in candidates]
 
 
 def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[Step, ...]]:
-    """A policy's or profile's name and steps; a policy's settings may follow a colon or blank.
+    """The name and steps of a policy, with settings (``budget:target=80000``), or of a profile.
 
-    For example ``budget:target=80000``. Raises `NotFound`, `Unreadable`, `BadConfig`.
+    Raises `NotFound`, `Unreadable`, `BadConfig`.
     """
     if text in (AS_RECORDED, "none"):
         return AS_RECORDED, ()
@@ -102,7 +99,6 @@ def parse_policy(text: str, policies: Mapping[str, Policy]) -> tuple[str, tuple[
 
 
 def _check_models(models: Sequence[str], own: Collection[str]) -> None:
-    """Raise `NotFound` for a model that is neither in the model table nor in the user's `own`."""
     table = model_table()
     for name in models:
         if name not in own and not table.has_model(name):

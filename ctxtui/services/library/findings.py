@@ -1,7 +1,4 @@
-"""Findings of a session: problems in a thread, and their fixes.
-
-The price tag gives the savings.
-"""
+"""Findings of a session: problems in a thread, and their fixes."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ def price_findings(
 
 
 def _run_markers(account: Account, calls: Sequence[Call]) -> MarkerRuns:
-    """The recording under every marker strategy.
-
-    Empty if the provider of `calls` takes no markers.
-    """
+    """The recording under every marker strategy; empty if the provider of `calls` takes no markers."""
     rules = cache_rules_by_call(account.book)
     if not any(rules(call).mechanism.writes_at_markers for call in calls):
         return NO_MARKER_RUNS

@@ -31,10 +31,7 @@ HEADS: Final = (1 << 16, 1 << 20)
 
 
 def read_head(path: Path, source: str) -> Glance:
-    """Read the head of the recording `path` in the format called `source`.
-
-    Empty if it cannot be read.
-    """
+    """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
     try:
         size = path.stat().st_size
         pieces = read_multi_file(path)
@@ -42,9 +39,9 @@ def read_head(path: Path, source: str) -> Glance:
         if form is None or (pieces is None and not form.sniff(_read_bytes(path, HEAD_BYTES), path.name)):
             # Some clients write files of two formats.
             form = detect(_read_bytes(path, HEAD_BYTES), path.name)
-        if form is None:
-            return Glance(size)
         glance = Glance(size)
+        if form is None:
+            return glance
         for limit in HEADS:
             session = Session()
             reader = form.open(session.tree)
@@ -91,10 +88,7 @@ class Glances:
         return replace(summary, title=title, cwd=summary.cwd or from_head.cwd, client_version=version)
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` by reading heads; also return how many are unread.
-
-        No reading begins after `seconds`.
-        """
+        """Complete `summaries` by reading heads; also return how many are unread. No reading begins after `seconds`."""
         until = time.monotonic() + seconds
         completed, unread = [], 0
         for summary in summaries:
@@ -106,15 +100,8 @@ class Glances:
         return completed, unread
 
     def _is_unread(self, summary: SessionSummary) -> bool:
-        if (
-            summary.known
-            or not summary.path
-            or not summary.source
-            or summary.group == SAMPLES
-            or summary.title != summary.id
-        ):
-            return False
-        return self._valid_glance(summary) is None
+        has_title = summary.known or summary.title != summary.id or summary.group == SAMPLES
+        return bool(not has_title and summary.path and summary.source) and self._valid_glance(summary) is None
 
     def _valid_glance(self, summary: SessionSummary) -> Glance | None:
         """The glance of the file; None if there is none for its present size. Appended lines keep it valid."""
@@ -126,7 +113,6 @@ class Glances:
         return None
 
     def learn(self, summary: SessionSummary) -> None:
-        """Take the data of a session that was read whole."""
         if summary.path and summary.known and not summary.error:
             title = summary.title if summary.title not in (summary.own_title, summary.id) else ""
             self._new[summary.path] = Glance(summary.size, title, summary.cwd, summary.client_version)

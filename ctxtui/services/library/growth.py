@@ -1,4 +1,4 @@
-"""The growth of a session's context and its forecast, for `ctxtui growth` and its screen."""
+"""The growth of a session's context and its forecast."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ctxtui.services.library.preflight import preflight
 from ctxtui.services.study.phase_rules import find_phases
 
 NAMED = "named"
-"""Name of the rule for phases from the user's notes."""
+"""The rule for phases from the user's notes."""
 
 
 def thread_costs_of(account: Account, thread: str) -> ThreadCosts:
@@ -36,12 +36,10 @@ def thread_costs_of(account: Account, thread: str) -> ThreadCosts:
 def growth_report(
     account: Account, chosen: ChosenCall, notes: Iterable[Note] = (), rule: str = "", ahead: int = 10
 ) -> GrowthReport:
-    """The growth of the thread of `chosen` in a counted `account`.
+    """The growth of the thread of `chosen` in a counted `account`. Raises `BadPattern`.
 
     - `rule`: divides it into phases (`phase_rules`).
     - `ahead`: how many further phases (turns or rounds, if the user named fewer than two) are projected.
-
-    Raises `BadPattern`.
     """
     session, book = account.session, account.book
     calls = session.thread_calls(chosen.thread)
@@ -69,13 +67,12 @@ def growth_report(
         costs.running.block_tokens(duplicate.node) for duplicate in duplicates_in(finder.duplicates, session.tree, last)
     )
     priced = any(account.costs.get(call.id) is not None for call in calls)
-    growth_ = thread_growth(
+    growth = thread_growth(
         book, costs, rows, rule or (NAMED if has_own_phases else TURN), duplicate_tokens, priced=priced, since=since
     )
-    outlook_ = preflight(
+    flight = preflight(
         book, ChosenCall(chosen.thread, len(calls), calls[-1]), ahead, account.usable_share, account.table
     )
-    window = outlook_.window
-    return GrowthReport(
-        growth_, outlook_, check_feasibility(outlook_.outlook, rows, window.usable, window.window or window.limit)
-    )
+    window = flight.window
+    feasible = check_feasibility(flight.outlook, rows, window.usable, window.window or window.limit)
+    return GrowthReport(growth, flight, feasible)

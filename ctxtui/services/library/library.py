@@ -43,10 +43,7 @@ _MAX_BESIDE_SCREEN: Final = 3
 def summary_from_file(
     recording: FoundRecording, now: float, live_seconds: float, owned: frozenset[str] = frozenset()
 ) -> SessionSummary:
-    """A session's summary from its file name and times.
-
-    `owned` are the files owned by running clients.
-    """
+    """A session's summary from its file name and times; `owned` are the files owned by running clients."""
     return SessionSummary(
         key=recording.file,
         title=recording.path.name if recording.group == SAMPLES else recording.title or recording.id,
@@ -83,10 +80,7 @@ class SessionLibrary:
         """The error of the last reading of the database, if any."""
 
     def list_fast(self) -> list[SessionSummary]:
-        """List every recording from its file name and times, newest first.
-
-        Takes milliseconds for thousands of recordings.
-        """
+        """List every recording from its file name and times, newest first: milliseconds for thousands."""
         return self._summaries_of(self._find_recordings())
 
     def list_with_directories(self) -> list[SessionSummary]:
@@ -107,7 +101,7 @@ class SessionLibrary:
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """The changed ones of `summaries`: new size or time, live or no longer live."""
+        """Those of `summaries` with a new size or time, or that are live or no longer live."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
         changed = []
         for summary in summaries:
@@ -129,14 +123,14 @@ class SessionLibrary:
         # Without sessions there is no need to look for running clients.
         has_sessions = any(recording.group != SAMPLES for recording in self._last)
         now, owned_now = time.time(), find_owned(self._last, running_clients()) if has_sessions else frozenset[str]()
-        every = [summary_from_file(recording, now, self._settings.live_seconds, owned_now) for recording in self._last]
+        summaries = [summary_from_file(item, now, self._settings.live_seconds, owned_now) for item in self._last]
         self._own = match_transcripts(self._last)
         if not self._own:
             self._transcripts = {}
-            return every
+            return summaries
         transcripts = set(self._own.values())
-        self._transcripts = {recording.path: recording for recording in every if recording.path in transcripts}
-        return [self._take_transcript_place(recording) for recording in every if recording.path not in transcripts]
+        self._transcripts = {recording.path: recording for recording in summaries if recording.path in transcripts}
+        return [self._take_transcript_place(recording) for recording in summaries if recording.path not in transcripts]
 
     def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
         """Give an attached session the place of its client's transcript; live if either of them is."""
@@ -172,7 +166,6 @@ class SessionLibrary:
         )
 
     def _with_counterparts(self, listed: Iterable[FoundRecording]) -> list[FoundRecording]:
-        """`listed` with the second recording of each session that has two."""
         recordings = {
             recording.file: recording for recording in find_recordings(self._cwd, clients=self._settings.clients)
         }
@@ -190,18 +183,13 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """All sessions, for Home and for commands over many sessions.
-
-        - Recordings of known clients and of ctxtui's relay.
-        - Chats and imports that are only in the database.
-        - Samples, which no sum includes.
-        """
+        """Recordings of known clients and relays, stored chats and imports, samples (which no sum includes)."""
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:
-        """Complete `summaries` from heads of files; also return how many are unread.
+        """Complete `summaries` from heads of files; also return how many are unread. New data is stored.
 
-        No reading begins after `seconds`. New data is stored.
+        No reading begins after `seconds`.
         """
         glances = self._heads()
         result = glances.read_heads(summaries, seconds)
@@ -210,7 +198,6 @@ class SessionLibrary:
 
     def _heads(self) -> Glances:
         if self._glances is None:
-            # Imported here: readers are not needed for the first frame.
             from ctxtui.services.library.glances import Glances
 
             self._glances = Glances(self._settings)
@@ -231,7 +218,6 @@ class SessionLibrary:
         path, self.trouble = database(self._settings.data_dir), None
         if not path.exists():
             return []
-        # Imported here: SQLite is not needed for the first frame.
         from ctxtui.store.store import Store
 
         try:
@@ -261,12 +247,12 @@ class SessionLibrary:
 
         - `cluster`: the address of a dask cluster that computes them, except for sessions only in the database. Its
           workers read the same paths as this machine.
+
         - `workers`: otherwise the number of processes (0: what may run beside a screen).
         - `stop`: ends it early when set.
 
         `summaries` is consumed one by one as processes become free, so its order may change meanwhile.
         """
-        # Imported here: processes and pools are not needed for the first frame.
         from ctxtui.services.process_pool import iter_answers, processor_count
 
         def read(unread: Iterable[SessionSummary], address: str = "") -> Iterator[SessionSummary]:
@@ -291,18 +277,13 @@ class SessionLibrary:
             heads.store()
 
     def load_cached(self, summaries: Iterable[SessionSummary], *, usage: bool = False) -> dict[str, SessionSummary]:
-        """Load the cached figures of `summaries`, by key; no recording is read.
-
-        With `usage`, also figures of usage alone.
-        """
-        # Imported here: the memory is not needed for the first frame.
+        """Load the cached figures of `summaries`, by key; with `usage`, also figures of usage alone."""
         from ctxtui.services.library.totals.summary_cache import cached_by_key
 
         return cached_by_key(summaries, self._settings, usage=usage)
 
     def iter_cached(self, summaries: Iterable[SessionSummary]) -> Iterator[SessionSummary]:
-        """Yield the `summaries` that have cached figures, in order; reads no recording."""
-        # Imported here: the memory is not needed for the first frame.
+        """Yield the `summaries` that have cached figures, in order."""
         from ctxtui.services.library.totals.summary_cache import iter_cached
 
         heads = self._heads()

@@ -1,4 +1,4 @@
-"""Check recordings against limits, for `ctxtui check` and the pytest fixture."""
+"""Checks recordings against limits."""
 
 from __future__ import annotations
 
@@ -42,15 +42,11 @@ from ctxtui.services.recordings.file_tail import read_error
 from ctxtui.services.recordings.open import load
 
 _UNITS = {"": 1, "k": 1000, "m": 1_000_000}
-"""Factors of the suffixes of a count."""
 NO_LIMITS: Final = Limits()
 
 
 class CheckedRecording(NamedTuple):
-    """A recording compared with limits, and maybe a baseline.
-
-    `window` is that of its largest context.
-    """
+    """A recording compared with limits, and maybe a baseline; `window` is that of its largest context."""
 
     name: str
     figures: Figures
@@ -90,17 +86,16 @@ def measure(session: Session, counter: Counter, settings: Settings, limits: Limi
     """Compute the figures of a whole session. Repeats, secrets and lost facts only if `limits` has a limit for them."""
     account = make_account(session, counter, settings)
     largest, size = _find_largest_context(account)
-    figures_ = session_figures(
-        session, make_bill(account.book, account.costs, account.misses().misses), size, account.max_usd()
-    )
+    bill = make_bill(account.book, account.costs, account.misses().misses)
+    measured = session_figures(session, bill, size, account.max_usd())
     if limits.max_repeats is not None:
-        figures_ = replace(figures_, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
+        measured = replace(measured, repeats=max(map(longest_loop, _last_contexts(session)), default=0))
     if limits.max_secrets is not None:
-        figures_ = replace(figures_, secrets=len(_blocks_with_secrets(session)))
+        measured = replace(measured, secrets=len(_blocks_with_secrets(session)))
     if limits.max_lost is not None:
-        every = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
-        figures_ = replace(figures_, lost_facts=sum(each.count_lost(kind) for each in every for kind in KINDS))
-    return MeasuredRecording(figures_, context_window(account.book, largest, settings.usable_share))
+        compactions = [each for costs in account.threads() for each in thread_compactions(account.book, costs)]
+        measured = replace(measured, lost_facts=sum(each.count_lost(kind) for each in compactions for kind in KINDS))
+    return MeasuredRecording(measured, context_window(account.book, largest, settings.usable_share))
 
 
 def _last_contexts(session: Session) -> Iterator[Context]:
@@ -125,10 +120,7 @@ def _blocks_with_secrets(session: Session) -> set[str]:
 def check_measured(
     name: str, measurement: MeasuredRecording, limits: Limits, baseline: Mapping[str, Any] | None, tolerance: float
 ) -> CheckedRecording:
-    """Compare a measured recording with `limits` and, if given, the figures of a `baseline`.
-
-    `tolerance` is the share by which a figure may exceed the baseline's.
-    """
+    """Compare a measured recording as `check` does."""
     comparisons = check_baseline(measurement.figures, baseline, tolerance) if baseline is not None else []
     return CheckedRecording(
         name, measurement.figures, [*check_limits(measurement.figures, limits), *comparisons], measurement.window
@@ -149,10 +141,7 @@ def check_file(
 
 
 def _find_largest_context(account: Account) -> tuple[Call, int]:
-    """The call with the largest context, and its size, reported or else counted.
-
-    A call that is not sent yet counts too.
-    """
+    """The call with the largest context, sent or not, and its size, reported or else counted."""
     calls = [*single_context_calls(account.session), *unsent_calls(account.session)] or [
         choose_call(account.session).call
     ]
@@ -164,7 +153,7 @@ def _find_largest_context(account: Account) -> tuple[Call, int]:
 def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
     """Read the figures of an earlier ``ctxtui check --json``, by each recording's file name.
 
-    Raises `Unreadable`, and `Malformed` for another kind of file.
+    Raises `Unreadable`, `NotFound`, and `Malformed` for another kind of file.
     """
     try:
         data = json.loads(path.read_bytes())
@@ -183,7 +172,7 @@ def read_baseline(path: Path) -> dict[str, dict[str, Any]]:
 def baseline_for(name: str, by_file: Mapping[str, dict[str, Any]], is_only: bool) -> dict[str, Any] | None:
     """The baseline of recording `name`, by its file name; None if there is none.
 
-    If `name` is the only recording (`is_only`) and there is one baseline, that is returned, whatever its name.
+    A single baseline is for the only recording (`is_only`), whatever its name.
     """
     match = by_file.get(Path(name).name)
     return next(iter(by_file.values())) if match is None and is_only and len(by_file) == 1 else match

@@ -20,10 +20,9 @@ MAX_QUOTE_CHARS = 120
 
 
 class Notebook:
-    """The notes of the recording `loaded`.
+    """The notes of the recording `loaded`, for a worker; reading does not create the database.
 
-    It opens the database, so it is for a worker; reading does not create it. Raises `CtxtuiError` if the database
-    cannot be used.
+    Raises `CtxtuiError` if the database cannot be used.
     """
 
     def __init__(self, loaded: Loaded, settings: Settings) -> None:

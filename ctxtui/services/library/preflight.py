@@ -1,7 +1,4 @@
-"""Outlook before a long run: context growth, cost and compaction.
-
-It includes what a compaction would remove, and edits that make room.
-"""
+"""Outlook before a long run: context growth, cost, what a compaction would remove, and edits that make room."""
 
 from __future__ import annotations
 
@@ -52,9 +49,9 @@ _KEPT_CATEGORIES = frozenset({"system", "tools", "not_recorded", "reattached"})
 
 
 def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, prices: PriceTable) -> Preflight:
-    """The outlook for the next `turns` of the thread of `chosen`.
+    """The outlook for the next `turns` (or rounds, see `Outlook`) of the thread of `chosen`.
 
-    `turns` counts turns or rounds (see `Outlook`). Everything in `book` must be counted.
+    Everything in `book` must be counted.
     """
     call, thread = chosen.call, chosen.thread
     window = context_window(book, call, usable_share)
@@ -66,14 +63,14 @@ def preflight(book: Book, chosen: ChosenCall, turns: int, usable_share: float, p
         return None if cost is None else cost.usd
 
     miss_count = len(session_misses(book, cache_rules_by_call(book)).of_thread(thread))
-    outlook_ = forecast_outlook(book, thread, turns, window.window, usd, miss_count)
+    outlook = forecast_outlook(book, thread, turns, window.window, usd, miss_count)
     compaction_size = automatic_compaction(book, thread, window)
     removed, instructions = _find_removed_by_compaction(book, call)
     return Preflight(
-        outlook=outlook_,
+        outlook=outlook,
         window=window,
-        usable=reach_limit(window.usable, "setting", outlook_.context, outlook_.pace) if window.usable else None,
-        compaction=reach_limit(*compaction_size, outlook_.context, outlook_.pace) if compaction_size else None,
+        usable=reach_limit(window.usable, "setting", outlook.context, outlook.pace) if window.usable else None,
+        compaction=reach_limit(*compaction_size, outlook.context, outlook.pace) if compaction_size else None,
         replaced=removed,
         instructions=instructions,
         partial=sum(call.is_partial for call in book.session.thread_calls(thread)),
@@ -100,10 +97,7 @@ def _find_removed_by_compaction(book: Book, call: Call) -> tuple[dict[str, int],
 
 
 def try_all_markers(session: Session, counter: Counter, settings: Settings) -> list[MarkerTrials]:
-    """Try other markers on every thread of `session` that supports them.
-
-    The lab prices them, at known list prices.
-    """
+    """Try other markers on every thread of `session` that supports them, at known list prices."""
     counted = make_account(session, counter, settings)
     book = counted.book
     rules, rates = cache_rules_by_call(book), marker_rates(counted.table)
@@ -113,28 +107,28 @@ def try_all_markers(session: Session, counter: Counter, settings: Settings) -> l
 
 
 MIN_REMAINING_SHARE = 0.25
-"""Minimum share of the usable window that edits aim to leave to continue from."""
+"""Share of the usable window below which edits do not aim."""
 
 
 def smallest_edits(
     book: Book,
     counter: Counter,
     chosen: ChosenCall,
-    outlook_: Outlook,
+    outlook: Outlook,
     usable: int,
     prices: PriceTable,
     edits: Sequence[Edit] = (),
 ) -> Smallest | None:
-    """Edits of the policy ``budget`` that make room for the turns of `outlook_`.
+    """Edits of the policy ``budget`` that make room within `usable` tokens for the turns of `outlook`.
 
-    The edits aim to make room within `usable` tokens. Their target is at least `MIN_REMAINING_SHARE` of these, even if
-    the turns need more room. They are in addition to the applied `edits`. None if none is needed, the growth is
-    unknown, or the context is already as small as `MIN_REMAINING_SHARE` allows. Everything in `book` must be counted.
+    They aim at `MIN_REMAINING_SHARE` of these tokens or more, even if the turns need more room, and are in addition to
+    the applied `edits`. None if none is needed, the growth is unknown, or the context is that small already. Everything
+    in `book` must be counted.
     """
-    if outlook_.after is None or outlook_.after.mid <= usable:
+    if outlook.after is None or outlook.after.mid <= usable:
         return None
-    target = max(round(usable * MIN_REMAINING_SHARE), round(usable - max(0.0, outlook_.after.mid - outlook_.context)))
-    if outlook_.context <= target:
+    target = max(round(usable * MIN_REMAINING_SHARE), round(usable - max(0.0, outlook.after.mid - outlook.context)))
+    if outlook.context <= target:
         return None
     steps = (Step(load_policies()[budget.NAME], {"target": target}),)
     curation = curate_context(book, counter, chosen, steps=steps, edits=edits, under=edits, after=True, prices=prices)

@@ -1,7 +1,4 @@
-"""Data of reports on sessions, with secrets masked.
-
-Growth, findings, bill and heaviest blocks are included.
-"""
+"""Data of reports on sessions, with secrets masked."""
 
 from __future__ import annotations
 
@@ -40,17 +37,14 @@ from ctxtui.views.pages.report_page import ReportedBlock, ReportedCall, Reported
 from ctxtui.views.text import cells
 
 MAX_HEAVY_BLOCKS: Final = 12
-"""Number of blocks in a report."""
 MAX_TITLE_CHARS: Final = 100
-"""Maximum length of a title."""
 
 
-class DearBlockDraft(Struct, frozen=True, kw_only=True):
+class HeavyBlockDraft(Struct, frozen=True, kw_only=True):
     """An unmasked heavy block.
 
-    - `tokens`, `calls`, `usd`: its size, the number of calls that carried it, and their cost for it.
-    - `tool`: the tool that it is a result of ("": none).
-    - `call_id`: the id of that tool call.
+    `calls` carried it, and `usd` is their cost for it; `call_id` is the call of `tool` that it is a result of ("":
+    none).
     """
 
     node: Node
@@ -68,43 +62,31 @@ class ReportDraft(NamedTuple):
     session: ReportedSession
     growth: GrowthReport
     findings: Findings
-    blocks: Sequence[DearBlockDraft]
+    blocks: Sequence[HeavyBlockDraft]
     pieces: Pieces
-
-
-def make_report(
-    loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
-) -> ReportedSession:
-    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last).
-
-    Raises what `draft_report` raises.
-    """
-    return mask_report(draft_report(loaded, counter, settings, thread, number), masker)
 
 
 def draft_report(
     loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0
 ) -> ReportDraft:
-    """The same before masking: the slow part, which another process can do.
+    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last), not masked yet.
 
-    Raises `NotFound`, `BadPattern`, and the errors of reading notes and edits.
+    This is the slow part, which another process can do. Raises `NotFound`, `BadPattern`, and the errors of reading
+    notes and edits.
     """
     session = loaded.session
     chosen = choose_call(session, thread, number)
     account = make_account(session, counter, settings)
-    growth_ = growth_report(account, chosen, Notebook(loaded, settings).read(), settings.phases)
-    findings_ = price_findings(account, counter, chosen, settings, applied_edits(loaded, settings, chosen))
-    calls, causes = session.thread_calls(chosen.thread), {}
-    for miss in account.misses().misses:
-        if miss.thread == chosen.thread:
-            causes[miss.number] = describe_cause(miss)
+    growth = growth_report(account, chosen, Notebook(loaded, settings).read(), settings.phases)
+    findings = price_findings(account, counter, chosen, settings, applied_edits(loaded, settings, chosen))
+    misses = [miss for miss in account.misses().misses if miss.thread == chosen.thread]
+    causes = {miss.number: describe_cause(miss) for miss in misses}
     bill = account.statement().bill
-    title = session.about.title or loaded.name
     report = ReportedSession(
-        title=title,
+        title=session.about.title or loaded.name,
         facts=tuple(fact for fact in _list_facts(session, chosen, loaded.source, number) if fact),
-        growth=growth_,
-        findings=findings_,
+        growth=growth,
+        findings=findings,
         calls=tuple(
             ReportedCall(
                 None if call.usage is None else (call.usage.cache_read, call.usage.cache_write, call.usage.fresh),
@@ -112,7 +94,7 @@ def draft_report(
                 causes.get(n, ""),
                 call.is_partial,
             )
-            for n, call in enumerate(calls, 1)
+            for n, call in enumerate(session.thread_calls(chosen.thread), 1)
         ),
         parts=tuple((name, bill.parts[name].usd, bill.parts[name].tokens) for name in PARTS),
         blocks=(),
@@ -127,21 +109,19 @@ def draft_report(
     )
     follower = Masker(mask_rules(), Level.PERSONAL)
     follower.follow_all(session.tree)
-    return ReportDraft(report, growth_, findings_, list(_draft_blocks(account, chosen)), follower.pieces)
+    return ReportDraft(report, growth, findings, list(_draft_blocks(account, chosen)), follower.pieces)
 
 
 def mask_report(draft: ReportDraft, masker: Masker) -> ReportedSession:
     report = draft.session
     masker.learn(draft.pieces)
-    findings_ = replace(
-        draft.findings, priced=tuple(_mask_finding(finding, masker) for finding in draft.findings.priced)
-    )
+    priced = tuple(_mask_finding(finding, masker) for finding in draft.findings.priced)
     return replace(
         report,
         title=cells.fit(masker.mask_line(report.title), MAX_TITLE_CHARS),
         facts=tuple(masker.mask_text(fact) for fact in report.facts),
         growth=_mask_growth(draft.growth, masker),
-        findings=findings_,
+        findings=replace(draft.findings, priced=priced),
         blocks=tuple(_mask_block(block, masker) for block in draft.blocks),
     )
 
@@ -176,8 +156,7 @@ def _format_date(at: float) -> str:
     return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d}"
 
 
-def _draft_blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDraft]:
-    """The heaviest blocks of the thread."""
+def _draft_blocks(account: Account, chosen: ChosenCall) -> Iterator[HeavyBlockDraft]:
     if not chosen.number:
         return
     costs = thread_costs_of(account, chosen.thread)
@@ -187,7 +166,7 @@ def _draft_blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDra
         node = costs.tree[block.node]
         reading = read(node.block)
         tool = account.book.names.answered_tool(node, reading) if CATEGORIES[node.category] == "tool_result" else ""
-        yield DearBlockDraft(
+        yield HeavyBlockDraft(
             node=node,
             category=CATEGORIES[block.category],
             call_id=reading.call_id,
@@ -198,8 +177,7 @@ def _draft_blocks(account: Account, chosen: ChosenCall) -> Iterator[DearBlockDra
         )
 
 
-def _mask_block(draft: DearBlockDraft, masker: Masker) -> ReportedBlock:
-    """A heavy block with masked text."""
+def _mask_block(draft: HeavyBlockDraft, masker: Masker) -> ReportedBlock:
     reading = read(masker.mask_block(draft.node.block))
     # Look the tool up by the unmasked id.
     label = masker.mask_text(
@@ -210,7 +188,6 @@ def _mask_block(draft: DearBlockDraft, masker: Masker) -> ReportedBlock:
 
 
 def _most_carried(costs: ThreadCosts) -> list[ExpensiveBlock]:
-    """Without prices: the blocks with the most carried tokens."""
     running = costs.running
     blocks = [
         ExpensiveBlock(

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 class SessionActions:
     """The user's changes to the database; for a worker thread.
 
-    Actions raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported
-    before its title, tags or state are changed.
+    Actions raise `CtxtuiError` and return a message for the user. A session that is not stored yet is imported before
+    its title, tags or state are changed.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -38,10 +38,7 @@ class SessionActions:
             yield store
 
     def _import(self, store: Store, summary: SessionSummary) -> str:
-        """Import the session, or update its copy, and return its id.
-
-        Nothing is done for one without a file.
-        """
+        """Import the session, or update its copy, and return its id; nothing is done for one without a file."""
         if not summary.path:
             return summary.stored
         from ctxtui.services.counting.pricing import make_call_pricer, prices_for
@@ -57,7 +54,6 @@ class SessionActions:
         return summary.stored or self._import(store, summary)
 
     def import_(self, summary: SessionSummary) -> str:
-        """Copy the session into the database, or update the copy."""
         with self._open_store() as store:
             id_ = self._import(store, summary)
         return f"imported as {id_}"
@@ -79,19 +75,16 @@ class SessionActions:
         return f"tagged {' '.join(tags)}" if tags else "tags removed"
 
     def archive(self, summary: SessionSummary, archived: bool) -> str:
-        """Hide the session from the list, or show it again."""
         with self._open_store() as store:
             store.archive(self._stored_id(store, summary), undo=not archived)
         return "archived; show or hide archived sessions with ctrl+p" if archived else "back in the list"
 
     def subscription(self, summary: SessionSummary, on: bool) -> str:
-        """Mark the session as paid by a subscription, or by use."""
         with self._open_store() as store:
             store.set_subscription(self._stored_id(store, summary), undo=not on)
         return "paid by a subscription: tokens lead" if on else "paid by use: money leads"
 
     def delete(self, summary: SessionSummary) -> str:
-        """Delete the session from the database."""
         with self._open_store() as store:
             store.delete(summary.stored)
         return "ctxtui's copy is deleted; the recording is untouched" if summary.path else "the session is deleted"
@@ -114,8 +107,7 @@ class SessionActions:
         return f"{len(result.data):,} bytes written to {file}{lost}"
 
     def export_name(self, summary: SessionSummary, form: str) -> str:
-        stem = Path(summary.path).name.partition(".")[0] if summary.path else summary.stored
-        return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
+        return f"{summary.id}.ctxtui.jsonl" if form == "ctxtui" else f"{summary.id}.{form}.json"
 
     def _read_session(self, summary: SessionSummary) -> Session:
         if summary.path:
@@ -127,7 +119,7 @@ class SessionActions:
 
 
 _WELCOMED = "welcomed"
-"""Name of the empty file that records that the welcome was shown."""
+"""An empty file that records that the welcome was shown."""
 _TIPS_SHOWN = "tips-shown"
 
 
@@ -138,15 +130,14 @@ def is_first_run(settings: Settings) -> bool:
 
 
 def mark_welcomed(settings: Settings) -> None:
-    """Create the mark file of the welcome; if that fails, the welcome is shown again."""
+    """Record that the welcome was shown; if that fails, it is shown again."""
     _create_mark(settings, _WELCOMED)
 
 
 def mark_first_session(settings: Settings) -> bool:
-    """Mark that a session was opened on a screen.
+    """Record that a session was opened on a screen; True if none was before, so that the tips are shown.
 
-    True if none was before, so that the tips are shown. False if they are switched off, or the mark cannot be written:
-    they would be shown every time.
+    False if they are switched off, or the mark cannot be written: they would be shown every time.
     """
     if not settings.tips or (data_dir(settings.data_dir) / _TIPS_SHOWN).exists():
         return False
@@ -154,7 +145,6 @@ def mark_first_session(settings: Settings) -> bool:
 
 
 def _create_mark(settings: Settings, name: str) -> bool:
-    """Create an empty mark file in the user's folder; True if it was written."""
     folder = data_dir(settings.data_dir)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -165,10 +155,7 @@ def _create_mark(settings: Settings, name: str) -> bool:
 
 
 def is_subscription(named: Named, settings: Settings) -> bool:
-    """Whether the session `named` is marked as paid by a subscription.
-
-    False without a readable database.
-    """
+    """Whether the session `named` is marked as paid by a subscription; False without a readable database."""
     path = database(settings.data_dir)
     if not path.exists() or (named.path is None and not named.stored):
         return False

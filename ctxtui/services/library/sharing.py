@@ -20,7 +20,7 @@ from ctxtui.services.editing.exporting import export_session, own_form
 from ctxtui.views.pages.share_page import SharedBlock, SharedCall, category_index
 
 _UNSEEN: Final = {NOT_RECORDED: "not recorded", ATTACHED: "re-attached"}
-"""Categories of blocks without recorded content, and their labels on the page."""
+"""Labels of blocks without recorded content, by category."""
 
 
 def share_call(book: Book, chosen: ChosenCall, masker: Masker, name: str, source: str) -> SharedCall:

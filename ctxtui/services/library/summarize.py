@@ -52,12 +52,10 @@ from ctxtui.views.model.session_summary import (
 from ctxtui.views.text.numbers import many
 
 Price = Callable[[Call], Cost | None]
-"""Returns the cost of a call; None if unknown."""
 Terms = Callable[[Call], Rates | None]
-"""Returns the rates of a call; None if unknown."""
 
 _MARKS: Final = frozenset({MISS, COMPACTION, MODEL, TURN})
-"""Kinds of events that the chart of growth shows."""
+"""Events that the chart of growth shows."""
 
 
 def complete_summary(
@@ -103,7 +101,6 @@ def complete_usage(summary: SessionSummary, loaded: Loaded, price: Price) -> Ses
 
 
 def _with_recording_data(summary: SessionSummary, loaded: Loaded) -> SessionSummary:
-    """Complete `summary` with the recording's uncounted data."""
     session = loaded.session
     return replace(
         summary,
@@ -137,7 +134,6 @@ def _count_copied(session: Session) -> int:
 
 
 def _recording_advice(session: Session, source: str) -> str:
-    """Advice on recording the client's requests, if they are not recorded."""
     version = session.about.version
     variable = requests_variable(source, version)
     if (
@@ -150,7 +146,6 @@ def _recording_advice(session: Session, source: str) -> str:
 
 
 def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list[Call]) -> SessionSummary:
-    """Complete `summary` with turns, first user text and last answer."""
     first = first_user_text(session, calls[0].response_head)
     return replace(
         summary,
@@ -164,7 +159,6 @@ def _with_texts_and_turns(summary: SessionSummary, session: Session, calls: list
 def _with_growth(
     summary: SessionSummary, book: Book, calls: list[Call], misses: Misses, usable_share: float
 ) -> SessionSummary:
-    """Complete `summary` with the thread's growth, events and peak; `misses` are the session's."""
     events_ = list_events(book.session, calls[0].thread, misses.misses)
     totals = [figures(book, call).context_tokens for call in calls]
     peak = max(range(len(calls)), key=lambda i: totals[i])
@@ -202,7 +196,6 @@ def _next_expiry(book: Book, calls: list[Call]) -> float:
 def _with_spending(
     summary: SessionSummary, book: Book, costs: Mapping[str, Cost | None], events: _EventsByCall
 ) -> SessionSummary:
-    """Complete `summary` with the spending of all calls of all threads."""
     session = book.session
     spent = tuple(map(events.add_events, session.calls.values(), _calls_spent(session, summary, costs)))
     own_calls = frozenset(call.id for call in session.calls.values() if not call.is_copy)
@@ -243,10 +236,7 @@ def spending_of_call(call: Call, cost: Cost | None) -> CallSpent:
 
 
 def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, Cost | None]) -> Iterator[CallSpent]:
-    """The parts of totals from each call.
-
-    Its model is the index in ``summary.models`` (-1: unknown).
-    """
+    """The parts of totals from each call; its model is the index in ``summary.models`` (-1: unknown)."""
     index, main = {name: number for number, (name, _) in enumerate(summary.models)}, main_thread(session)
     for id_, call in session.calls.items():
         thread = session.threads.get(call.thread)
@@ -261,11 +251,11 @@ def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, 
 class _EventsByCall:
     """Events at each call of a session, in all threads."""
 
-    def __init__(self, book: Book, missed: Misses, usable_share: float) -> None:
+    def __init__(self, book: Book, misses: Misses, usable_share: float) -> None:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(miss.thread, miss.number): miss for miss in missed.misses}
+        self._missed = {(miss.thread, miss.number): miss for miss in misses.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()
@@ -278,14 +268,13 @@ class _EventsByCall:
                     self._compacted.add(call.id)
 
     def add_events(self, call: Call, spent: CallSpent) -> CallSpent:
-        """Add the events at `call` to its `spent`."""
-        missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
-        signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
+        miss = self._missed.get((call.thread, self._number.get(call.id, 0)))
+        signs = ((MISSED, miss), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
         marks = "".join(sign for sign, is_so in signs if is_so)
         skill = self._skill.get(call.id, "")
-        if missed is None:
+        if miss is None:
             return spent._replace(marks=marks, skill=skill)
-        return spent._replace(marks=marks, lost=missed.usd, cause=describe_cause(missed), skill=skill)
+        return spent._replace(marks=marks, lost=miss.usd, cause=describe_cause(miss), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
         key = call.thread, call.model

@@ -27,7 +27,7 @@ SESSIONS: Final = {
     "usd_at_least": _REAL, "unpriced_calls": _WHOLE, "misses": _WHOLE, "compactions": _WHOLE,
     "compressors": TEXTS, "policies": TEXTS,
 }  # fmt: skip
-"""The columns of the table of sessions, with the types of their values; those below are of the other tables."""
+"""Each column of the table with the type of its values."""
 CALLS: Final = {
     "session": _TEXT, "number": _WHOLE, "id": _TEXT, "thread": _TEXT, "started": TIME, "model": _TEXT,
     "input": _WHOLE, "cache_read": _WHOLE, "output": _WHOLE, "usd": _REAL, "miss": _YES, "lost_usd": _REAL,
@@ -42,16 +42,14 @@ QUOTAS: Final = {
     "raw": _TEXT,
 }  # fmt: skip
 TABLES: Final = {"sessions": SESSIONS, "calls": CALLS, "tools": TOOLS, "quotas": QUOTAS}
-"""The tables with their columns in order, and the types of these."""
 
 
 def table_rows(sessions: Sequence[SessionSummary], since: float = 0.0) -> Iterator[dict[str, list[Row]]]:
-    """Yield the rows of each session with figures, by table.
-
-    A session that could not be read has none.
+    """Yield the rows of each session with figures, by table; none for a session that could not be read.
 
     - `since`: only calls from this Unix time on, and only sessions with such calls; a call without a time has that of
       its session.
+
     - A call in several recordings is a row of each. `first_seen` is true in the row of the session that owns it, so
       that sums count it once. It is false for copies made by ctxtui.
     """
@@ -129,14 +127,13 @@ def _as_datetime(seconds: float) -> datetime | None:
 
 
 BATCH_ROWS: Final = 20_000
-"""Rows written in one batch."""
 
 
 class ParquetFolder:
-    """Writes a file ``NAME.parquet`` for each table.
+    """Writes a file ``NAME.parquet`` for each table, readable by the user only.
 
-    Use it as ``with ParquetFolder(folder, replace=False) as out: out.add(rows)``. Files are readable by the user only.
-    They appear once all are complete, and none if the block raises.
+    Use it as ``with ParquetFolder(folder, replace=False) as out: out.add(rows)``. The files appear once all are
+    complete, and none if the block raises.
 
     The constructor raises `CtxtuiError` if pyarrow is not installed, a file exists and must not be replaced, or the
     folder cannot be written.
@@ -146,7 +143,6 @@ class ParquetFolder:
         self._arrow, self._parquet = _import_arrow()
         self.files = {name: folder / f"{name}.parquet" for name in TABLES}
         self.rows = dict.fromkeys(TABLES, 0)
-        """Number of rows of each table so far."""
         existing = [file for file in self.files.values() if file.exists() and not replace]
         if existing:
             raise CtxtuiError("there is a file already", place=str(existing[0]), way_out="--force replaces it")
@@ -171,7 +167,6 @@ class ParquetFolder:
         return self._parquet.ParquetWriter(part, self._schemas[name], compression="zstd")
 
     def add(self, tables: Mapping[str, list[Row]]) -> None:
-        """Add rows to each table."""
         for name, rows in tables.items():
             self._waiting[name] += rows
             self.rows[name] += len(rows)

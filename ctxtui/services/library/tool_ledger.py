@@ -15,8 +15,7 @@ class ToolsLedger(NamedTuple):
     """The tools of all sessions.
 
     - `servers`: those with the most expensive definitions first.
-    - `sessions`: number of sessions with tools.
-    - `unrecorded`: number of sessions whose tool definitions are not recorded.
+    - `sessions`: number of sessions with tools; `unrecorded`: those whose tool definitions are not recorded.
     """
 
     servers: list[LedgerServer]
@@ -40,10 +39,7 @@ def tools_ledger(sessions: Iterable[SessionSummary], since: float = 0.0) -> Tool
 
 
 def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
-    """The tools of a session in its calls `ids`.
-
-    `share` is the share of these calls in the session's cost.
-    """
+    """The tools of a session in its calls `ids`; `share` is the share of these calls in the session's cost."""
     if not ids:
         return
     total_usd = sum(call.cost or 0.0 for call in summary.spent if not call.copied)
@@ -52,14 +48,12 @@ def _tools_of(summary: SessionSummary, ids: set[str]) -> Iterator[SessionTool]:
         carried = [call for first, end in tool.carried for call in summary.spent[first:end] if call.id in ids]
         called = [summary.spent[number] for number in tool.called if summary.spent[number].id in ids]
         if carried or called or (not tool.carried and not tool.called):
-            last = max((call.started or summary.mtime for call in called), default=0.0)
-            unpriced = sum(call.unpriced for call in carried)
             yield SessionTool(
                 costs=tool,
                 carried=len(carried),
                 called=len(called),
-                last=last,
+                last=max((call.started or summary.mtime for call in called), default=0.0),
                 share=own_usd / total_usd if total_usd else 0.0,
-                unpriced=unpriced,
+                unpriced=sum(call.unpriced for call in carried),
                 at=summary.mtime,
             )

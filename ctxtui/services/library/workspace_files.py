@@ -1,4 +1,4 @@
-"""Find text in a session that its files still hold. Files inside the session's directory only are read."""
+"""Finds text in a session that its files still hold. Files inside the session's directory only are read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ctxtui.core.session import Session
 from ctxtui.core.tree import ROOT, Tree
 
 MAX_FILE_BYTES: Final = 2_000_000
-"""Maximum size of a file that is read, in bytes."""
 MIN_CONTAINED_SHARE: Final = 0.98
 """Minimum share of the text that the file must still contain."""
 

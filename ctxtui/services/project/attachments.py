@@ -1,4 +1,4 @@
-"""Read and count the files that a message names with ``@``: text, images, PDFs, folders."""
+"""Reads and counts the files that a message names with ``@``: text, images, PDFs, folders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_FOLDER_NAMES: Final = 500
 
 
 class NotAttached(CtxtuiError):
-    """Raised when a named file cannot be sent."""
+    """A named file cannot be sent."""
 
 
 class AttachedFile(Struct, frozen=True, kw_only=True):
@@ -33,7 +33,6 @@ class AttachedFile(Struct, frozen=True, kw_only=True):
     - `name`: as the user wrote it.
     - `kind`: one of `project.file_block` or ``folder``.
     - `form`: ``whole`` or ``signatures``.
-    - `attached`: the block that is sent.
     """
 
     name: str
@@ -48,8 +47,7 @@ def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
     files = {}
     for names in find_mentions(text):
         for name in names:
-            place = Path(os.path.expanduser(name))
-            place = place if place.is_absolute() else cwd / place
+            place = cwd / os.path.expanduser(name)
             if os.path.lexists(place):
                 files[name] = place
                 break
@@ -57,9 +55,9 @@ def list_named_files(text: str, cwd: Path) -> list[tuple[str, Path]]:
 
 
 def mention_dropped_file(text: str) -> str:
-    """Convert the path that a terminal pastes for a dropped file into a mention.
+    """Convert the path that a terminal pastes for a dropped file into a mention; "" if there is no such file.
 
-    Terminals paste it quoted, with escaped blanks, or as ``file://``. "" if there is no such file.
+    Terminals paste it quoted, with escaped blanks, or as ``file://``.
     """
     plain = text.strip("'\"")
     name = unquote(plain.removeprefix("file://")) if plain.startswith("file://") else plain
@@ -79,10 +77,9 @@ def list_missing_files(text: str, cwd: Path) -> list[str]:
 
 
 def read_attachments(text: str, cwd: Path, meter: Meter, room: int) -> tuple[AttachedFile, ...]:
-    """Read the files named in `text`.
+    """Read the files named in `text`. Raises `NotAttached` for a file that cannot be sent.
 
-    A text of more than `room` tokens (0: no limit is known) becomes signatures. `meter` counts. Raises `NotAttached`
-    for a file that cannot be sent.
+    A text of more than `room` tokens (0: no limit is known) becomes signatures.
     """
     return tuple(_read_attachment(name, place, meter, room) for name, place in list_named_files(text, cwd))
 

@@ -12,7 +12,7 @@ from ctxtui.project.named import find_mentions
 NAMES: Final = ("CLAUDE.md", "AGENTS.md", "CLAUDE.local.md")
 _MAX_FILE_BYTES: Final = 200_000
 _MAX_DEPTH: Final = 5
-"""Maximum depth of named files; those at this depth name no further ones."""
+"""Of named files; those at this depth name no further ones."""
 
 
 def read_instructions(cwd: Path) -> dict[str, str]:

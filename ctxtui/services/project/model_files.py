@@ -1,4 +1,4 @@
-"""Read a model's context window from its files: a GGUF header or a folder's ``config.json``."""
+"""Reads a model's context window from its files: a GGUF header or a folder's ``config.json``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ _NUMBERS: Final = {
 _MAX_TEXT_BYTES: Final = 1 << 20
 """A longer string of a header is skipped, not read."""
 _MAX_PAIRS: Final = 100_000
-"""Maximum key and value pairs of a header that are read."""
 _WINDOW_KEYS: Final = (
     "max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length", "n_ctx",
     "model_max_length",
@@ -29,15 +28,12 @@ CONFIG: Final = "config.json"
 
 
 def is_model_file(name: str) -> bool:
-    """True if `name` is a path to a model: a ``.gguf`` file or an existing folder."""
+    """Whether `name` is a path to a model: a ``.gguf`` file or an existing folder."""
     return name.endswith(".gguf") or os.path.isdir(name)
 
 
 def file_window(path: Path) -> int:
-    """Read the context window of the model at `path`, in tokens.
-
-    Raises `NotFound`, `Unreadable`.
-    """
+    """Read the context window of the model at `path`, in tokens. Raises `NotFound`, `Unreadable`."""
     if path.is_dir():
         return _folder_window(path)
     try:

@@ -1,4 +1,4 @@
-"""Ask a model hub for a model's context window: only on request, and without credentials."""
+"""Asks a model hub for a model's context window: only on request, and without credentials."""
 
 from __future__ import annotations
 
@@ -18,18 +18,16 @@ from ctxtui.services.project.model_files import CONFIG, config_window
 
 HUB: Final = "https://huggingface.co"
 VARIABLE: Final = "HF_ENDPOINT"
-"""The environment variable for another hub, as the hub's own client reads it."""
+"""Names another hub, as for the hub's own client."""
 _NAME: Final = re.compile(r"[\w.-]+/[\w.-]+\Z", re.ASCII)
-"""A model's name on the hub: ``owner/name``."""
 _TIMEOUT: Final = 20.0
 _MAX_BYTES: Final = 1 << 20
-"""Bytes read of a response."""
 
 
 def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
-    """Fetch the context window of `model` (``owner/name``) from its ``config.json`` on the hub.
+    """Fetch the context window of `model` (``owner/name``) from its ``config.json`` on the hub: tokens, and the URL.
 
-    Returns tokens and the URL. Raises `BadConfig` for a malformed name, `NotFound`, `Unreadable`, `CtxtuiError`.
+    Raises `BadConfig` for a malformed name, `NotFound`, `Unreadable`, `CtxtuiError`.
     """
     if not _NAME.match(model):
         raise BadConfig(f"{model!r} is not a model of a hub", place="--hub", way_out="write OWNER/NAME")

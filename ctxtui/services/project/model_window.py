@@ -21,10 +21,7 @@ from ctxtui.tokens.models import ModelCard
 
 
 class ModelWindow(Struct, frozen=True):
-    """The context window of the model `name` in tokens.
-
-    `usable` is the part to fill, `origin` the source.
-    """
+    """The context window of the model `name` in tokens; `usable` is the part to fill, `origin` the source."""
 
     name: str
     card: ModelCard
@@ -41,15 +38,13 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     the files or the hub raises.
     """
     settings = config.settings
-    in_files = is_model_file(model)
-    path = Path(model)
-    name = (path.stem if model.endswith(".gguf") else path.resolve().name) if in_files else model
-    card = table_for(settings).card(name)
-    model_size, source = 0, ""
-    if in_files:
+    name, path, model_size, source = model, Path(model), 0, ""
+    if is_model_file(model):
+        name = path.stem if model.endswith(".gguf") else path.resolve().name
         model_size, source = file_window(path), f"{path / CONFIG if path.is_dir() else path}"
     elif hub:
         model_size, source = hub_window(model, os.environ)
+    card = table_for(settings).card(name)
     set_as, set_size = find_size(name, settings.context_sizes)
     origin = window_origin(set_as, config)
     place = origin.place or origin.kind if origin is not None else "settings"
@@ -64,11 +59,5 @@ def model_window(model: str, config: Config, *, hub: bool = False) -> ModelWindo
     usable_as, usable_setting = find_size(name, settings.usable_contexts)
     usable_origin = config.origins.get(f"models.{usable_as}")
     check_usable(usable_as, usable_setting, window, usable_origin.place if usable_origin is not None else "settings")
-    by = place if set_size else source if model_size else "model table"
-    return ModelWindow(
-        name,
-        card,
-        window,
-        window_of_size(window, settings.usable_share, user_tokens=usable_setting).usable,
-        by,
-    )
+    usable = window_of_size(window, settings.usable_share, user_tokens=usable_setting).usable
+    return ModelWindow(name, card, window, usable, place if set_size else source if model_size else "model table")

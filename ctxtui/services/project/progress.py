@@ -1,4 +1,4 @@
-"""Report the progress of reading and counting a project when it takes longer than a moment."""
+"""Reports the progress of reading and counting a project when it takes longer than a moment."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 FIRST_REPORT_SECONDS: Final = 1.0
-"""Seconds until the first progress report."""
 REPORT_INTERVAL: Final = 3.0
-"""Seconds between progress reports."""
 
 
 class ReadingProgress:

@@ -1,4 +1,4 @@
-"""Read the text files of a project that ``.gitignore`` does not exclude.
+"""Reads the text files of a project that ``.gitignore`` does not exclude.
 
 Links are not followed and no program is started.
 """
@@ -22,19 +22,15 @@ from ctxtui.services.project.progress import ReadingProgress
 SKIPPED_FOLDERS: Final = frozenset(
     ".git .hg .svn .venv venv node_modules __pycache__ .mypy_cache .ruff_cache .pytest_cache .hypothesis .tox".split()
 )
-"""Folders that are always skipped."""
 MAX_FILE_BYTES: Final = 1_000_000
 """A larger file is listed, not read."""
 _MAX_FILES: Final = 20_000
-"""Maximum files that are listed."""
 _PROGRESS_STEP: Final = 100
-"""Files between progress reports."""
 
 
 class ProjectText(Struct):
-    """The files of the folder `root`.
+    """The files of the folder `root`, by path with ``/``.
 
-    - `texts`: by path with ``/``.
     - `media`: sizes of binary files and databases in use, in bytes; `large`: those of files over `MAX_FILE_BYTES`.
     - `more`: there are over 20,000 files; the rest is not listed.
     """
@@ -47,10 +43,7 @@ class ProjectText(Struct):
 
 
 def read_project(root: Path, progress: ReadingProgress | None = None) -> ProjectText:
-    """Read the files below `root`, reporting to `progress`.
-
-    Raises `NotFound` if it is no folder.
-    """
+    """Read the files below `root`, reporting to `progress`. Raises `NotFound` if it is no folder."""
     if not root.is_dir():
         raise NotFound(f"no such folder: {root}" if not root.exists() else f"no folder: {root}")
     project = ProjectText(root.resolve())

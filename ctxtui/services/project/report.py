@@ -29,7 +29,6 @@ from ctxtui.views.lists.run_report import project_lines
 from ctxtui.views.text.span import Span
 
 _COUNT_BATCH = 100
-"""Files counted between progress reports."""
 _MIN_TOKENS_TO_MEASURE = 1_000
 """Tokens of text needed to measure bytes per token."""
 
@@ -40,6 +39,7 @@ class RunPlan(Struct, frozen=True, kw_only=True):
     - `model`: an id, or a path to its files.
     - `takes`: tokens by name. For ``system``, ``tools``, ``task``, ``memory`` and ``answer`` they replace the count or
       the default; any other name is in addition.
+
     - `memory`: texts of memory.
     - `window`: that of a running model (None: see `model_window`).
     - `apart`: returns the paths that are memory and no files of the project.
@@ -75,15 +75,12 @@ class CountedProject(Struct, frozen=True):
 
     @property
     def loadable(self) -> int:
-        """Tokens of the files that may be loaded without being asked for.
-
-        The loading strategy depends on it.
-        """
+        """Tokens of the files that may be loaded without being asked for."""
         return sum(file.tokens for file in self.files if is_loadable(file))
 
     @property
     def bytes(self) -> int:
-        """Bytes of all text files, as UTF-8."""
+        """Of all text files, as UTF-8."""
         return sum(len(file.text.encode("utf-8", "replace")) for file in self.files)
 
     def kinds(self) -> list[tuple[str, int, int]]:
@@ -98,10 +95,9 @@ class CountedProject(Struct, frozen=True):
 
 
 class RunReport(Struct, frozen=True):
-    """The report of a planned run.
+    """The report of a planned run; `project` and `selection` are None without a project.
 
-    `per_token` is bytes per token, measured on the project's text if there is enough. `project` and `selection` are
-    None without a project.
+    `per_token` is bytes per token, measured on the project's text if there is enough.
     """
 
     budget: ContextBudget
@@ -218,7 +214,6 @@ def count_text(project: ProjectText, meter: Meter, progress: ReadingProgress | N
 
 
 def loading_thresholds(settings: Settings) -> Thresholds:
-    """The size limits that decide how much of a project is loaded."""
     return Thresholds(settings.small_project, settings.medium_project, settings.whole_file)
 
 

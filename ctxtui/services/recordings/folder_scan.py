@@ -30,8 +30,8 @@ _SKIPPED_FOLDERS: Final = frozenset({"node_modules", "__pycache__", "subagents"}
 
 
 def find_in_folder(folder: Path, clients: Mapping[str, bool] | None = None) -> list[Path]:
-    """Find the recordings in `folder` or up to six levels below, newest first, by the content of the 400 likeliest
-    files.
+    """Find the recordings in `folder` or up to six levels below by the content of the 400 likeliest files, newest
+    first.
 
     - `folder` may be a database: then its sessions are returned, or the file itself if it has none.
     - If the folder holds no recording, the sessions that ran in it are returned, of clients that the setting `clients`

@@ -1,4 +1,4 @@
-"""Fill the full-text index session by session; interrupted work is continued later."""
+"""Fills the full-text index session by session; interrupted work is continued later."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ from ctxtui.store.store import Store
 from ctxtui.views.model.session_summary import SessionSummary
 
 _MAX_WASTE: Final = 0.5
-"""The share of outdated entries at which the index is rebuilt."""
 
 
 class SessionIndexed(Struct, frozen=True):
@@ -69,10 +68,7 @@ def fill_index(settings: Settings, units: Iterable[Unit], stop: Callable[[], boo
 
 
 class SessionTexts(NamedTuple):
-    """The searchable `texts` of a session, or the `error` of reading it.
-
-    `number` is that of the request.
-    """
+    """The searchable `texts` of a session, or the `error` of reading it; `number` is that of the request."""
 
     number: int
     texts: Sequence[str] = ()
@@ -80,10 +76,7 @@ class SessionTexts(NamedTuple):
 
 
 def fill_in_parallel(settings: Settings, units: Sequence[Unit]) -> Iterator[SessionIndexed]:
-    """Index `units` in the order in which they finish.
-
-    Child processes read files, this process writes the index.
-    """
+    """Index `units` in the order in which they finish: child processes read files, this process writes the index."""
     files = [(number, str(Path(unit.path).absolute())) for number, unit in enumerate(units) if unit.path]
     if len(files) < 2 or sum(unit.size for unit in units) < _MIN_PARALLEL_BYTES:
         yield from fill_index(settings, units, lambda: False)
@@ -104,8 +97,6 @@ def _failed_texts(request: tuple[int, str], error: ChildGone) -> SessionTexts:
 
 
 def make() -> Callable[[tuple[int, str]], SessionTexts]:
-    """Make the child process's function: it reads the texts of the recording at a path."""
-
     def answer(request: tuple[int, str]) -> SessionTexts:
         number, path = request
         try:
@@ -117,7 +108,7 @@ def make() -> Callable[[tuple[int, str]], SessionTexts]:
 
 
 def _error_text(error: CtxtuiError) -> str:
-    """The message to show for a session that could not be indexed; "" if it holds no context."""
+    """ "" if the session holds no context."""
     return "" if isinstance(error, NoContext) else error.message
 
 
@@ -128,9 +119,7 @@ def merge_parts(settings: Settings) -> None:
 
 
 def _read_session(store: Store, unit: Unit) -> Session:
-    if not unit.path:
-        return store.load(unit.stored)
-    return load(Path(unit.path)).session
+    return load(Path(unit.path)).session if unit.path else store.load(unit.stored)
 
 
 def _searchable_texts(session: Session) -> Iterator[str]:

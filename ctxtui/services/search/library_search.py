@@ -32,20 +32,16 @@ from ctxtui.views.model.session_summary import SessionSummary
 _PLAIN: Final = frozenset(client.source for client in CLIENTS if client.plain)
 """Formats whose files hold every text as an uncompressed JSON string."""
 _WITH_TOOL: Final = frozenset({"tools", "tool_call", "tool_result"})
-"""Categories of blocks that belong to a tool."""
 
 
 class BlockFilter(Struct, frozen=True):
-    """Restricts hits to blocks of `categories`, and of tools with `tool` in their label.
-
-    Empty means any.
-    """
+    """Restricts hits to blocks of `categories`, and of tools with `tool` in their label; empty means any."""
 
     categories: frozenset[str] = frozenset()
     tool: str = ""
 
     def may_match(self, place: FirstPlace) -> bool:
-        """True if a block at `place` may match; its tool is checked later."""
+        """Whether a block at `place` may match; its tool is checked later."""
         return (not self.categories or place.category in self.categories) and (
             not self.tool or place.category in _WITH_TOOL
         )
@@ -61,12 +57,9 @@ class Hit(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """Counts of how sessions were searched.
+    """How sessions were searched: `indexed` ones were decided by the index, `direct` ones are read.
 
-    - `indexed`: decided by the index.
-    - `direct`: not decided by the index, so that they are read.
-    - `failed`: could not be read, by name.
-    - `without_context`: the errors of those that have no context.
+    `failed` could not be read, by name; `without_context` are the errors of those that have no context.
     """
 
     indexed: int = 0
@@ -76,7 +69,7 @@ class Tally(Struct):
 
 
 class Searcher:
-    """Searches sessions for `pattern`. `tally` is updated during the search."""
+    """Searches sessions for `pattern`; `tally` is updated during the search."""
 
     def __init__(self, settings: Settings, pattern: Pattern, block_filter: BlockFilter) -> None:
         self._settings = settings
@@ -85,15 +78,14 @@ class Searcher:
         self.tally = Tally()
 
     def hits(
-        self, sessions: Iterable[SessionSummary], goes_on: Callable[[int], bool] = lambda done: True
+        self, sessions: Iterable[SessionSummary], report: Callable[[int], object] = lambda done: None
     ) -> Iterator[Hit]:
-        """Yield the blocks with hits, session by session.
+        """Yield the blocks with hits, session by session; `report` gets the number of searched sessions before each.
 
-        Before each session `goes_on` gets the number of searched ones; False ends the search. Raises `BadPattern`.
+        Raises `BadPattern`.
         """
         for number, hits in enumerate(self.by_session(sessions)):
-            if not goes_on(number):
-                return
+            report(number)
             yield from hits
 
     def by_session(self, sessions: Iterable[SessionSummary]) -> Iterator[Iterator[Hit]]:
@@ -107,9 +99,7 @@ class Searcher:
 
     def _open_store(self, stack: ExitStack) -> Store | None:
         path = database(self._settings.data_dir)
-        if not path.exists():
-            return None
-        return stack.enter_context(Store.open(path))
+        return stack.enter_context(Store.open(path)) if path.exists() else None
 
     def _find_ruled_out(self, store: Store | None, sessions: list[SessionSummary]) -> set[str]:
         """The keys of sessions that the index shows to hold no hit. Counts indexed and unknown ones."""
@@ -150,10 +140,7 @@ class Searcher:
 
 
 def _may_hold_hit(path: Path, may_hold: Callable[[bytes], bool]) -> bool:
-    """True if a recording may hold a hit, judged by the bytes of its files.
-
-    Files of most formats cannot be judged.
-    """
+    """Whether a recording may hold a hit, by the bytes of its files; files of most formats cannot be judged."""
     if split_address(path)[1]:
         return True
     try:

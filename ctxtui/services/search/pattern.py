@@ -13,11 +13,10 @@ TIMEOUT: Final = 2.0
 """Seconds for one block: an expression that takes longer backtracks excessively."""
 
 _LINE_TIMEOUT: Final = 0.005
-"""Seconds for one line that is being drawn."""
+"""For one line that is being drawn."""
 _ESCAPED: Final = re.compile(r"\\.")
-"""An escaped character of a regular expression."""
 _RUN: Final = re.compile("[A-Za-z0-9_]+")
-"""A run of letters and digits, which JSON writes as they are."""
+"""Letters and digits, which JSON writes as they are."""
 _OTHER_CASES: Final = {"i": "(?:i|\u0130|\\\\u0130)", "k": "(?:k|\u212a|\\\\u212a)", "s": "(?:s|\u017f|\\\\u017f)"}
 """Letters that have another case beyond ASCII, as regular expressions for their spellings in JSON."""
 _BRANCHING: Final = re.compile(r"[|(\[{\\]")

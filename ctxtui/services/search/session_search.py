@@ -1,7 +1,4 @@
-"""Search an open session in a background thread, block by block.
-
-A new pattern replaces the running search.
-"""
+"""Searches an open session in a background thread, block by block."""
 
 from __future__ import annotations
 
@@ -19,20 +16,16 @@ from ctxtui.core.tree import Tree
 from ctxtui.services.search.pattern import Pattern
 
 MAX_BLOCK_HITS: Final = 2000
-"""Hits to keep of one block."""
 MAX_HITS: Final = 20_000
-"""Hits to keep of a session."""
 _REPORT_INTERVAL: Final = 0.3
-"""Seconds between two reports."""
 
 
 class SessionHits(Struct):
     """The hits for `pattern` so far.
 
     - `spans`: positions in each block, by digest.
-    - `done`: all blocks are searched.
+    - `done`: the search has ended, also by its limits or the `error`.
     - `capped`: there may be more hits than are kept.
-    - `error`: ended the search.
     """
 
     pattern: Pattern
@@ -56,15 +49,13 @@ class SessionSearcher:
         self._pattern: Pattern | None = None
         self._last_hits: SessionHits | None = None
         self._searched_count = 0
-        """Number of blocks that were searched for `_last_hits`."""
 
     def search_for(self, pattern: Pattern | None) -> None:
-        """Search for `pattern` from now on; None stops the search."""
+        """Search for `pattern` from now on, instead of the last one; None stops the search."""
         self._pattern = pattern
         self._wake.set()
 
     def notify_blocks_added(self) -> None:
-        """Continue with the blocks that were added to the tree."""
         self._wake.set()
 
     def close(self) -> None:
@@ -106,10 +97,7 @@ class SessionSearcher:
         self._post(SessionHits(pattern, dict(hits.spans), True, hits.capped, hits.error))
 
     def _begin_search(self, pattern: Pattern, blocks: list[str]) -> tuple[list[str], SessionHits]:
-        """The `blocks` to search, and hits to start from.
-
-        A longer text is only in blocks with the shorter one.
-        """
+        """The `blocks` to search, and hits to start from: a longer text is only in blocks with the shorter one."""
         before = self._last_hits
         if before is not None and not before.capped and before.error is None:
             if before.pattern is pattern:
@@ -126,9 +114,6 @@ class SessionSearcher:
 
 
 def _is_narrower(before: Pattern, now: Pattern) -> bool:
-    """Whether every hit of `now` contains a hit of `before`.
-
-    Its text then contains the other and its case rule is not looser.
-    """
+    """Whether every hit of `now` contains a hit of `before`."""
     plain = not (before.regex or now.regex)
     return plain and before.text in now.text and (before.exact <= now.exact)

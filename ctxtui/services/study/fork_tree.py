@@ -31,18 +31,14 @@ class _StoredForks(Struct, frozen=True):
     rows: dict[str, SessionRow]
 
 
-def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
+def list_forks(loaded: Loaded, thread: str, settings: Settings) -> list[ForkRow]:
     """List the fork tree of the session in `loaded`, with the branches of its `thread`.
 
-    Blocks. Raises `CtxtuiError` if the database cannot be read.
+    Raises `CtxtuiError` if the database cannot be read.
     """
-    session = loaded.session
-    stored = _load_stored(loaded, settings)
-    branches = list_lines(session, thread)
-    moment = time.time() if now is None else now
-    tree = _ForkTreeBuilder(session, stored.own_id, branches, stored, moment)
-    root = tree.find_root()
-    return tree.rows_under(root, 0, True, 0)
+    branches = list_lines(loaded.session, thread)
+    tree = _ForkTreeBuilder(loaded.session, branches, _load_stored(loaded, settings))
+    return tree.rows_under(tree.find_root(), 0, True, 0)
 
 
 def _load_stored(loaded: Loaded, settings: Settings) -> _StoredForks:
@@ -55,37 +51,33 @@ def _load_stored(loaded: Loaded, settings: Settings) -> _StoredForks:
         with Store.open(path, readonly=True) as store:
             own_id = stored_id(loaded, store)
             for id_, text in store.happenings_of(CONTINUED):
-                stored_origin = parse_origin(text)
-                if stored_origin is not None:
-                    origins[id_] = stored_origin
-            for id_ in {*origins, *(known_origin.session for known_origin in origins.values()), own_id}:
+                if (origin := parse_origin(text)) is not None:
+                    origins[id_] = origin
+            for id_ in {*origins, *(origin.session for origin in origins.values()), own_id}:
                 try:
                     rows[id_] = store.session(id_)
                 except NotFound:
                     continue
-    origin = session_origin(loaded.session)
-    if origin is not None:
+    if (origin := session_origin(loaded.session)) is not None:
         origins[own_id] = origin
     return _StoredForks(own_id, origins, rows)
 
 
 class _ForkTreeBuilder:
-    """Builds the rows of the tree; the session `name` is shown with its own branches."""
+    """Builds the rows of the tree; `own` are the branches of the open session."""
 
-    def __init__(
-        self, session: Session, name: str, own: list[CallRange], stored_forks: _StoredForks, now: float
-    ) -> None:
+    def __init__(self, session: Session, own: list[CallRange], stored: _StoredForks) -> None:
         self._session = session
-        self._name = name
+        self._name = stored.own_id
         self._own = own
-        self._known = stored_forks
-        self._now = now
+        self._stored = stored
+        self._now = time.time()
         self._seen: set[str] = set()
 
     def find_root(self) -> str:
         """The earliest known ancestor of the session."""
         ancestor, visited = self._name, {self._name}
-        while (origin := self._known.origins.get(ancestor)) is not None and origin.session not in visited:
+        while (origin := self._stored.origins.get(ancestor)) is not None and origin.session not in visited:
             ancestor = origin.session
             visited.add(ancestor)
         return ancestor
@@ -98,7 +90,7 @@ class _ForkTreeBuilder:
         self._seen.add(name)
         children = [
             (origin.call, id_)
-            for id_, origin in self._known.origins.items()
+            for id_, origin in self._stored.origins.items()
             if origin.session == name and id_ not in self._seen
         ]
         row = self._make_row(name, depth, last, after)
@@ -144,18 +136,16 @@ class _ForkTreeBuilder:
         return next((n for n, branch in enumerate(self._own) if branch.first <= call <= branch.last), 0)
 
     def _make_row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
-        stored = self._known.rows.get(name)
+        stored = self._stored.rows.get(name)
         row = ForkRow(depth=depth, is_last=last, name=name, after=after)
         if stored is not None:
-            ended = stored.ended
-            age = None if ended is None else max(0.0, self._now - ended)
+            age = None if stored.ended is None else max(0.0, self._now - stored.ended)
             row = replace(row, name=stored.title or name, calls=f"{stored.calls:,}", age=age, target=name)
         else:
-            opens = [origin.name for origin in self._known.origins.values() if origin.session == name and origin.name]
-            row = replace(row, target=opens[0] if opens else "")
+            origins = self._stored.origins.values()
+            opens = (origin.name for origin in origins if origin.session == name and origin.name)
+            row = replace(row, target=next(opens, ""))
         if name == self._name:
-            title = self._session.about.title or row.name
-            return replace(
-                row, name=title, calls=f"{count_calls(self._session.calls.values()):,}", is_open=True, target=""
-            )
+            title, count = self._session.about.title or row.name, count_calls(self._session.calls.values())
+            return replace(row, name=title, calls=f"{count:,}", is_open=True, target="")
         return row

@@ -1,4 +1,4 @@
-"""Divide a session into phases: by the user's notes, by a rule of the settings, or by turn."""
+"""Divides a session into phases: by the user's notes, by a rule of the settings, or by turn."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ RULE_NAMES = (TURN, EPOCH, CALL)
 
 
 def find_phases(session: Session, calls: list[Call], rule: str, notes: Iterable[Note] = ()) -> list[Start]:
-    """The starts of the phases of a thread's `calls`.
+    """The starts of the phases of a thread's `calls`. Raises `BadPattern`.
 
     `rule` is one of `RULE_NAMES`, or a regular expression whose hits name phases; calls with a note begin phases, too.
-    With "" the phases are those of the notes, or turns if there are none. Raises `BadPattern`.
+    With "" the phases are those of the notes, or turns if there are none.
     """
     noted_starts = named_starts(calls, {note.call: note.text for note in notes if note.call})
     if rule in RULE_NAMES:
         return merge_starts(find_starts(session.tree, calls, rule), noted_starts)
     if rule:
-        return merge_starts(find_starts(session.tree, calls, rule, first_hit(rule)), noted_starts)
+        return merge_starts(find_starts(session.tree, calls, rule, _first_hit(rule)), noted_starts)
     return noted_starts or find_starts(session.tree, calls, TURN)
 
 
-def first_hit(rule: str) -> Search:
+def _first_hit(rule: str) -> Search:
     """A function that returns the first hit of the regular expression `rule` in a text, or "". Raises `BadPattern`."""
     pattern = Pattern(rule, regex=True)
 

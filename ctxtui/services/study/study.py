@@ -38,7 +38,7 @@ class SessionMisses:
     """The cache misses of a session that may still grow.
 
     `found` is replaced by a new list when it changes. If a call was replaced, or context sizes are known better, all
-    calls are examined again. The old list stays until the new one is complete.
+    calls are examined again; the old list stays until the new one is complete.
     """
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
@@ -47,7 +47,6 @@ class SessionMisses:
         self._finder: MissFinder | None = None
         self._examined: list[Call] = []
         self._calls: tuple[int, list[Call]] | None = None
-        """The session's number of calls at the last check, and the calls to examine."""
         self._versions: dict[str, int] = {}
         self.found: Sequence[CacheMiss] = ()
 
@@ -71,7 +70,7 @@ class SessionMisses:
         return len(self._examined) > before
 
     def forecasts(self) -> CallForecaster | None:
-        """The forecasts learned from the calls so far; None before the first call was examined."""
+        """Those learned from the calls so far; None before the first call was examined."""
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
@@ -85,15 +84,14 @@ class SessionMisses:
             self.advance(_CATCH_UP_CALLS)
 
     def session_grew(self) -> None:
-        """Note that the session's calls changed."""
         self._calls = None
 
     def _find_unexamined(self) -> tuple[list[Call], bool]:
         """The calls to examine, and whether an already examined one was replaced."""
-        every = self._book.session.calls
+        session_calls = self._book.session.calls
         cached, anew = self._calls, False
-        if cached is None or cached[0] != len(every):
-            calls = list(every.values())
+        if cached is None or cached[0] != len(session_calls):
+            calls = list(session_calls.values())
             cached = self._calls = len(calls), calls
             if calls and not calls[-1].usage:
                 # It is still running, and would be examined again.
@@ -131,10 +129,7 @@ def prefetch_new(book: Book, counter: Counter) -> None:
 
 
 def count_new(book: Book, counter: Counter | None) -> bool:
-    """Count new blocks if all that is needed is cached; True if everything is counted then.
-
-    Without a `counter` everything counts as cached.
-    """
+    """Count new blocks if all that is needed is cached; True if everything is counted then."""
     for model in book.models:
         nodes = _uncounted(book, model)
         if nodes is None or (counter is not None and not counter.has_counted(book.card(model), nodes)):
@@ -152,7 +147,6 @@ def _uncounted(book: Book, model: str) -> list[Node] | None:
 SLICE_NODES: Final = 256
 """Nodes counted, or calls priced, in one slice: a few milliseconds."""
 SLICE_MISSES: Final = 16
-"""Calls examined for misses in one slice."""
 SLICE_LEDGER: Final = 32
 """Calls entered into the ledger in one slice; few, because the screen may have to wait."""
 
@@ -160,7 +154,7 @@ SLICE_LEDGER: Final = 32
 class Study:
     """The figures of `session`, computed slice by slice.
 
-    `book` counts with `counter` (None: with its own measure), `pricer` prices calls.
+    `book` counts with `counter` (None: with its own measure).
     """
 
     def __init__(
@@ -178,11 +172,10 @@ class Study:
         self.costs: dict[str, Cost | None] = {}
         self.uncached: dict[str, float] = {}
         self.totals: SessionTotals | None = None
-        """Totals of the whole session; None until all calls are priced."""
+        """None until all calls are priced."""
         self._unsummed = True
         self._unpriced: list[Call] = []
         self.subscription = False
-        """Whether the user marked the session as paid by a subscription."""
         self._counter = counter
         self.pricer = pricer
         self._usable_share = usable_share
@@ -199,10 +192,7 @@ class Study:
         """Calls to learn from; weights to settle after the last report; whether the whole recording is read."""
 
     def features(self, model: str, block: Block) -> Features | None:
-        """The features of a block outside of any context, as `model` counts it.
-
-        None while it is being counted.
-        """
+        """The features of a block outside of any context, as `model` counts it; None while it is being counted."""
         features = self._own.get((model, block.digest))
         if features is None and block.digest in self.session.tree.blocks and self.progress[0] == self.progress[1]:
             # Already counted with its context.
@@ -213,7 +203,7 @@ class Study:
 
     @property
     def has_pending(self) -> bool:
-        """True if a requested block is still to be counted."""
+        """Whether a requested block is still to be counted."""
         return bool(self._wanted)
 
     def tokens(self, model: str, block: Block) -> int | None:
@@ -282,7 +272,7 @@ class Study:
             self.count()
 
     def train_forecasts(self) -> CallForecaster | None:
-        """Finish learning from reports and looking for misses, and return the learned forecasts.
+        """Finish learning from reports and looking for misses; return the forecasts.
 
         For the worker thread, once everything is counted (`count_all`).
         """
@@ -307,9 +297,9 @@ class Study:
             prefetch_new(self.book, self._counter)
 
     def count_new(self) -> bool:
-        """Count new blocks in the screen's thread if there are few.
+        """Count new blocks in the screen's thread if there are few; True if everything is counted and learned then.
 
-        True if everything is counted and learned then. False at once if another thread is counting.
+        False at once if another thread is counting.
         """
         if self._has_unlearned or not self._counting.acquire(blocking=False):
             return False
@@ -364,7 +354,6 @@ class Study:
         )
 
     def _count_requested(self) -> bool:
-        """Count the blocks that `features` was asked for."""
         blocks = dict(self._wanted)
         for (model, digest), block in blocks.items():
             self._own[model, digest] = self.book.measure(model)(block)
@@ -372,7 +361,6 @@ class Study:
         return bool(blocks)
 
     def note_read(self, *, whole: bool) -> None:
-        """Note whether the whole recording has been read."""
         self._unsettled = self._unsettled or (whole and not self._is_whole)
         self._is_whole = whole
 
@@ -435,8 +423,8 @@ class Study:
             self._unsummed = False
             shown = {thread.thread for thread in threads}
             # Copied first: another thread may be adding calls.
-            every = list(self.session.calls.values())
-            self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
+            all_calls = list(self.session.calls.values())
+            self._unpriced = [call for call in all_calls if call.thread not in shown or call.id not in self.costs]
         elif not self._unpriced:
             return False
         todo, self._unpriced = self._unpriced[:SLICE_NODES], self._unpriced[SLICE_NODES:]

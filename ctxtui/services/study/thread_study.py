@@ -54,12 +54,10 @@ class ThreadStudy:
         self.lacking = [0]
         """Calls among the first n with a report but no price, or a partly reported answer, by n."""
         self.priced = 0
-        """Number of priced calls."""
         self.records: Sequence[tuple[int, int]] = ()
         """Correct forecasts, and all forecasts, of the first n calls, by n; empty until known."""
         self._recorded: tuple[object, int] = (None, 0)
         self.lifetimes = BlockLifetimes(session.tree)
-        """The calls that contain each block."""
         self.repeated: Mapping[int, Duplicate] = {}
         """Repeated content in the thread's contexts, by node; grows while they are searched."""
         self._repeats: DuplicateFinder | None = None
@@ -68,18 +66,16 @@ class ThreadStudy:
         self._seen_calls: Sequence[Call] = ()
         self._misses: Sequence[CacheMiss] = ()
         self._searched_calls: Sequence[Call] = ()
-        """The calls in which loops were searched."""
         self._loops: Mapping[int, str] = {}
         self.refresh()
 
     @property
     def needs_refresh(self) -> bool:
-        """True if the thread's number of calls changed, or it has none and is shown by its tip."""
+        """Whether the thread's number of calls changed, or it has none and is shown by its tip."""
         order = self._session.order.get(self.thread)
         return not order or len(order) != len(self.calls)
 
     def refresh(self) -> None:
-        """Reload the calls, because some were added or completed."""
         calls = calls_of(self._session, self.thread)
         with self.lock:
             self._set_calls(calls)
@@ -103,10 +99,7 @@ class ThreadStudy:
         self.boundaries.extend(self.calls)
 
     def find_events(self, misses: Sequence[CacheMiss] = ()) -> bool:
-        """Find the events of the current calls, with the session's `misses`.
-
-        True if there was anything to do.
-        """
+        """Find the events of the current calls, with the session's `misses`; True if there was anything to do."""
         calls = self.calls
         if calls is self._seen_calls and misses is self._misses:
             return False
@@ -116,10 +109,7 @@ class ThreadStudy:
         return True
 
     def find_loops(self) -> bool:
-        """Find the loops of the current calls and add them to the events.
-
-        True if there was anything to do.
-        """
+        """Find the loops of the current calls and add them to the events; True if there was anything to do."""
         calls = self.calls
         if calls is self._searched_calls or not calls:
             return False
@@ -139,10 +129,7 @@ class ThreadStudy:
         return True
 
     def track_lifetimes(self, limit: int) -> bool:
-        """Track how long blocks stay, for up to `limit` further calls.
-
-        True if there was anything to do.
-        """
+        """Track how long blocks stay, for up to `limit` further calls; True if there was anything to do."""
         with self.lock:
             before = self.lifetimes.done
             return self.lifetimes.advance(self.calls, limit) > before
@@ -165,17 +152,17 @@ class ThreadStudy:
 
     @property
     def is_searched(self) -> bool:
-        """True if all contexts were searched for repeats."""
+        """Whether all contexts were searched for repeats."""
         return self._searched >= len(self.calls)
 
     @property
     def has_reports(self) -> bool:
-        """True if one of the last 20 calls has a report."""
+        """Whether one of the last 20 calls has a report."""
         return any(call.usage is not None for call in self.calls[-20:])
 
     @property
     def has_costs(self) -> bool:
-        """True if costs per block are known: the ledger has begun and money was spent."""
+        """Whether costs per block are known: the ledger has begun and money was spent."""
         return self.ledger is not None and any(self.spent[-1:])
 
     def note_priced(self, calls: Sequence[Call], many: int, costs: Mapping[str, Cost | None]) -> None:
@@ -186,13 +173,7 @@ class ThreadStudy:
                 self._add_spending(costs)
 
     def _add_spending(self, costs: Mapping[str, Cost | None]) -> None:
-        """Add up the prices of the priced calls.
-
-        - A recording's own figure replaces an unknown price.
-        - Calls without a report or without a price add nothing.
-        - `lacking` counts the calls without a price, and those whose answer is only partly reported.
-        - The sum is None before the first price.
-        """
+        """Add up the prices of the priced calls; calls without a report or without a price add nothing."""
         for call in self.calls[len(self.spent) - 1 : self.priced]:
             row = call_row(call, costs[call.id], "")
             before = self.spent[-1]
@@ -202,9 +183,9 @@ class ThreadStudy:
 
 
 class RecordingEnd:
-    """The end of a recording, read into `session` as if it began there.
+    """The end of a recording, read into `session` as if it began there; shown before the rest is read.
 
-    It is shown before the rest is read. Its blocks are never counted: that takes a study of the whole recording.
+    Its blocks are never counted: that takes a study of the whole recording.
     """
 
     def __init__(self, session: Session, settings: Settings) -> None:

@@ -1,7 +1,4 @@
-"""Count and price in child processes.
-
-Loading the tokenizer and the price library takes longer than a frame.
-"""
+"""Counts and prices in child processes: loading the tokenizer and the price library takes longer than a frame."""
 
 from __future__ import annotations
 
@@ -25,7 +22,6 @@ _BATCH: Final = 1 << 19
 """Bytes of bodies sent at once: pickling them holds the GIL for well under a millisecond."""
 
 PackedBlocks = list[tuple[str, bytes]]
-"""Kinds and bodies of blocks."""
 
 
 class CountingWorker:
@@ -34,16 +30,14 @@ class CountingWorker:
     def __init__(self) -> None:
         self._worker = Worker(LocalCounts)
         self.slow: set[str] = set()
-        """Names of label rules that are disabled because they took too long."""
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
         batches = (
             self._worker.call_or_run_here(_count_features, card, _pack(batch)) for batch in _split_batches(blocks)
         )
-        return [Features(*values) for some in batches for values in some]
+        return [Features(*values) for counts in batches for values in counts]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
-        """Count the tokens of each of `texts`."""
         return self._worker.call_or_run_here(LocalCounts.words, card, texts)
 
     def cuts(self, card: ModelCard, labelling: Labelling, blocks: Sequence[tuple[str, Block]]) -> list[Cut]:

@@ -1,4 +1,4 @@
-"""Fill the full-text index in a child process of lowest priority while the screen runs."""
+"""Fills the full-text index in a child process of lowest priority while the screen runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,7 @@ _CHECK_INTERVAL: Final = 300.0
 
 
 class BackgroundIndexer:
-    """Keeps the index up to date.
-
-    `run` is for a thread; `close` ends it at once and drops unfinished work.
-    """
+    """Keeps the index up to date; `run` is for a thread."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -60,10 +57,7 @@ class IndexFiller:
         self._parent = os.getppid()
 
     def fill(self) -> int:
-        """Index sessions and return their number.
-
-        Raises `CtxtuiError` if the database cannot be used.
-        """
+        """Index sessions and return their number. Raises `CtxtuiError` if the database cannot be used."""
         library = SessionLibrary(self._settings, self._cwd)
         units = list_unindexed(self._settings, library.join_stored(library.list_fast()))
         # If the screen is killed, this child ends after its current session.

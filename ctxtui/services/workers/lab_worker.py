@@ -26,10 +26,7 @@ STEP_CALLS: Final = 8
 
 
 class LabProgress(NamedTuple):
-    """The number of calls done, of all calls, and of variants.
-
-    `result` is the result at the end.
-    """
+    """Calls done, of all calls, under so many variants; `result` is set at the end."""
 
     done: int
     total: int
@@ -38,14 +35,13 @@ class LabProgress(NamedTuple):
 
 
 class OpenLab:
-    """The lab of the session `name`, counted once, with all variants tried so far.
+    """The lab of the session `name`, counted once, with all variants tried so far; for a `Worker`.
 
-    For a `Worker`. Raises `CtxtuiError`.
+    Raises `CtxtuiError`.
     """
 
     def __init__(self, name: str, cwd: Path, settings: Settings) -> None:
-        location = locate(name, cwd, settings)
-        self._loaded = open_named(location, settings)
+        self._loaded = open_named(locate(name, cwd, settings), settings)
         self._folder, self._own = variants_dir(settings.data_dir), own_models(settings)
         with cached_counter(settings) as counter:
             self._inputs = lab_inputs_of_session(self._loaded.session, counter, settings)
@@ -62,9 +58,9 @@ class OpenLab:
     def try_candidates(self) -> Iterator[LabProgress]:
         yield from self._try_each(candidate_variants())
 
-    def _try_each(self, wanted_variants: Sequence[Variant]) -> Iterator[LabProgress]:
+    def _try_each(self, variants: Sequence[Variant]) -> Iterator[LabProgress]:
         tried = [run.variant for run in self._runs]
-        new = [variant for variant in wanted_variants if variant not in tried]
+        new = [variant for variant in variants if variant not in tried]
         trial = Experiment(self._inputs, new)
         yield LabProgress(0, trial.total, len(new))
         steps, done = iter(trial), 0

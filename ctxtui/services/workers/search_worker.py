@@ -1,4 +1,4 @@
-"""Search all sessions in a child process."""
+"""Searches all sessions in a child process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from ctxtui.views.lists.search_hits import BlockHits, SearchProgress
 from ctxtui.views.model.session_summary import SAMPLES
 
 _MAX_SESSION_HITS = 100
-"""Blocks listed of one session."""
 
 
 class SessionsSearch:

@@ -58,7 +58,7 @@ _BLOCK_GROUPINGS: Final = frozenset({CATEGORY, TOOL})
 
 
 class CostRequest(NamedTuple):
-    """A request for the cost of a session.
+    """The settings, and:
 
     - `by`: the rows, one of `totals.spending.WAYS`; "": one row.
     - `own`: the paid ids of the calls to count (None: all).
@@ -130,9 +130,9 @@ def _group_costs(account: Account, calls: list[Call], own: frozenset[str], by: s
 
 
 class StatementRequest(NamedTuple):
-    """A request for the statement of a session's calls.
+    """The settings, and:
 
-    - `between`: only those between two Unix times (None: all).
+    - `between`: only calls between two Unix times (None: all).
     - `alone`: it is the only session: it gets a statement even without any call, and advice for the next calls.
     - `own`: the paid ids of the calls to count (None: all).
     """
@@ -193,7 +193,6 @@ def _is_between(call: Call, between: tuple[float, float] | None) -> bool:
 
 
 _STRATEGY_OF_CURE = {savings.HOUR: "1h", savings.MINUTES: "5m", savings.CACHE: DEFAULT_STRATEGY}
-"""The cache strategy that the lab tries for each kind of cure."""
 
 
 def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving]) -> list[Saving]:
@@ -205,24 +204,21 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving])
     markers = run_marker_strategies(
         account, [_STRATEGY_OF_CURE[cure.kind] for cure in cures if cure.kind in _STRATEGY_OF_CURE]
     )
-    proved = []
+    measured = []
     for cure in cures:
         thread, edited_calls = threads[cure.thread], None
         if cure.kind in _STRATEGY_OF_CURE:
             edited_calls = markers.edited_calls(_STRATEGY_OF_CURE[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             edited_calls = _price_clearing(account, counter, thread, cure)
-        proved.append(
+        measured.append(
             cure if edited_calls is None or edited_calls.usd is None else replace(cure, saves=-edited_calls.usd)
         )
-    return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
+    return sorted((cure for cure in measured if cure.saves > 0), key=lambda cure: -cure.saves)
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:
-    """The effect of clearing at the call of `cure` on it and on later calls.
-
-    None as in `EditedThread.calls_under`.
-    """
+    """The effect of clearing at the call of `cure` on it and on later calls; None as in `EditedThread.calls_under`."""
     before = ChosenCall(cure.thread, cure.call - 1, thread.calls[cure.call - 2])
     base = curate_context(account.book, counter, before, after=True, prices=account.table)
     context = base.context

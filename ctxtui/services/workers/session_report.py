@@ -1,4 +1,4 @@
-"""Compute reports on a whole session in child processes: they take longer than a frame."""
+"""Computes reports on a whole session in child processes: they take longer than a frame."""
 
 from __future__ import annotations
 
@@ -17,12 +17,10 @@ from ctxtui.analysis.money.statement import Statement
 from ctxtui.core import edit_json
 from ctxtui.core.edit import Edit
 from ctxtui.core.errors import CtxtuiError
-from ctxtui.core.session import Session
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.count_cache import cached_counter
-from ctxtui.services.counting.counting import Counter
 from ctxtui.services.library.findings import price_findings
 from ctxtui.services.library.growth import growth_report
 from ctxtui.services.library.session_actions import is_subscription
@@ -49,13 +47,9 @@ class Report(Struct, Generic[Made], frozen=True, dict=True):
     about: str = ""
 
 
-def find_misses(session: Session, counter: Counter, settings: Settings) -> Misses:
-    return make_account(session, counter, settings).misses()
-
-
 def _report_misses(loaded: Loaded, _: Named, settings: Settings, about: str) -> Misses:
     with cached_counter(settings) as counter:
-        return find_misses(loaded.session, counter, settings)
+        return make_account(loaded.session, counter, settings).misses()
 
 
 def _report_statement(loaded: Loaded, named: Named, settings: Settings, about: str) -> Statement:
@@ -81,24 +75,18 @@ def _report_findings(loaded: Loaded, _: Named, settings: Settings, about: str) -
 
 
 MISSES: Final = Report("misses", _report_misses, "looks for misses", "`ctxtui cache` lists them without the screen")
-"""The cache misses and their causes."""
 STATEMENT: Final = Report(
     "statement", _report_statement, "adds up the bill", "`ctxtui cost --why` prints it without the screen"
 )
-"""The session's bill."""
 GROWTH: Final = Report("growth", _report_growth, "measures growth", "`ctxtui growth` prints it without the screen")
-"""The growth of a thread's context, and its forecast."""
 FINDINGS: Final = Report(
     "findings", _report_findings, "looks for findings", "`ctxtui findings` lists them without the screen"
 )
-"""Problems found in a thread up to a call, and fixes (`findings_report` sets both)."""
+"""`findings_report` sets what it is about."""
 
 
 def findings_report(thread: str, number: int, edits: Iterable[Edit]) -> Report[Findings]:
-    """The report on the findings of `thread` up to call `number` (from 1).
-
-    `edits` are those of its log.
-    """
+    """The report on the findings of `thread` up to call `number` (from 1); `edits` are those of its log."""
     log = edit_json.dumps(edits).decode("utf-8", "surrogatepass")
     return replace(FINDINGS, about=f"{thread}\n{number}\n{log}")
 

@@ -1,7 +1,4 @@
-"""Work on one session for commands over many: lab, audit, limits, report.
-
-The commands use `services.session_work`.
-"""
+"""Works on one session for commands over many (`services.session_work`): lab, audit, limits, report."""
 
 from __future__ import annotations
 
@@ -32,8 +29,6 @@ CHECK: Final = "ctxtui.services.workers.session_studies:checked"
 
 
 class LabRequest(NamedTuple):
-    """A request to try `variants`."""
-
     settings: Settings
     variants: Sequence[Variant]
 
@@ -46,14 +41,14 @@ class CheckRequest(NamedTuple):
 
 
 class AuditRequest(NamedTuple):
-    """A request to audit forecasts made with `estimator` ("": ctxtui's own)."""
+    """`estimator` is the one that counts ("": ctxtui's own)."""
 
     settings: Settings
     estimator: str
 
 
 class ReportRequest(NamedTuple):
-    """A request to report on the session, or on call `number` of `thread` (0: the whole)."""
+    """The session, or call `number` of `thread` (0: the whole)."""
 
     settings: Settings
     thread: str = ""
@@ -84,10 +79,7 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all candidates for the best variant.
-
-    Raises what `open_named` raises.
-    """
+    """Run the session under all candidates for the best variant. Raises what `open_named` raises."""
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
@@ -95,10 +87,7 @@ def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
-    """Compare each call's report with its forecast from earlier calls.
-
-    Raises what `open_named` raises.
-    """
+    """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
     settings, estimator = request
     with open_counted(named, settings, say, "forecasting") as (loaded, counter):
         return audit_session(loaded.session, counter, settings, estimator)
@@ -112,10 +101,7 @@ def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
-    """Draft the report on the session, not masked yet.
-
-    Raises what `open_named` and `draft_report` raise.
-    """
+    """Draft the report on the session, not masked yet. Raises what `open_named` and `draft_report` raise."""
     settings, thread, number = request
     with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)

@@ -1,4 +1,4 @@
-"""Read sessions for Home in child processes; figures are cached by path, size and mtime."""
+"""Reads sessions for Home in child processes; figures are cached by path, size and mtime."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ def _complete_from(
 
 
 def _read_edit_logs(stored: str, threads: Iterable[str], settings: Settings) -> dict[str, Sequence[Edit]]:
-    """The edits of each thread of a session in the database."""
     with Store.open(database(settings.data_dir), readonly=True) as store:
         return {thread: log for thread in threads if (log := store.edits(stored, thread))}
 
@@ -96,8 +95,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
         summary, settings = request
         memory = memories.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
-        spelled = repr(settings.labels)
-        labelling = rules[spelled] = rules.get(spelled) or load_rules(settings.labels)
+        labels = repr(settings.labels)
+        labelling = rules[labels] = rules.get(labels) or load_rules(settings.labels)
         version = version_for(settings, labelling)
         if not summary.path:
             return or_error(summary, lambda: summarize_stored(summary, settings, version))

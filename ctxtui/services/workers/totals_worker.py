@@ -1,4 +1,4 @@
-"""Compute stats and the ledger of tools over all sessions from cached figures."""
+"""Computes stats and the ledger of tools over all sessions from cached figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ctxtui.views.model.call_owners import is_own_session
 from ctxtui.views.model.session_summary import SessionSummary
 
 KnownSessions = MutableMapping[SessionSummary, SessionSummary]
-"""Listed session -> its summary with figures; reused between requests."""
+"""Summaries with figures, by listed session; reused between requests."""
 
 
 def load_known(
@@ -52,14 +52,12 @@ def load_known(
 
 
 _SLICE_SECONDS: Final = 1.5
-"""Seconds of reading usage before the next result."""
 
 
 class StatsSoFar(NamedTuple):
     """The stats of the sessions read so far.
 
-    - `left`: number of sessions not fully read; of those, `unread` are without even their usage.
-    - `reread_reason`: why some are read again, in a few words.
+    `left` is the number of sessions not fully read; of those, `unread` are without even their usage.
     """
 
     stats: Stats
@@ -69,7 +67,7 @@ class StatsSoFar(NamedTuple):
 
 
 class StatsMaker:
-    """Makes the stats; for a `Worker`."""
+    """For a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd
@@ -102,7 +100,6 @@ class StatsMaker:
 def _read_usage(
     unfinished: list[SessionSummary], usage_by_session: dict[SessionSummary, SessionSummary], settings: Settings
 ) -> None:
-    """Read the usage of some of the sessions in `unfinished` into `usage_by_session`."""
     unread = [session for session in unfinished if session not in usage_by_session]
     cached = cached_by_key(unread, settings, usage=True)
     usage_by_session |= {session: cached[session.key] for session in unread if session.key in cached}
@@ -123,7 +120,7 @@ class LedgerSoFar(NamedTuple):
 
 
 class LedgerMaker:
-    """Makes the ledger; for a `Worker`."""
+    """For a `Worker`."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings, self._cwd = settings, cwd

@@ -1,7 +1,6 @@
 """Reads recordings that ctxtui makes between a client and its provider.
 
-``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them. They have requests and answers as sent, in the order
-and with the times of their bytes; parts that are too large or lost are named.
+``ctxtui exec``, ``ctxtui proxy`` and ``ctxtui.record`` write them, with requests and answers as sent.
 """
 
 from __future__ import annotations
@@ -35,22 +34,18 @@ from ctxtui.wire.sse import EventParser
 from ctxtui.wire.stream import StreamReader
 
 
-class PartialAnswer(Struct):
-    """The partial answer to one request.
-
-    `feed` adds more of its stream; an answer that is not a stream of a known API has no blocks.
-    """
+class _PartialAnswer(Struct):
+    """The partial answer to one request; without blocks if it is no stream of a known API."""
 
     _reader: StreamReader | None
     _parser: EventParser = field(default_factory=EventParser)
     _blocks: dict[int, tuple[str, list[str]]] = field(default_factory=dict)
 
     @classmethod
-    def start(cls, exchange: Exchange) -> PartialAnswer:
-        """Start an empty answer to a request."""
+    def start(cls, exchange: Exchange) -> _PartialAnswer:
         dialect = detect_dialect(exchange, as_dict(parse_body(exchange.request)))
-        known_dialect = DIALECTS.get(dialect)
-        return cls(known_dialect.stream_reader() if known_dialect is not None else None)
+        codec = DIALECTS.get(dialect)
+        return cls(codec.stream_reader() if codec is not None else None)
 
     def feed(self, data: bytes) -> None:
         if self._reader is None:
@@ -81,18 +76,15 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _OpenExchange(Struct, kw_only=True):
-    """An exchange that has begun and is not complete yet."""
-
     exchange: Exchange
     socket: SocketExchanges | None = None
     chunks: list[bytes] = field(default_factory=list)
     sent: bytes | None = None
     """The edited body that was sent instead."""
     decision: dict[str, Json] = field(default_factory=dict)
-    """The relay's decision about the request."""
     tip: TipMoved | None = None
     """Tip of its thread while it is held or answered."""
-    answer: PartialAnswer | None = None
+    answer: _PartialAnswer | None = None
     consumed: int = 0
     """Number of chunks, or WebSocket events, already in `answer`."""
     socket_request: Exchange | None = None
@@ -108,9 +100,7 @@ class _OpenExchange(Struct, kw_only=True):
             self.exchange = replace(self.exchange, started=time)
 
 
-class AttachedHandler:
-    """Handles the lines of one recording."""
-
+class _AttachedHandler:
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._exchanges = Exchanges(tree)
@@ -155,7 +145,7 @@ class AttachedHandler:
             if not count or exchange.status >= _MIN_ERROR_STATUS:
                 continue
             if pending.answer is None:
-                pending.answer = PartialAnswer.start(exchange)
+                pending.answer = _PartialAnswer.start(exchange)
             if pending.tip is None:
                 pending.tip = next(
                     self._exchanges.pending_tips(replace(exchange, sender=pending.exchange.sender)), None
@@ -235,9 +225,7 @@ class AttachedHandler:
         elif "data" in line:
             if not pending.chunks:
                 pending.exchange = replace(pending.exchange, first_byte=time)
-            pending.chunks.append(
-                decode_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]})
-            )
+            pending.chunks.append(decode_bytes({"base64" if line.get("base64") else "text": line["data"]}))
         elif "ended" in line:
             del self._open[name]
             if pending.socket is None:
@@ -285,10 +273,7 @@ class AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add the relay's part to a call: its decision, `error`, and an edited context and body.
-
-        `error` is what went wrong on the way ("": nothing).
-        """
+        """Add to a call the relay's decision, the `error` on the way ("": none), and the edited body."""
         call = replace(call, error=error or call.error)
         if pending.decision:
             call = replace(call, extra={**call.extra, EDITS: pending.decision})
@@ -316,4 +301,4 @@ def _header_pairs(message: dict[str, Json]) -> list[tuple[str, str]]:
     return [(as_str(pair[0]), as_str(pair[1])) for pair in pairs if len(pair) == 2]
 
 
-reader = lines_reader(AttachedHandler)
+reader = lines_reader(_AttachedHandler)

@@ -62,7 +62,6 @@ def _make_call(dialect: str, response: Response) -> Call:
 
 
 def _split_answers(events: list[ServerEvent]) -> Iterator[tuple[str, list[ServerEvent]]]:
-    """Yield the answers in a file: each with its dialect and events."""
     pending: list[ServerEvent] = []
     dialect, id_ = "", ""
     for event in events:

@@ -1,7 +1,4 @@
-"""Reads Gemini CLI's chats: one JSON with all messages, or newer versions' JSON lines.
-
-The lines are a header and a line per message.
-"""
+"""Reads Gemini CLI's chats: one JSON with all messages, or newer versions' JSON lines."""
 
 from __future__ import annotations
 
@@ -54,7 +51,6 @@ class _GeminiHandler:
         self._tool_results: dict[str, Json] = {}
         """Tool results of the last answer, by call; newer versions also write them as a separate message."""
         self._results_key = ""
-        """Key of the message with them."""
         self._answered_ids: set[str] = set()
         """Tool calls whose results are in separate messages."""
 
@@ -124,22 +120,15 @@ class _GeminiHandler:
         self, message: dict[str, Json], id_: str, items: list[Item], source: RawRecord, is_history: bool
     ) -> Iterator[Event]:
         used = usage(message.get("tokens"))
-        known_call = self._calls.get(id_)
-        if known_call is None and is_history and used is None:
+        earlier = self._calls.get(id_)
+        if earlier is None and is_history and used is None:
             # The answer of another session's call.
             return
-        if known_call is None:
+        if earlier is None:
             event = self._dialogue.add_call(items, self._make_call(message, used, source))
         else:
-            event = CallSeen(
-                replace(
-                    known_call,
-                    response_head=self._tree.extend(known_call.raw_head, items)
-                    if not is_history
-                    else known_call.response_head,
-                    usage=used or known_call.usage,
-                )
-            )
+            head = earlier.response_head if is_history else self._tree.extend(earlier.raw_head, items)
+            event = CallSeen(replace(earlier, response_head=head, usage=used or earlier.usage))
         self._calls[id_] = event.call
         yield event
 
@@ -165,7 +154,6 @@ def _answered_call_id(part: Json) -> str:
 
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
-    """Items of an answer: thoughts, text, calls."""
     thoughts = [messages.thinking(_thought_text(thought)) for thought in as_dicts(message.get("thoughts"))]
     words = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
@@ -182,20 +170,16 @@ def _thought_text(thought: dict[str, Json]) -> str:
 
 
 def _tool_results(call: dict[str, Json]) -> list[Json]:
-    """Tool results as sent to the model with the next request."""
-    parts: list[Json] = []
-    result = call.get("result")
-    for part in google.convert_parts(result):
-        typed = part if isinstance(part, dict) else messages.tool_result(call.get("id"), part)
-        parts.append(typed)
-    return parts
+    return [
+        part if isinstance(part, dict) else messages.tool_result(call.get("id"), part)
+        for part in google.convert_parts(call.get("result"))
+    ]
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer.
+    """Convert the usage of one answer: input includes cached tokens, output excludes thoughts.
 
-    The input includes cached tokens, the output excludes thoughts. None without an input figure, or if all figures are
-    zero: no call has an empty input.
+    None without an input figure, or if all figures are zero: no call has an empty input.
     """
     figures = as_dict(report)
     if "input" not in figures or not any(as_count(tokens) for tokens in figures.values()):

@@ -24,28 +24,26 @@ from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
 
-def group_by(rows: list[Row], key: str) -> dict[str, list[Row]]:
-    """Group the rows by a column of texts or numbers."""
+def _group_by(rows: list[Row], key: str) -> dict[str, list[Row]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        groups.setdefault(as_key(row.get(key)), []).append(row)
+        groups.setdefault(_as_key(row.get(key)), []).append(row)
     return groups
 
 
-def as_key(value: Json) -> str:
+def _as_key(value: Json) -> str:
     """Convert a column's value to a key; numbers are row ids."""
     return value if isinstance(value, str) else str(value) if isinstance(value, int) else ""
 
 
-def tool_item(row: Row) -> Item:
-    """Convert a tool definition to an item."""
+def _tool_item(row: Row) -> Item:
     definition = {"name": row.get("name"), "description": row.get("description")}
     return Item(
         blocks.make(TOOL, {**definition, "input_schema": decode_column(row.get("input_schema"))}), Place("tools")
     )
 
 
-def convert_attachment(row: Row) -> dict[str, Json]:
+def _convert_attachment(row: Row) -> dict[str, Json]:
     """Convert an attached picture or document; one named only by path or URL stays a reference."""
     mime, data = as_str(row.get("type")), get_path(row.get("content"), "base64")
     if mime.startswith("image/") and isinstance(data, str):
@@ -57,8 +55,7 @@ def convert_attachment(row: Row) -> dict[str, Json]:
     return {"type": "image" if mime.startswith("image/") else "document", "source": source}
 
 
-def to_call(row: Row) -> Call:
-    """Convert a turn or response to a call without context."""
+def _to_call(row: Row) -> Call:
     began, lasted = as_time(row.get("datetime_utc")), as_count(row.get("duration_ms"))
     answer = as_dict(decode_column(row.get("response_json")))
     call_extra: dict[str, Json] = {}
@@ -108,20 +105,20 @@ def usage(row: Row, answer: dict[str, Json]) -> Usage | None:
     )
 
 
-class MessageStore:
+class _MessageStore:
     """Lookup tables of the current schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
         self._messages = {as_str(row.get("hash")): row for row in tables.get("messages", [])}
-        self._parts = group_by(
+        self._parts = _group_by(
             sorted(tables.get("parts", []), key=lambda r: as_count(r.get("position"))), "message_hash"
         )
-        self._fragments = {as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
+        self._fragments = {_as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
         self._attachments = {as_str(row.get("id")): row for row in tables.get("attachments", [])}
-        tools = {as_key(row.get("id")): tool_item(row) for row in tables.get("tools", [])}
+        tools = {_as_key(row.get("id")): _tool_item(row) for row in tables.get("tools", [])}
         self._tools = {
-            turn: [tools[id_] for row in rows if (id_ := as_key(row.get("tool_id"))) in tools]
-            for turn, rows in group_by(tables.get("turn_tools", []), "turn_id").items()
+            turn: [tools[id_] for row in rows if (id_ := _as_key(row.get("tool_id"))) in tools]
+            for turn, rows in _group_by(tables.get("turn_tools", []), "turn_id").items()
         }
 
     def add_turn(self, dialogue: Dialogue, row: Row) -> Iterator[Event]:
@@ -141,13 +138,10 @@ class MessageStore:
         for message in chain[:request_length]:
             head = dialogue.tree.extend(head, self._message_items(message))
         answer_items = [item for message in chain[request_length:] for item in self._message_items(message)]
-        yield dialogue.add_call(answer_items, to_call(row), after=head)
+        yield dialogue.add_call(answer_items, _to_call(row), after=head)
 
     def extend(self, dialogue: Dialogue, tip: str) -> None:
-        """Set the conversation to the messages up to `tip`.
-
-        More may have been added after its last turn.
-        """
+        """Set the conversation to the messages up to `tip`, which may be after its last turn."""
         chain = self._message_chain(tip)
         if not chain:
             return
@@ -173,10 +167,7 @@ class MessageStore:
         return make_message(as_str(message.get("role")) or "user", *parts)
 
     def _convert_part(self, row: Row) -> Json:
-        """Convert a stored part to Anthropic's spelling, redacted reasoning to OpenAI's.
-
-        Further members keep their names.
-        """
+        """Convert a stored part to Anthropic's spelling, redacted reasoning to OpenAI's."""
         payload = as_dict(decode_column(row.get("payload")))
         if "text_ref" in payload:
             payload = {**payload, "text": self._join_pieces(payload["text_ref"])}
@@ -207,17 +198,17 @@ class MessageStore:
         return {**payload, "type": as_str(row.get("type")) or "part", **({"text": text} if text else {})}
 
     def _find_attachment(self, ref: dict[str, Json]) -> dict[str, Json]:
-        return convert_attachment(self._attachments.get(as_str(ref.get("id")), ref))
+        return _convert_attachment(self._attachments.get(as_str(ref.get("id")), ref))
 
     def _join_pieces(self, pieces: Json) -> str:
         """Join a text stored in pieces, some of which are fragments shared with other texts."""
         return "".join(
-            as_str(piece["literal"]) if "literal" in piece else self._fragments.get(as_key(piece.get("fragment")), "")
+            as_str(piece["literal"]) if "literal" in piece else self._fragments.get(_as_key(piece.get("fragment")), "")
             for piece in map(as_dict, as_list(pieces))
         )
 
 
-# Members of a stored part that `MessageStore` converts; the others keep their names.
+# Members of a stored part that `_MessageStore` converts; the others keep their names.
 _SPELLED = ("type", "text", "text_ref", "name", "arguments", "input", "tool_call_id", "id", "output", "attachments",
             "attachment")  # fmt: skip
 
@@ -226,18 +217,18 @@ def _other_members(payload: dict[str, Json]) -> dict[str, Json]:
     return {key: item for key, item in payload.items() if key not in _SPELLED}
 
 
-class Responses:
+class _Responses:
     """Lookup tables of the older schema's rows."""
 
     def __init__(self, tables: Tables) -> None:
-        self._calls = group_by(tables.get("tool_calls", []), "response_id")
-        self._results = group_by(tables.get("tool_results", []), "response_id")
-        self._tools = {as_key(row.get("id")): tool_item(row) for row in tables.get("tools", [])}
-        self._offered = group_by(tables.get("tool_responses", []), "response_id")
-        self._fragments = {as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
+        self._calls = _group_by(tables.get("tool_calls", []), "response_id")
+        self._results = _group_by(tables.get("tool_results", []), "response_id")
+        self._tools = {_as_key(row.get("id")): _tool_item(row) for row in tables.get("tools", [])}
+        self._offered = _group_by(tables.get("tool_responses", []), "response_id")
+        self._fragments = {_as_key(row.get("id")): as_str(row.get("content")) for row in tables.get("fragments", [])}
         self._attachments = {as_str(row.get("id")): row for row in tables.get("attachments", [])}
         self._rows_by_response = {
-            name: group_by(sorted(tables.get(name, []), key=lambda row: as_count(row.get("order"))), "response_id")
+            name: _group_by(sorted(tables.get(name, []), key=lambda row: as_count(row.get("order"))), "response_id")
             for name in ("prompt_fragments", "system_fragments", "prompt_attachments")
         }
 
@@ -245,7 +236,8 @@ class Responses:
         """Add a response: its additions to the conversation, and its answer."""
         id_ = as_str(row.get("id"))
         if dialogue.calls == 0:
-            dialogue.add(self._tools[key] for o in self._offered.get(id_, []) if (key := _tool_id(o)) in self._tools)
+            tool_ids = [_as_key(offered.get("tool_id")) for offered in self._offered.get(id_, [])]
+            dialogue.add(self._tools[tool_id] for tool_id in tool_ids if tool_id in self._tools)
             system = "\n\n".join(
                 filter(None, [*self._fragment_texts("system_fragments", id_), as_str(row.get("system"))])
             )
@@ -257,7 +249,7 @@ class Responses:
         dialogue.add(make_message("user", *results) if results else [])
         prompt = "\n".join(filter(None, [*self._fragment_texts("prompt_fragments", id_), as_str(row.get("prompt"))]))
         refs = [as_str(ref.get("attachment_id")) for ref in self._rows_by_response["prompt_attachments"].get(id_, [])]
-        files = [convert_attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
+        files = [_convert_attachment(self._attachments[ref]) for ref in refs if ref in self._attachments]
         parts = [*([prompt] if prompt else []), *files]
         dialogue.add(make_message("user", *parts) if parts else [])
         calls = [
@@ -266,17 +258,13 @@ class Responses:
         ]
         thought = [messages.thinking(as_str(row["reasoning"]))] if as_str(row.get("reasoning")) else []
         texts = [as_str(row["response"])] if as_str(row.get("response")) else []
-        yield dialogue.add_call(make_message("assistant", *thought, *texts, *calls), to_call(row))
+        yield dialogue.add_call(make_message("assistant", *thought, *texts, *calls), _to_call(row))
 
     def _fragment_texts(self, table: str, id_: str) -> list[str]:
         return [
-            self._fragments.get(as_key(ref.get("fragment_id")), "")
+            self._fragments.get(_as_key(ref.get("fragment_id")), "")
             for ref in self._rows_by_response[table].get(id_, [])
         ]
-
-
-def _tool_id(offered: Row) -> str:
-    return as_key(offered.get("tool_id"))
 
 
 NAME: Final = "llm"
@@ -301,7 +289,7 @@ def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
     ] or thread_ids
     latest = {_thread_id(row): _sort_key(row) for row in sorted([*turns, *old], key=_sort_key)}
     main = max(roots, key=lambda id_: latest.get(id_, ("", "")), default="")
-    ids, store, responses = Ids(), MessageStore(tables), Responses(tables)
+    ids, store, responses = Ids(), _MessageStore(tables), _Responses(tables)
     yield Described(main, as_str(threads.get(main, {}).get("name")), NAME, client="llm")
     for name in sorted(thread_ids, key=lambda id_: (id_ != main, latest.get(id_, ("", "")), id_)):
         row = threads.get(name, {})

@@ -1,7 +1,4 @@
-"""Reads LM Studio's server logs: text lines with JSON bodies of requests and answers.
-
-Answers may be logged as streamed packets.
-"""
+"""Reads LM Studio's server logs: text lines with JSON bodies of requests and answers."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "lm studio"
 _HEAD: Final = r"^\[?(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\]?[ \t]*\[\w+\]\s*(?:\[[^\]\n]*\]\s*)*(?:\d\d:\d\d:\d\d )?"
-"""Start of a log's line: its time, level and tags."""
 _MARK: Final = re.compile(
     _HEAD + r"(?:(Received request: )(\w+) to (\S+)(?: with body\s*)?"
     r"|(Generated (?:prediction|packet|[\w-]+ \S+ response)):\s*"
@@ -39,7 +35,6 @@ _MARK: Final = re.compile(
 Groups: time; request, its method and path; answer; end and the rest of its line.
 """
 _DONE: Final = re.compile(r"input ([\d,]+)(?: · cached ([\d,]+))? · output ([\d,]+)")
-"""Token counts at the end of an answer."""
 
 
 def sniff(head: bytes, name: str) -> float:

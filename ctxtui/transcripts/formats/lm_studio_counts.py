@@ -1,8 +1,7 @@
-"""Reads LM Studio's server logs without request bodies.
+"""Reads LM Studio's server logs without request bodies, only the number of messages and the tokens.
 
-They have only the number of messages and the tokens. Each request of a conversation has more messages than the one
-before; otherwise a new conversation starts. Answers of ``/v1/responses`` are logged in full, and name the answer that
-they continue from, which decides first.
+Each request of a conversation has more messages than the one before; otherwise a new conversation starts. Answers of
+``/v1/responses`` are logged in full, and name the answer that they continue from, which decides first.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Final
+
+from msgspec.structs import replace
 
 from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import MAIN, CallSeen, Described, Event, Skipped, ThreadSeen
@@ -89,19 +90,11 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
         line = match[0] + text[match.end() : end].partition("\n")[0]
         # The model's tag comes before "Running".
         model = _MODEL.search(line[: line.find(" R")] if " R" in line else line)
-        call = Call(
-            "",
-            "",
-            model=model[1] if model else "",
-            started=started,
-            ended=ended,
-            usage=usage,
-            fidelity=Fidelity.TOTALS,
-        )
-        event: CallSeen = dialogue.add_call([], call)
+        call = Call("", "", model=model[1] if model else "", started=started, ended=ended, usage=usage)
+        event: CallSeen = dialogue.add_call([], replace(call, fidelity=Fidelity.TOTALS))
         yield event
     if dialogue is not None:
-        yield Described(title=f"{len(requests)} requests to a local server")
+        yield Described(title=f"{len(requests)} request{'s' * (len(requests) > 1)} to a local server")
 
 
 def _find_requests(text: str) -> Iterator[re.Match[str]]:

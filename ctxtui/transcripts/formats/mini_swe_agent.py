@@ -1,7 +1,4 @@
-"""Reads mini-SWE-agent's trajectories: messages and the provider's answers.
-
-A file is one JSON object with them, or a bare list of messages.
-"""
+"""Reads mini-SWE-agent's trajectories: messages and the provider's answers, or bare messages."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
-    """Yield the events of a list, whose items may be in either order."""
     dialogue = Dialogue(tree)
     yield Described(source=NAME)
     stored = _sort_items(as_dicts(as_dict(value).get("data")))
@@ -54,10 +53,7 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _sort_items(items: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Put items in chronological order.
-
-    The API may list the newest first, so that a tool output precedes its call.
-    """
+    """Put items in chronological order; the API may list the newest first."""
     call_ids: set[str] = set()
     for item in items:
         kind, id_ = as_str(item.get("type")), as_str(item.get("call_id"))

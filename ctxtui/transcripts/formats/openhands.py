@@ -1,7 +1,4 @@
-"""Reads OpenHands' conversations (facts §11).
-
-A conversation is a state file with a folder of event files, or the events as JSON lines.
-"""
+"""Reads OpenHands' conversations (facts §11): a state file and its event files, or JSON lines."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class OpenHandsReader(LinesReader):
-    """Reads the state or the events; `part` returns readers for the state's event files."""
+    """Reads the state or the events; `part` makes readers for the state's event files."""
 
     def __init__(self, tree: Tree, events: Events | None = None) -> None:
         self._shared = events or Events(tree)

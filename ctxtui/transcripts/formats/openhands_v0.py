@@ -1,8 +1,8 @@
-"""Reads OpenHands before its SDK (V0): actions and observations, one to a file or as a list.
+"""Reads OpenHands before its SDK (V0, facts §11): actions and observations, one to a file or as a list.
 
 An event of the agent holds the model's whole answer (``tool_call_metadata.model_response``), so that calls, their usage
 and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their
-text is shown. Source: facts §11.
+text is shown.
 """
 
 from __future__ import annotations
@@ -192,7 +192,6 @@ def _content_of(value: dict[str, Json]) -> Json:
 
 
 def _recalled_texts(extras: dict[str, Json]) -> Iterator[str]:
-    """Yield the recalled texts: the repository's, then those of each piece of knowledge."""
     yield from (as_str(extras[key]) for key in _RECALLED if as_str(extras.get(key)))
     yield from (
         as_str(knowledge.get("content"))

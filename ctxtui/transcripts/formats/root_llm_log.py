@@ -1,7 +1,4 @@
-"""Reads the log of an evolutionary search's root model (pineapple, mango).
-
-It has the root's turns; the trials are in separate files.
-"""
+"""Reads the log of an evolutionary search's root model (pineapple, mango), with its trials' files."""
 
 from __future__ import annotations
 
@@ -26,8 +23,8 @@ from ctxtui.transcripts.kit.tasks import value_text
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "root llm log"
-CONFIGURATION: Final = "config.json"
-ACCOUNT: Final = "cost_tracking.json"
+_CONFIGURATION: Final = "config.json"
+_ACCOUNT: Final = "cost_tracking.json"
 _MATCH_SECONDS: Final = 1.5
 """Seconds within which entries of the account and the log are the same answer."""
 _TURN: Final = frozenset({"turn", "role", "content"})
@@ -49,13 +46,10 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _SearchHandler:
-    """State shared by the log and the trials: the tree, the ids, the threads."""
-
     def __init__(self, tree: Tree) -> None:
         self.tree, self.ids = tree, Ids()
         self.threads = {MAIN: Dialogue(tree, MAIN, self.ids)}
         self._calls: dict[str, Call] = {}
-        """The calls so far, as read from the log and the trials."""
         self._models: dict[bool, _Model] = {}
         """The configured models of the root (True) and of the children."""
         self._spent: list[tuple[float, Usage]] = []
@@ -166,8 +160,6 @@ class _SearchHandler:
 
 
 class _CompanionHandler:
-    """Handles a file of the experiment other than the log: its configuration or its account."""
-
     def __init__(self, handle: Callable[[dict[str, Json]], Iterator[Event]]) -> None:
         self._handle = handle
 
@@ -216,19 +208,16 @@ def _parse_usage(cost: dict[str, Json]) -> Usage | None:
     )
 
 
-class RootLogReader(LinesReader):
-    """Reads the log or a trial.
-
-    `part` returns readers for trials and the experiment's other files.
-    """
+class _RootLogReader(LinesReader):
+    """Reads the log or a trial; `part` makes readers for trials and the experiment's other files."""
 
     def __init__(self, tree: Tree) -> None:
         self._search = _SearchHandler(tree)
         super().__init__(self._search)
 
     def part(self, name: str) -> Reader:
-        handle = {CONFIGURATION: self._search.read_configuration, ACCOUNT: self._search.read_account}.get(name)
+        handle = {_CONFIGURATION: self._search.read_configuration, _ACCOUNT: self._search.read_account}.get(name)
         return LinesReader(_CompanionHandler(handle) if handle is not None else self._search)
 
 
-reader = RootLogReader
+reader = _RootLogReader

@@ -1,7 +1,4 @@
-"""Reads SWE-agent's trajectories: the history, or the messages sent with each step.
-
-Newer versions have the messages.
-"""
+"""Reads SWE-agent's trajectories: the history, or in newer versions the messages of each step."""
 
 from __future__ import annotations
 
@@ -66,7 +63,6 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def _total_usage(stats: dict[str, Json]) -> Usage | None:
-    """Total usage of the run, the only figures recorded."""
     tokens_sent, received = as_count(stats.get("tokens_sent")), as_count(stats.get("tokens_received"))
     cost = as_number(stats.get("instance_cost")) or None
     return Usage(tokens_sent, output=received, has_cache=False, cost=cost) if tokens_sent else None
@@ -111,7 +107,6 @@ def _answer_message(step: dict[str, Json]) -> dict[str, Json]:
 
 
 def _with_call_id(message: Json) -> Json:
-    """Copy a message's call id to the member that the API uses."""
     ids = as_list(get_path(message, "tool_call_ids"))
     if isinstance(message, dict) and ids and "tool_call_id" not in message:
         return {**message, "tool_call_id": ids[0]}

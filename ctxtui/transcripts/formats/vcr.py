@@ -21,15 +21,15 @@ from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender,
 from ctxtui.transcripts.kit.readers import whole_reader
 
 NAME: Final = "vcr"
-MAX_VALUES: Final = 20_000_000
-"""Maximum values that a document may expand to; nested aliases can make a small file endless."""
+_MAX_VALUES: Final = 20_000_000
+"""Values that a document may expand to; nested aliases can make a small file endless."""
 
 _KEYS: Final = ("interactions", "http_interactions")
 _BEGIN: Final = re.compile(
     r"(?:%YAML[^\n]*\n)?(?:#[^\n]*\n)*(?:---[^\n]*\n)?(?:version: \d+\n)?(http_)?interactions:\s*\n"
 )
 _TRIES: Final = 60
-"""Maximum interactions that are dropped from the end of a damaged cassette until the rest can be parsed."""
+"""Interactions that are dropped from the end of a damaged cassette until the rest can be parsed."""
 _WRAPPERS: Final = frozenset({"string", "bytes", "base64_string", "base64"})
 """Members that hold the bytes of a mapping named ``body``."""
 
@@ -76,7 +76,6 @@ def _make_exchange(entry: dict[str, Json]) -> Exchange:
 
 
 def _iter_headers(headers: Json) -> Iterator[tuple[str, str]]:
-    """Yield header fields; each has one text or a list of them."""
     for name, values in as_dict(headers).items():
         yield from ((str(name), as_str(value)) for value in (values if isinstance(values, list) else [values]))
 
@@ -134,10 +133,7 @@ def _decompress(raw: bytes) -> bytes:
 
 
 def load(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the document in `data`; also returns the error.
-
-    A cut cassette gives the interactions before the cut.
-    """
+    """Parse the document in `data`, of a cut cassette the interactions before the cut; also returns the error."""
     import yaml
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -151,7 +147,6 @@ def load(data: bytes) -> tuple[Json, Skipped | None]:
 
 
 def _load_until(text: str, line: int) -> Json:
-    """Parse the document up to the last complete interaction before `line`."""
     import yaml
 
     lines = text.splitlines(keepends=True)[:line]
@@ -172,12 +167,12 @@ def _check_size(value: Json) -> Json:
             return 1
         if id(item) not in sizes:
             # An item that contains itself is infinite.
-            sizes[id(item)] = MAX_VALUES
+            sizes[id(item)] = _MAX_VALUES
             children = item.values() if isinstance(item, dict) else item
             sizes[id(item)] = 1 + sum(size(child) for child in children)
         return sizes[id(item)]
 
-    if size(value) >= MAX_VALUES:
+    if size(value) >= _MAX_VALUES:
         raise ValueError("the aliases of this document unfold without end")
     return value
 
@@ -186,10 +181,7 @@ def _make_loader() -> Any:
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """YAML as used in cassettes.
-
-        Times stay text, binary of either language is bytes, unknown tags are ignored.
-        """
+        """Times stay text, binary of either language is bytes, unknown tags are ignored."""
 
     def binary(loader: Any, node: Any) -> bytes:
         try:

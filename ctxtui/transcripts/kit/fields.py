@@ -13,6 +13,12 @@ from ctxtui.core.call import Epoch
 from ctxtui.core.canonical import Json, Number
 from ctxtui.core.json_values import as_list
 
+COPIED: Final = "copiedBy"
+"""Member of a record that was copied into a session to be resumed: the program that copied it."""
+COPIED_LINES: Final = "copied_lines"
+"""Member of a session's first record: the number of lines that ctxtui copied from another session."""
+ESTIMATED_BY: Final = "estimated_by"
+"""Member of a usage: the program that estimated it."""
 MAX_TIMESTAMP: Final = 253_370_764_800.0
 """Unix seconds of the start of the year 9999."""
 

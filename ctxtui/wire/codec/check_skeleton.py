@@ -1,7 +1,6 @@
-"""Validate skeletons from recordings before building from them.
+"""Validate skeletons from recordings, which may be damaged or malicious.
 
-A recording may be damaged or malicious. The members of a skeleton are described in `codec.skeleton`, those of an
-element's oddity (``pieces``, ``spell``) and its slots in `codec.element`.
+Their members are described in `codec.skeleton`, oddities and slots in `codec.element`.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ from ctxtui.wire.grammar import Grammar
 _FORMS: Final = (None, LIST, STRING, OBJECT, RAW)
 _MAX_DEPTH: Final = 8
 """More indent steps than any slot: an element has three at most, its deepest part two more."""
-
 _MAX_MEMBERS: Final = 1 << 31
 """More members than any body has."""
 
@@ -27,8 +25,7 @@ _MAX_MEMBERS: Final = 1 << 31
 def check(parts: Json, grammar: Grammar, blocks: int) -> None:
     """Check that `parts` is a valid skeleton in `grammar` for a context of `blocks` blocks.
 
-    Raises `ValueError`, `TypeError`, `LookupError` or `AttributeError` if it is not, `RecursionError` if it is nested
-    too deeply.
+    Raises `ValueError`, `TypeError`, `LookupError`, `AttributeError` or `RecursionError`.
     """
     frame = Frame.from_json(parts["frame"])
     frame.params()  # raises if a member's text is not JSON
@@ -67,7 +64,7 @@ def check(parts: Json, grammar: Grammar, blocks: int) -> None:
 
 
 def _check_oddity(odd: Json, styles: int) -> None:
-    """Check the oddity of an element (`codec.element`); `styles` is the number of styles."""
+    """`styles` is the number of styles."""
     size = odd.get("size", 1)
     _require(isinstance(size, int) and size > 0, "an element must have blocks")
     _require(_is_index(odd.get("style", 0), styles), "an element's style must be one of the body's")
@@ -95,10 +92,7 @@ def _require(fine: bool, words: str) -> None:
 
 @contextmanager
 def malformed_on_mismatch() -> Iterator[None]:
-    """Turn the errors of a skeleton that does not match its blocks into `Malformed`.
-
-    A damaged recording may have such a skeleton.
-    """
+    """Turn the errors of a skeleton that does not match its blocks into `Malformed`."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ValueError, StopIteration) as error:

@@ -36,8 +36,8 @@ from ctxtui.wire.request import Request
 class _SectionText(NamedTuple):
     """A section of a body as it is written.
 
-    `member` is its member's index; `elements` are its elements (one for a string), with the texts around them in
-    `gaps`; `form` is as in `codec.skeleton`.
+    `member`: its member's index; `gaps`: the texts around its `elements` (one for a string); `form`: as in
+    `codec.skeleton`.
     """
 
     section: Section
@@ -51,8 +51,8 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
     """Decode `body` into a request.
 
     `memo` caches the elements of earlier bodies of the same conversation. Raises `Malformed`, with a JSON path or line
-    and column, if `body` is not one JSON object, or lacks messages that its dialect requires. An element of the wrong
-    JSON type becomes an unreadable block, and so does a section that is not required.
+    and column, if `body` is not one JSON object, or lacks messages that its dialect requires. Another element or
+    section of the wrong type becomes an unreadable block.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)
@@ -61,9 +61,9 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
 def decode_walked(
     text: str, members: Sequence[Member], start: int, grammar: Grammar, memo: Memo | None = None
 ) -> Request:
-    """Like `decode`, for a body whose object is already walked into `members`.
+    """Like `decode`, for a body whose object at character `start` is walked already.
 
-    The object starts at character `start`. The walk must have entered at least the grammar's keys.
+    The walk must have entered at least the grammar's keys.
     """
     memo = memo or Memo()
     try:
@@ -122,10 +122,7 @@ def _find_section(section: Section, text: str, members: Sequence[Member], memo: 
 
 
 def _find_elements(section: Section, text: str, member: Member) -> tuple[Sequence[Value] | None, str]:
-    """Find the elements of a section, and whether they are a list or one object.
-
-    None if it holds neither.
-    """
+    """The elements of a section, and whether they are a list or one object. None if it holds neither."""
     if member.items is not None:
         return member.items, LIST
     if not isinstance(member.value, dict):
@@ -162,8 +159,7 @@ def _read_list(
 def _make_skeletons(section_texts: Sequence[_SectionText], style: Style) -> tuple[list[Style], dict[str, Json], int]:
     """Build the section skeletons for a dominant style.
 
-    Returns all styles, the skeletons, and the number of deviations from `style`. A deviation is an element, a string,
-    or a list's gaps that `style` does not reproduce.
+    Also return all styles, and how many elements, strings and gaps of lists `style` does not reproduce.
     """
     styles = [style]
     sections: dict[str, Json] = {}
@@ -231,6 +227,6 @@ def _write_body(request: Request, grammar: Grammar) -> str:
 
 
 def own_items(request: Request) -> list[tuple[int, Item]]:
-    """List the items that the body itself holds, numbered within the body."""
+    """The items that the body itself holds, numbered within it."""
     first, count = request.skeleton.parts.get("carried", (0, 0))
     return list(enumerate((*request.items[:first], *request.items[first + count :])))

@@ -1,8 +1,7 @@
-"""Spelling of one element of a request.
+"""Spelling of one element of a request: a message, a tool, a text of the system prompt.
 
-In the body's style, in another style, or piece by piece. An element is an entry of a section: a message, a tool, a text
-of the system prompt. One that the body's style reproduces needs no record, if its blocks' kinds tell its size. Any
-other has an *oddity*, a JSON object with
+An element needs no record if the body's style reproduces it and its blocks' kinds tell its size. Any other has an
+*oddity*, a JSON object with
 
 - ``size``: the number of its blocks,
 - ``style``: the number of the style that reproduces it,
@@ -27,16 +26,14 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import Piece, Position, WirePart, restore_markers
 
 MAX_STYLES: Final = 8
-"""Maximum styles that one skeleton names; what none of them reproduces is kept verbatim."""
+"""Styles that one skeleton may name; what none of them reproduces is kept verbatim."""
 
 Oddity = dict[str, Json]
-"""An oddity, as described above."""
 Slot = list[Json]
-"""A slot of an oddity, as described above."""
 
 
 def to_pieces(parts: Sequence[WirePart]) -> list[Piece]:
-    """Convert parts to the pieces of an element, with cache breakpoints restored."""
+    """The pieces of an element, with cache breakpoints restored."""
     return [(p.item.block.kind, restore_markers(p.value, p.marks)) for p in parts]
 
 
@@ -57,7 +54,6 @@ def find_oddity(section: Section, parts: Sequence[WirePart], raw: str, styles: l
 
 
 def reproduces(style: Style, value: Json, depth: int, raw: str) -> bool:
-    """Whether `style` writes `value` as `raw`."""
     try:
         return style.write(value, depth) == raw
     except RecursionError:
@@ -87,10 +83,7 @@ def _split_pieces(section: Section, parts: Sequence[WirePart], raw: str, styles:
 
 
 def _find_positions(raw: str, positions: Sequence[Position]) -> dict[Position, tuple[int, int]]:
-    """Map each position to its character range in `raw`.
-
-    The last of duplicate keys counts, as in the decoded value.
-    """
+    """Map each position to its character range in `raw`. The last of duplicate keys counts, as in the decoded value."""
     ranges: dict[Position, tuple[int, int]] = {(): (0, len(raw))}
     if raw[:1] == "{" and any(positions):
         entered_keys = frozenset(str(position[0]) for position in positions if len(position) == 2)
@@ -115,20 +108,14 @@ def _make_slot(n: int, part: WirePart, raw: str, styles: list[Style], depth: int
 
 
 def _string_key(value: Json) -> list[str]:
-    """The key of the first string in a block besides its type, in a list; empty if none.
-
-    For a block that was written as a plain string, that is its text.
-    """
+    """The key of the first string in a block besides its type. For a plain string, that of the text. Empty if none."""
     if not isinstance(value, dict):
         return []
     return [key for key in value if key != "type" and isinstance(value[key], str)][:1]
 
 
 def write(section: Section, pieces: Sequence[Piece], odd: Oddity | None, styles: Sequence[Style]) -> str:
-    """Write the element made of `pieces` as its oddity `odd` says.
-
-    None: in the first of `styles`, the body's.
-    """
+    """Write the element made of `pieces` as its oddity says. Without one in the first of `styles`, the body's."""
     if odd and "pieces" in odd:
         return "".join(p if isinstance(p, str) else write_slot(p, pieces, styles) for p in odd["pieces"])
     style = styles[odd.get("style", 0) if odd else 0]
@@ -138,7 +125,6 @@ def write(section: Section, pieces: Sequence[Piece], odd: Oddity | None, styles:
 
 
 def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> str:
-    """Write the text of a slot."""
     if isinstance(slot[1], str):
         return slot[1]
     n, style, depth, *inside = slot
@@ -149,8 +135,8 @@ def write_slot(slot: Slot, pieces: Sequence[Piece], styles: Sequence[Style]) -> 
 def _write_spelled(section: Section, pieces: Sequence[Piece], spell: Json, styles: Sequence[Style]) -> str:
     """Write the element in the body's style, but the blocks in `spell` as their slots say.
 
-    The element is first written with placeholders for these blocks, which their texts then replace. If the result
-    decodes to another value (the section's join may look into blocks), everything is written in the body's style.
+    Their placeholders are written first, and then replaced. If the result decodes to another value (the section's join
+    may look into blocks), everything is written in the body's style.
     """
     style, whole = styles[0], section.join(pieces)
     placeholders = list(pieces)

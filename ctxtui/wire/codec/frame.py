@@ -1,7 +1,4 @@
-"""The frame of a body.
-
-Its members verbatim and in order, with slots for the context sections.
-"""
+"""The frame of a body: its members verbatim, with slots for the context sections."""
 
 from __future__ import annotations
 
@@ -24,8 +21,8 @@ BOM: Final = "\ufeff"
 class MemberText(Struct, frozen=True):
     """One member as it is written.
 
-    `before` is the text before it, `key` its key with quotes, `colon` the text around its colon, `raw` its value's text
-    (None for a section).
+    `before`: the text before it; `key`: with quotes; `colon`: the text around the colon; `raw`: its value's text (None
+    for a section).
     """
 
     before: str
@@ -35,7 +32,6 @@ class MemberText(Struct, frozen=True):
 
     @property
     def name(self) -> str:
-        """The key without its spelling."""
         return str(canonical.loads(self.key))
 
 
@@ -46,10 +42,7 @@ class Frame(Struct, frozen=True):
     after: str
 
     def index(self, key: str) -> int | None:
-        """Index of the slot of section `key`.
-
-        None if the body has none (it may have `key` as a plain member).
-        """
+        """Index of the slot of section `key`. None if the body has none (it may have `key` as a plain member)."""
         return next((n for n, e in enumerate(self.entries) if e.raw is None and e.name == key), None)
 
     def params(self) -> dict[str, Json]:
@@ -57,7 +50,7 @@ class Frame(Struct, frozen=True):
         return {entry.name: canonical.loads(entry.raw) for entry in self.entries if entry.raw is not None}
 
     def value(self) -> Json:
-        """Parse the body with null for each section. Raises `ValueError` if it is not JSON."""
+        """The body with null for each section. Raises `ValueError` if it is not JSON."""
         texts = [f"{e.before}{e.key}{e.colon}{'null' if e.raw is None else e.raw}" for e in self.entries]
         return canonical.loads("".join([*texts, self.after]).removeprefix(BOM))
 
@@ -88,12 +81,12 @@ class Frame(Struct, frozen=True):
         return Frame((*entries[:index], added, *entries[index:]), self.after)
 
     def to_json(self) -> list[Json]:
-        """Convert to JSON: ``[[before, key, colon, raw or null], ..., after]``."""
+        """``[[before, key, colon, raw or null], ..., after]``."""
         return [*([e.before, e.key, e.colon, e.raw] for e in self.entries), self.after]
 
     @staticmethod
     def from_json(value: Json) -> Frame:
-        """Parse the output of `to_json`. Raises `ValueError` or `TypeError` for anything else."""
+        """Raises `ValueError` or `TypeError` for anything but the output of `to_json`."""
         *entries, after = value
         if not isinstance(after, str):
             raise ValueError("a frame must end in a text")
@@ -109,9 +102,9 @@ def _parse_entry(before: Json, key: Json, colon: Json, raw: Json) -> MemberText:
 
 
 def walk(text: str, sections: frozenset[str]) -> tuple[list[Member], int]:
-    """Split the body `text` into members, entering the lists under `sections`.
+    """Split the body `text` into members, entering the lists under `sections`. Also return where its object starts.
 
-    Also returns where its object starts. Raises `Malformed` if the text is not one JSON object.
+    Raises `Malformed` if the text is not one JSON object.
     """
     start = skip(text, 1 if text[:1] == BOM else 0)
     if text[start : start + 1] != "{":
@@ -132,7 +125,7 @@ def _not_an_object(text: str, start: int) -> Malformed:
 
 
 def build_frame(text: str, body_members: Sequence[Member], slots: frozenset[int]) -> Frame:
-    """Build the frame of `text` with sections at the member indexes in `slots`."""
+    """The frame of `text`, with sections at the member indexes in `slots`."""
     entries, at = [], 0
     for n, member in enumerate(body_members):
         raw = None if n in slots else text[member.start : member.end]

@@ -1,7 +1,4 @@
-"""Cache of decoded elements.
-
-Agents resend their history, so only new elements need decoding.
-"""
+"""Cache of decoded elements, as agents resend their history."""
 
 from __future__ import annotations
 
@@ -16,17 +13,11 @@ from ctxtui.wire.grammar import Section
 from ctxtui.wire.parts import WirePart
 
 GENERATIONS: Final = 8
-"""Bodies that an element may be missing from before it can be dropped.
-
-Enough for interleaved conversations.
-"""
+"""Bodies that an element may be missing from before it can be dropped. Enough for interleaved conversations."""
 
 
 class Element(Struct):
-    """One element of a section.
-
-    Its text in the body, its parts, and a style known to reproduce it.
-    """
+    """An element's text in the body, its parts, and a style known to reproduce it."""
 
     raw: str
     parts: list[WirePart]
@@ -34,17 +25,14 @@ class Element(Struct):
 
 
 class Memo:
-    """Elements by section and text.
-
-    One memo serves the bodies of one recording; it never changes a result.
-    """
+    """Elements by section and text, for the bodies of one recording."""
 
     def __init__(self) -> None:
         self._elements: dict[tuple[str, str], tuple[int, Element]] = {}
         self._generation = 0
 
     def element(self, section: Section, raw: str, value: Json, path: str) -> Element:
-        """Return the element of `section` for the text `raw` and its parsed `value`, at JSON `path`."""
+        """The element of `section` for the text `raw` and its parsed `value`, at JSON `path`."""
         key = (section.key, raw)
         cached = self._elements.get(key)
         if cached is not None:
@@ -57,10 +45,7 @@ class Memo:
         return new_element
 
     def end_body(self) -> None:
-        """Mark the end of a body.
-
-        After every eighth, drop the elements that none of the last eight contained.
-        """
+        """Mark the end of a body. After every eighth, drop the elements that none of the last eight contained."""
         self._generation += 1
         if self._generation % GENERATIONS == 0:
             oldest = self._generation - GENERATIONS

@@ -1,8 +1,6 @@
-"""Adapt a skeleton to edited blocks.
+"""Adapt a skeleton to edited blocks. Others keep their spelling, cache breakpoints and position.
 
-Unedited elements keep their spelling, cache breakpoints and position. An element is an entry of a section (a message, a
-tool, a system text). An oddity records what its kind of element does not imply: ``size``, its number of blocks, and a
-spelling other than the body's: ``style`` or ``pieces`` for the whole, ``spell`` for single blocks (`codec.element`).
+Elements (a message, a tool, a system text) and their oddities are described in `codec.element`.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from ctxtui.wire.parts import WireMarker
 
 
 class _SectionItems(NamedTuple):
-    """Item indexes of one section in the old and the new request, each numbered over its body."""
+    """Indexes of one section's items in the old and the new body."""
 
     section: Section
     old: list[int]
@@ -43,10 +41,7 @@ class _SectionItems(NamedTuple):
 
 
 def realign(skeleton: Skeleton, grammar: Grammar, old: Sequence[Item], new: Sequence[Item]) -> Skeleton:
-    """Adapt the skeleton of a body with items `old` to items `new`.
-
-    Raises `Malformed` if the skeleton does not fit `old`.
-    """
+    """Adapt the skeleton of a body from items `old` to `new`. Raises `Malformed` if it does not fit `old`."""
     with malformed_on_mismatch():
         return _realign(skeleton, grammar, old, new)
 
@@ -108,13 +103,12 @@ def _sections_in_use(grammar: Grammar, frame: Frame) -> list[Section]:
 
 
 _ItemsEdit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
-"""The old items, the new ones, and for each new item the index of the same old one (None: it is new)."""
+"""Old items, new items, and for each new one the index of the same old one (None: it is new)."""
 
 
 def _realign_section(
     section_items: _SectionItems, parts: Json, frame: Frame, style: Style, edit: _ItemsEdit
 ) -> tuple[Frame, dict[str, Json]]:
-    """Return the frame and the section's skeleton after the edit."""
     section = section_items.section
     before: dict[str, Json] = parts.get("sections", {}).get(section.key, {})
     _, new, origins = edit
@@ -145,10 +139,9 @@ def _realign_section(
 
 
 def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, int | None]:
-    """Add a slot for a section that the body lacks or has with an unusable value.
+    """Put a slot for `section` into the frame, before the messages; also return its index.
 
-    Unusable is an empty value, or one of the wrong type. The slot is placed before the messages. Also returns its index
-    in the frame.
+    The body lacks the section, or has an unusable value of it.
     """
     frame = frame.without(section.key)
     places = [frame.index(key) for key in ("messages", "input", "contents")]
@@ -161,7 +154,7 @@ def _add_section(section: Section, frame: Frame, style: Style) -> tuple[Frame, i
 def _section_oddities(
     section_items: _SectionItems, before: dict[str, Oddity], edit: _ItemsEdit
 ) -> tuple[dict[str, Oddity], int]:
-    """Return the oddities of the section's elements after the edit, and the number of elements."""
+    """The oddities of the section's elements after the edit, and the number of elements."""
     old, new, origins = edit
     kinds = [old[n].block.kind for n in section_items.old]
     ranges = group_elements(section_items.section, kinds, before)
@@ -191,8 +184,8 @@ def _group_items(
 ) -> list[list[int]]:
     """Group the new items into elements.
 
-    An element begins at the first block of an old element, or at a new block that can begin one. In a merged section
-    it begins where the blocks of another old element follow.
+    An element begins at the first block of an old one, or at a new block that can begin one. In a merged section it
+    begins where the blocks of another old element follow.
     """
     groups: list[list[int]] = []
     element = -1
@@ -219,11 +212,9 @@ def _element_oddity(
 ) -> Oddity:
     """Spelling that an element keeps from the old elements that its blocks come from.
 
-    - `origins`: for each of its blocks the old element and the index in it; None for a new block.
-    - `before`, `sizes`: the old elements' oddities, and their numbers of blocks.
-
-    An element with exactly the blocks of an old one keeps all; any other keeps the spelling of its old blocks, or if
-    none has one, the style of the first one's element.
+    `origins`: for each of its blocks the old element and the index in it (None: a new block); `before`, `sizes`: the
+    old elements' oddities, and their numbers of blocks. Without any, it keeps the style of
+    its first old block's element.
     """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:
@@ -241,11 +232,7 @@ def _element_oddity(
 
 
 def _find_slot(odd: Oddity, index: int) -> Slot | None:
-    """The slot of the block at `index` of an old element.
-
-    It is the block's index, then its style or its text verbatim. None if there is no slot, or one in style 0, the
-    body's.
-    """
+    """The slot of the block at `index` of an old element. None if it is spelled in the body's style."""
     slots = odd.get("spell", {}).values() or [p for p in odd.get("pieces", ()) if not isinstance(p, str)]
     return next((slot for slot in slots if slot[0] == index and slot[1] != 0), None)
 
@@ -274,7 +261,6 @@ def align(old: Sequence[Item], new: Sequence[Item]) -> list[int | None]:
 
 
 def _match_in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range) -> list[int | None]:
-    """Match each new item to the next equal old one."""
     places: dict[_Key, list[int]] = {}
     for n in old:
         places.setdefault(a[n], []).append(n)
@@ -289,7 +275,7 @@ def _match_in_order(a: Sequence[_Key], b: Sequence[_Key], old: range, new: range
 
 
 def find_replacements(old: Sequence[Item], new: Sequence[Item], origins: Sequence[int | None]) -> dict[int, int]:
-    """Map new items to the old items they replace at the same position, by index.
+    """Map new items to the old items that they replace at the same position, by index.
 
     A cache breakpoint keeps its position when the block under it is replaced.
     """

@@ -35,11 +35,9 @@ OBJECT: Final = "object"
 RAW: Final = "raw"
 
 MarkersByItem = dict[int, tuple[WireMarker, ...]]
-"""Cache breakpoints by item."""
 
 
 def read_styles(parts: Json) -> list[Style]:
-    """Read the styles of a skeleton, the dominant one first."""
     return [_make_style(*fields) for fields in parts.get("styles", ())] or [COMPACT]
 
 
@@ -56,12 +54,10 @@ def _make_style(comma: str, colon: str, indent: str, newline: str, ascii_: bool,
 
 
 def styles_json(styles: Sequence[Style]) -> list[Json]:
-    """Convert styles to JSON, the inverse of `read_styles`."""
     return [[s.comma, s.colon, s.indent, s.newline, s.ascii, s.upper, [list(x) for x in s.swaps]] for s in styles]
 
 
 def read_markers(parts: Json) -> MarkersByItem:
-    """Read the cache breakpoints of a skeleton, by item."""
     markers: MarkersByItem = {}
     for item, *marker in parts.get("marks", ()):
         markers[item] = (*markers.get(item, ()), WireMarker(*marker))
@@ -69,14 +65,13 @@ def read_markers(parts: Json) -> MarkersByItem:
 
 
 def markers_json(markers: MarkersByItem) -> list[Json]:
-    """Convert cache breakpoints to JSON, the inverse of `read_markers`."""
     return [[item, *marker] for item in sorted(markers) for marker in markers[item]]
 
 
 def section_json(
     section: Section, elements: Sequence[Element], gaps: Sequence[str], styles: list[Style]
 ) -> dict[str, Json]:
-    """Build the skeleton of a list section; `gaps` are the texts around its elements."""
+    """The skeleton of a section that is a list; `gaps` are the texts around its elements."""
     odd: dict[str, Oddity] = {}
     kinds = [part.item.block.kind for element in elements for part in element.parts]
     first_block = 0
@@ -100,7 +95,6 @@ def section_json(
 
 
 def string_json(raw: str, parts: Sequence[WirePart], style: Style) -> dict[str, Json]:
-    """Build the skeleton of a section that is one string."""
     section_parts: dict[str, Json] = {"form": STRING}
     if style.write(_text_value(to_pieces(parts))) != raw:
         section_parts["text"] = raw
@@ -112,7 +106,7 @@ def _text_value(pieces: Sequence[Piece]) -> Json:
 
 
 def usual_gaps(count: int, style: Style, section: Section) -> list[str]:
-    """Build the texts around `count` elements of `section` as `style` writes them."""
+    """The texts around `count` elements of `section` as `style` writes them."""
     inner = style.gap(section.depth)
     start, end = "[" + inner, style.gap(section.depth - 1) + "]"
     if section.inside:
@@ -122,7 +116,7 @@ def usual_gaps(count: int, style: Style, section: Section) -> list[str]:
 
 
 def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
-    """Count the blocks from `at` on that form one element, judged by their kinds."""
+    """Number of blocks from `at` on that form one element, judged by their kinds."""
     if section.merged:
         return len(kinds) - at
     end = at + 1
@@ -133,7 +127,7 @@ def element_size(section: Section, kinds: Sequence[str], at: int) -> int:
 
 
 def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Oddity]) -> list[range]:
-    """Group blocks of `kinds` into elements, as ranges of their indexes."""
+    """Group blocks into elements, as ranges of their indexes."""
     ranges: list[range] = []
     first_block = 0
     while first_block < len(kinds):
@@ -144,12 +138,11 @@ def group_elements(section: Section, kinds: Sequence[str], odd: dict[str, Oddity
 
 
 def pieces_at(items: Iterable[tuple[int, Item]], markers: MarkersByItem) -> list[Piece]:
-    """Convert items (numbered over the whole body, like `markers`) to pieces."""
     return [(item.block.kind, restore_markers(item.block.value(), markers.get(n, ()))) for n, item in items]
 
 
 def write_section(section: Section, items: Sequence[tuple[int, Item]], parts: Json, styles: Sequence[Style]) -> str:
-    """Write a section: its `items` (numbered over the whole body) under the skeleton `parts`."""
+    """Write the section with `items` (numbered over the whole body) under the skeleton `parts`."""
     section_parts = parts.get("sections", {}).get(section.key, {})
     pieces = pieces_at(items, read_markers(parts))
     if section_parts.get("form") == STRING:

@@ -1,7 +1,4 @@
-"""Walk JSON text and report the character range of each value.
-
-Values themselves are parsed at C speed.
-"""
+"""Walk JSON text and report the character range of each value."""
 
 from __future__ import annotations
 
@@ -14,15 +11,15 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
 
 PIECE: Final = 4_000_000
-"""Characters parsed by one call into the C scanner, which holds the interpreter while it runs."""
+"""Characters parsed by one call into the C scanner, which holds the GIL."""
 
 _WINDOWS: Final = (4_000, 250_000, PIECE)
-"""Characters that are passed to the scanner, more each time that a value does not end in them."""
+"""Characters passed to the scanner, more each time that a value does not end in them."""
 _WHITE_SPACE: Final = re.compile(r"[ \t\n\r]*")
 
 
 class Value(NamedTuple):
-    """A JSON value and the characters `start` up to `end` (exclusive) that spell it."""
+    """A JSON value and the characters from `start` to `end` (exclusive) that spell it."""
 
     value: Json
     start: int
@@ -30,10 +27,9 @@ class Value(NamedTuple):
 
 
 class Member(NamedTuple):
-    """A member of an object.
+    """A member of an object, with the character ranges of its key (with quotes) and its value.
 
-    Its key, and the character ranges of the key (with quotes) and of the value. If the walker entered the value (a
-    list), `items` are its elements and `value` is None.
+    If its list was entered, `items` are the elements and `value` is None.
     """
 
     key: str
@@ -46,22 +42,22 @@ class Member(NamedTuple):
 
 
 def malformed(message: str, text: str, at: int) -> Malformed:
-    """Build the error for character `at` of `text`, naming line and column (both 1-based)."""
+    """An error that names line and column (1-based) of character `at`."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return Malformed(message, place=f"line {line} column {column}", way_out="the body must be one JSON object")
 
 
 def skip(text: str, at: int) -> int:
-    """Return the index of the first character from `at` on that is not JSON white space."""
+    """Index of the first character from `at` on that is not white space."""
     match = _WHITE_SPACE.match(text, at)
     return match.end() if match else at
 
 
 def read(text: str, at: int) -> Value:
-    """Parse the value that starts at character `at` (no white space before it).
+    """Parse the value that starts at character `at`, which is no white space. Raises `Malformed`.
 
-    Raises `Malformed` on anything else. An object or list longer than `PIECE` is read member by member.
+    An object or list longer than `PIECE` is read member by member.
     """
     try:
         if len(text) - at <= PIECE:
@@ -96,7 +92,7 @@ def _read_long(text: str, at: int) -> Value:
 
 
 def close(text: str, at: int) -> int:
-    """Return the index after the bracket that closes a container whose last part ends at `at`."""
+    """Index after the bracket that closes a container whose last part ends at `at`."""
     return skip(text, at) + 1
 
 
@@ -108,10 +104,9 @@ def _find_expected(text: str, at: int, expected: str) -> int:
 
 
 def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[Member]:
-    """Yield the members of the object that opens at character `at`, including duplicate keys.
+    """Yield the members, also duplicates, of the object that opens at `at` (unchecked).
 
-    The lists under the keys of `into` are entered. Raises `Malformed` where the text goes on as no object does; its
-    first character is not checked.
+    The lists under the keys of `into` are entered. Raises `Malformed`.
     """
     at = skip(text, at + 1)
     if text[at : at + 1] == "}":
@@ -134,10 +129,7 @@ def members(text: str, at: int, into: frozenset[str] = frozenset()) -> Iterator[
 
 
 def elements(text: str, at: int) -> Iterator[Value]:
-    """Yield the elements of the list that opens at character `at`.
-
-    Raises `Malformed` where the text goes on as no list does; its first character is not checked.
-    """
+    """Yield the elements of the list that opens at `at` (unchecked). Raises `Malformed`."""
     at = skip(text, at + 1)
     if text[at : at + 1] == "]":
         return

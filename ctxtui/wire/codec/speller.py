@@ -17,8 +17,8 @@ from ctxtui.wire.grammar import GRAMMARS, Section
 class Speller:
     """Encodes items under `skeleton`; the result equals `registry.encode`.
 
-    The skeleton must be of a minified body without cache breakpoints and oddities (see `speech.build_template`). Raises
-    `ValueError` if it is not, but does not notice oddities.
+    The skeleton must be of a minified body without cache breakpoints (else `ValueError`) and without oddities
+    (unchecked), such as `speech.build_template` makes.
     """
 
     def __init__(self, skeleton: Skeleton) -> None:
@@ -33,10 +33,7 @@ class Speller:
     def body(
         self, items: Sequence[Item], marker_indexes: Collection[int] = (), marker: Mapping[str, Json] | None = None
     ) -> bytes:
-        """Encode the body of `items`.
-
-        The items at `marker_indexes` also get the members of `marker`.
-        """
+        """Encode the body of `items`; those at `marker_indexes` also get the members of `marker`."""
         marked_ids = {id(items[place]) for place in marker_indexes} if marker else set()
         texts = []
         for entry in self._frame.entries:

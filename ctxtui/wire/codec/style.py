@@ -1,7 +1,4 @@
-"""Detect how a client's JSON library spells values, and write values the same way.
-
-The spelling is white space and escapes.
-"""
+"""Detect how a client's JSON library spells values, and write values the same way."""
 
 from __future__ import annotations
 
@@ -19,17 +16,12 @@ from ctxtui.wire.codec.spans import skip
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 """Half of a character, which UTF-8 cannot hold."""
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|[^u])", re.DOTALL)
-"""An escape in a JSON string."""
-_HEX: Final = re.compile(r"\\(u[0-9a-f]{4}|.)", re.DOTALL)
-"""An escape with hex digits in small letters, or a short one."""
-# A plus sign is the one character that libraries escape (.NET) and that numbers hold too (1e+16).
 _PLUS: Final = re.compile(r"(?<![eE])\+")
-"""A plus sign outside of an exponent."""
-# These have a meaning outside strings, so no style may escape them everywhere.
+"""A plus sign outside of an exponent. Libraries escape it (.NET), and numbers hold it."""
 _OUTSIDE: Final = re.compile(r"[\w{}\[\]:,.\-\s]", re.ASCII)
-"""Characters that may occur outside of strings."""
+"""Characters that occur outside of strings, so that no style may escape them everywhere."""
 _SHORT: Final = {0x08: "\\b", 0x09: "\\t", 0x0A: "\\n", 0x0C: "\\f", 0x0D: "\\r", 0x22: '\\"', 0x5C: "\\\\"}
-"""Characters with short escapes."""
+"""Short escapes by code point."""
 
 
 class Style(Struct, frozen=True, kw_only=True):
@@ -38,7 +30,7 @@ class Style(Struct, frozen=True, kw_only=True):
     - `comma`, `colon`: the texts between items and after keys.
     - `indent`: the step of an indented style ("" for none); `newline`: its line end.
     - `ascii`: non-ASCII characters are escaped; `upper`: the hex digits of escapes are capitals.
-    - `swaps`: further characters (or short escapes) that this style escapes differently, such as ``/``.
+    - `swaps`: texts (a character or a short escape) with the escapes that replace them, such as ``/``.
     """
 
     comma: str = ","
@@ -50,23 +42,17 @@ class Style(Struct, frozen=True, kw_only=True):
     swaps: tuple[tuple[str, str], ...] = ()
 
     def write(self, value: Json, depth: int = 0) -> str:
-        """Write `value` in this style, for a line indented `depth` steps.
-
-        The first line is not indented.
-        """
+        """Write `value` for a line indented `depth` steps; the first line is not indented."""
         text = None if self.indent else _write_with_encoder(value, self.ascii, self.comma, self.colon)
         if text is None:
             text = "".join(_write_piecewise(value, self, depth))
-        return self._apply_swaps(text)
+        return self._apply_escapes(text)
 
     def gap(self, depth: int) -> str:
-        """Return the line break and indent before an item, `depth` steps in.
-
-        "" in styles without indent.
-        """
+        """The line break and indent before an item, `depth` steps in; "" without indent."""
         return self.newline + self.indent * depth if self.indent else ""
 
-    def _apply_swaps(self, text: str) -> str:
+    def _apply_escapes(self, text: str) -> str:
         if not text.isascii():
             text = _SURROGATE.sub(lambda m: f"\\u{ord(m.group()):04x}", text)
         pairs = {}
@@ -80,7 +66,7 @@ class Style(Struct, frozen=True, kw_only=True):
         if pairs and "\\" in text:
             text = _ESCAPE.sub(lambda m: pairs.get(m.group(), m.group()), text)
         if self.upper and "\\u" in text:
-            text = _HEX.sub(lambda m: "\\u" + m.group(1)[1:].upper() if len(m.group(1)) == 5 else m.group(), text)
+            text = _ESCAPE.sub(lambda m: "\\u" + m.group(1)[1:].upper() if len(m.group(1)) == 5 else m.group(), text)
         return text
 
 
@@ -113,7 +99,6 @@ def _write_with_encoder(value: Json, ascii_: bool, comma: str, colon: str) -> st
 
 
 def _write_piecewise(value: Json, style: Style, depth: int) -> Iterator[str]:
-    """Write indented styles and spelled numbers, which the C encoder cannot."""
     if isinstance(value, Number):
         yield value.text
     elif isinstance(value, dict | list) and value:
@@ -138,7 +123,7 @@ def _write_leaf(value: Json, ascii_: bool) -> str:
 def detect(text: str, at: int, depth: int = 0) -> Style:
     """Guess the style of the container at character `at` of `text`, `depth` steps in.
 
-    Uses its first white space and all escapes of `text`; the caller checks that the style reproduces the text.
+    By its first white space and all escapes of `text`; the caller checks that the style reproduces the text.
     """
     comma, colon, newline, indent = _detect_layout(text, at, depth)
     if "\\u" not in text and "\\/" not in text:
@@ -159,7 +144,6 @@ def detect(text: str, at: int, depth: int = 0) -> Style:
 
 
 def _detect_layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
-    """Comma, colon, newline and indent from the first two items of the container at `at`."""
     first = skip(text, at + 1)
     blank = text[at + 1 : first]
     newline = "\r\n" if "\r\n" in blank else "\n"
@@ -180,7 +164,6 @@ def _detect_layout(text: str, at: int, depth: int) -> tuple[str, str, str, str]:
 
 
 _LEAF: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[-+.\w]+', re.DOTALL)
-"""A string, a number or a word."""
 
 
 def _end_of_leaf(text: str, at: int) -> int:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.wire.translate.media import caption, for_anthropic
 from ctxtui.wire.translate.turns import (
@@ -22,6 +21,7 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
+    arguments_object,
     readable_text,
 )
 
@@ -29,14 +29,13 @@ OPENING: Final = "(The conversation begins with the assistant; what came before 
 """User message inserted before a first message of the assistant, which older models refuse."""
 
 _INVALID_ID_CHARS: Final = re.compile(r"[^a-zA-Z0-9_-]")
-"""Characters that Anthropic does not accept in the id of a call."""
+"""Characters that Anthropic does not accept in the id of a call, or a tool's name."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``system`` and ``messages``.
 
-    With `same`, blocks are Anthropic's own and stay verbatim; blank text and unsigned thinking are left out all the
-    same.
+    With `same`, blocks are Anthropic's own and stay verbatim; blank text and unsigned thinking are left out.
     """
     messages: list[dict[str, Json]] = []
     for turn in turns:
@@ -56,10 +55,10 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _place_system_messages(messages: Sequence[dict[str, Json]], losses: Losses) -> list[dict[str, Json]]:
-    """Keep system messages only where Anthropic allows them; make the others user messages.
+    """Make system messages user messages, except where Anthropic allows them (facts §1).
 
-    Allowed is after the user, or after an assistant message that ends in a server tool's result; and before the
-    assistant, or last (facts §1).
+    After the user, or after an assistant message that ends in a server tool's result; and before the assistant, or
+    last.
     """
     placed: list[dict[str, Json]] = []
     for n, message in enumerate(messages):
@@ -125,21 +124,14 @@ def _write_blocks(part: TurnPart, role: str, same: bool, losses: Losses) -> Iter
 
 
 def is_signed(value: Json) -> bool:
-    """Whether thinking carries what its provider requires back.
-
-    A signature, or the ciphertext itself.
-    """
+    """Whether thinking carries the signature or ciphertext that its provider requires back."""
     return isinstance(value, dict) and bool(value.get("signature") or value.get("data"))
 
 
 def _write_call(part: TurnPart, same: bool, losses: Losses) -> Json:
     if same and part.kind == "tool_use" and isinstance(part.value.get("input"), dict):
         return part.value
-    arguments = arguments_value(part.reading)
-    if not isinstance(arguments, dict):
-        if arguments not in ("", None):
-            losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
-        arguments = {"input": arguments} if arguments not in ("", None) else {}
+    arguments = arguments_object(part, losses)
     name = _INVALID_ID_CHARS.sub("_", part.reading.name)[:128] or "tool"
     return {"type": "tool_use", "id": _INVALID_ID_CHARS.sub("_", part.id), "name": name, "input": arguments}
 

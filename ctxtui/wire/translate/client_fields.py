@@ -31,10 +31,7 @@ _HEADER: Final = frozenset(
 
 
 def without_client_fields(item: Item) -> Item:
-    """Remove the fields of `item` that no provider knows; the same object if there are none.
-
-    Blocks of the less common kinds stay as they are.
-    """
+    """Remove the fields of `item` that no provider knows; the same object if there are none."""
     known_fields = _HEADER if item.block.kind == HEADER else _KNOWN_FIELDS.get(item.block.kind)
     value = item.block.value() if known_fields is not None else None
     if known_fields is None or not isinstance(value, dict) or value.keys() <= known_fields:

@@ -1,7 +1,4 @@
-"""Build request bodies in any dialect from items of any dialect.
-
-They are fresh, except in an export in the dialect of the call's own skeleton.
-"""
+"""Builds request bodies in any dialect from items of any dialect."""
 
 from __future__ import annotations
 
@@ -40,9 +37,8 @@ DEFAULTS: Final[dict[str, dict[str, Json]]] = {ANTHROPIC: {"max_tokens": 4096}}
 def build_body(
     dialect: str, items: Iterable[Item], *, model: str, params: Mapping[str, Json] | None = None
 ) -> tuple[bytes, list[str]]:
-    """Build a request body in `dialect` from `items` of any dialect.
+    """Build a request body in `dialect` from `items` of any dialect. Also return what it could not express, in lines.
 
-    Also return what it could not express, a line for each reason.
     - If `items` were recorded in `dialect`, blocks are written verbatim, else through their reading.
     - Tool results directly follow their calls.
     - Left out are calls and results without counterpart, content that was not recorded and unreadable records.
@@ -78,10 +74,7 @@ def _build_fresh(dialect: str, items: Iterable[Item], model: str, params: Mappin
 
 
 def _is_googles_tool(tool: Json) -> bool:
-    """Whether a tool is written for Google's API, in which it may stay as it is.
-
-    Google's ``parameters`` are not those of other dialects.
-    """
+    """Whether a tool is written for Google's API, whose ``parameters`` differ."""
     return isinstance(tool, dict) and not tool.keys() & {"input_schema", "function", "custom", "type"}
 
 
@@ -105,10 +98,7 @@ def _tools_in_front(items: Sequence[Item]) -> list[Item]:
 
 
 def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[list[TurnPart], list[Turn]]:
-    """Separate system texts from turns.
-
-    Leading system messages count as system prompt unless `keep` is set.
-    """
+    """Separate system texts from turns, also leading system messages unless `keep` is set."""
     system = [to_part(item.block) for item in items if item.place.section == "system"]
     conversation = to_turns([item for item in items if item.place.section == "messages"])
     while conversation and not keep and conversation[0].role in SYSTEM:
@@ -122,10 +112,10 @@ def _split_system(items: Sequence[Item], keep: bool, losses: Losses) -> tuple[li
 def export_request(
     dialect: str, items: Sequence[Item], skeleton: Skeleton | None, *, model: str
 ) -> tuple[bytes, list[str]]:
-    """Export a call's request in `dialect`; returns the body and a list of what was lost.
+    """Export a call's request in `dialect`; also return what was lost.
 
-    With the call's own `skeleton` and `items`, in its dialect, it is byte for byte what was sent. Raises
-    `Malformed` if the skeleton, of a damaged recording, does not produce JSON.
+    With the call's own `skeleton` in that dialect, it is byte for byte what was sent. Raises `Malformed` if the
+    skeleton, of a damaged recording, does not produce JSON.
     """
     if skeleton is not None and skeleton.dialect == dialect:
         body = encode(Request(tuple(items), skeleton))
@@ -144,7 +134,7 @@ _NOT_NOTED: Final = frozenset(
     "role content parts tool_calls function_call tool_call_id type id status refusal images thinking "
     "reasoning_content thinking_blocks".split()
 )
-"""Members of a message that its blocks hold, that name it, or that only describe its spelling."""
+"""Members of a message that its blocks hold, that name it, or that describe its spelling."""
 _ANSWERING: Final = frozenset({"tool", "function"})
 """Roles whose messages repeat the tool's name from the call."""
 _NO_DETAIL: Final = ("", "auto", None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ctxtui.core.block_content import arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.wire.google_parts import join_part
 from ctxtui.wire.translate.anthropic import OPENING
@@ -23,11 +22,12 @@ from ctxtui.wire.translate.turns import (
     Losses,
     Turn,
     TurnPart,
+    arguments_object,
     readable_text,
 )
 
 UNSIGNED: Final = "skip_thought_signature_validator"
-"""The signature that Google takes for a call that another model made; without one, Gemini 3 refuses the request."""
+"""The signature that Google takes for a call of another model. Without one, Gemini 3 refuses the request."""
 _SIGNATURE: Final = "thoughtSignature"
 MODEL: Final = "model"
 
@@ -35,8 +35,8 @@ MODEL: Final = "model"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``systemInstruction`` and ``contents``.
 
-    With `same`, parts are Google's own and stay verbatim, except that empty text is left out. If one of them is signed,
-    a turn of the model whose first call has no signature gets `UNSIGNED`; without `same` every such turn does.
+    With `same`, parts are Google's own and stay verbatim; empty text is left out. If one of them is signed, a turn of
+    the model whose first call has no signature gets `UNSIGNED`; without `same` every such turn does.
     """
     contents: list[dict[str, Json]] = []
     names: dict[str, str] = {}
@@ -91,19 +91,12 @@ def _write_parts(part: TurnPart, role: str, names: dict[str, str], same: bool, l
 
 
 def _write_call(part: TurnPart, losses: Losses) -> Json:
-    arguments = arguments_value(part.reading)
-    if not isinstance(arguments, dict):
-        if arguments not in ("", None):
-            losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
-        arguments = {"input": arguments} if arguments not in ("", None) else {}
+    arguments = arguments_object(part, losses)
     return {"functionCall": {"id": part.id, "name": part.reading.name or "tool", "args": arguments}}
 
 
 def _with_signature(parts: list[Json]) -> list[Json]:
-    """Add `UNSIGNED` to the first call of a model's turn if it has no signature.
-
-    Google requires only that one. A turn of Google's own has none if the call that had it is left out.
-    """
+    """Add `UNSIGNED` to the first call of a turn if it is unsigned. Google requires only that one."""
     first = next((n for n, part in enumerate(parts) if isinstance(part, dict) and "functionCall" in part), -1)
     call = parts[first] if first >= 0 else None
     if not isinstance(call, dict) or _SIGNATURE in call:

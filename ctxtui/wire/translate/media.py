@@ -11,7 +11,7 @@ _FORMATS = {"wav": "audio/wav", "mp3": "audio/mpeg"}
 
 
 def media_type(media: Media) -> str:
-    """Return the MIME type of a picture or file; "" if unknown.
+    """The MIME type of a picture or file; "" if unknown.
 
     If none is given, it is guessed from the start of the base64, or from OpenAI's name of an audio format.
     """
@@ -23,14 +23,13 @@ def media_type(media: Media) -> str:
 
 
 def caption(part: TurnPart, losses: Losses) -> str:
-    """Return the text of a picture or file."""
     if not part.reading.text.strip() and not part.reading.media:
         losses.note("empty text")
     return part.reading.text if part.reading.text.strip() else ""
 
 
 def for_anthropic(media: Media, losses: Losses) -> Json | None:
-    """Convert to an ``image`` or ``document`` block; None if neither can hold it."""
+    """An ``image`` or ``document`` block; None if neither can hold it."""
     kind = media_type(media)
     if media.data and kind.startswith("image/"):
         return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": media.data}}
@@ -43,12 +42,12 @@ def for_anthropic(media: Media, losses: Losses) -> Json | None:
 
 
 def to_url(media: Media) -> str:
-    """Return a data URL of a picture; its own URL if it has no data."""
+    """A data URL, or its own if it has no data."""
     return f"data:{media_type(media) or 'image/png'};base64,{media.data}" if media.data else media.url
 
 
 def is_image(media: Media) -> bool:
-    """Whether this is a picture, judged by its type or URL; one without data and URL is none."""
+    """Whether this is a picture, judged by its type or URL."""
     kind = media_type(media)
     return bool(media.data or media.url) and (
         kind.startswith("image/") or (not kind and media.url.startswith(("http://", "https://")))
@@ -56,7 +55,7 @@ def is_image(media: Media) -> bool:
 
 
 def for_chat(media: Media, losses: Losses) -> Json | None:
-    """Convert to an ``image_url`` or ``file`` part; None if neither can hold it."""
+    """An ``image_url`` or ``file`` part; None if neither can hold it."""
     if is_image(media):
         return {"type": "image_url", "image_url": {"url": to_url(media)}}
     if media.data and media_type(media) == "application/pdf":
@@ -66,7 +65,7 @@ def for_chat(media: Media, losses: Losses) -> Json | None:
 
 
 def for_responses(media: Media, losses: Losses) -> Json | None:
-    """Convert to an ``input_image`` or ``input_file`` part; None if neither can hold it."""
+    """An ``input_image`` or ``input_file`` part; None if neither can hold it."""
     if is_image(media):
         return {"type": "input_image", "image_url": to_url(media)}
     if media.data and media_type(media) == "application/pdf":

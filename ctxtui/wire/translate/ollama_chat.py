@@ -25,16 +25,12 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
-"""Separates texts that become one string."""
 _SIGNED: Final = ("signature", "encrypted_content", "data")
 """Members of thinking that only its provider accepts."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
-    """Write ``messages``, the system prompt first.
-
-    Thinking stays only with a text or call of its message. `same` has no effect: blocks are always written anew.
-    """
+    """Write ``messages``, the system prompt first. Blocks are always written anew, whatever `same`."""
     messages: list[Json] = []
     names: dict[str, str] = {}
     first = _write_message("system", system, losses)
@@ -83,7 +79,6 @@ def _write_message(role: str, parts: Sequence[TurnPart], losses: Losses) -> dict
 
 
 def _add_thinking(part: TurnPart, thoughts: list[str], losses: Losses) -> None:
-    """Keep plain thinking; drop signed or encrypted thinking, which only its provider accepts."""
     is_signed = isinstance(part.value, dict) and any(part.value.get(key) for key in _SIGNED)
     if is_signed or not part.reading.text:
         losses.note(NO_THINKING)

@@ -34,8 +34,8 @@ _REASONING_KEY: Final = "reasoning_content"
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``messages``, the system prompt first.
 
-    With `same`, blocks are Chat's own and stay verbatim, except that empty text is left out, and that the reasoning of
-    a message is joined under ``reasoning_content``.
+    With `same`, blocks are Chat's own and stay verbatim; empty text is left out, and the reasoning of a message is
+    joined under ``reasoning_content``.
     """
     messages: list[Json] = []
     first = _write_content(system, "system", same, losses)
@@ -55,10 +55,7 @@ def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses:
 
 
 def _write_content(parts: Sequence[TurnPart], role: str, same: bool, losses: Losses) -> Json:
-    """Write text and pictures.
-
-    A string if one text is the whole content, an empty list if nothing is left.
-    """
+    """Write text and pictures: a string if one text is the whole content, else a list."""
     content: list[Json] = []
     for part in parts:
         verbatim = same and isinstance(part.value, dict)
@@ -118,10 +115,7 @@ def _write_call(part: TurnPart, same: bool) -> Json:
 
 
 def _write_result(part: TurnPart, losses: Losses) -> Json:
-    """Write a tool message, verbatim if it was one.
-
-    Chat accepts no pictures and no error flag in it.
-    """
+    """Write a tool message, in which Chat accepts no pictures and no error flag."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
         content = _write_content([to_part(block) for block in blocks], TOOL, True, losses) or ""

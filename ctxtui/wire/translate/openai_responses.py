@@ -24,14 +24,13 @@ from ctxtui.wire.translate.turns import (
 )
 
 _SEPARATOR: Final = "\n\n"
-"""Separates texts that become one string."""
 
 
 def write(system: Sequence[TurnPart], turns: Sequence[Turn], same: bool, losses: Losses) -> dict[str, Json]:
     """Write ``instructions`` and ``input``.
 
     With `same`, blocks are Responses' own and stay verbatim; empty text, and reasoning without an output after it, are
-    left out all the same.
+    left out.
     """
     items: list[Json] = []
     free_text_ids = {part.id for turn in turns for part in turn.parts if part.category == CALL and _is_free_text(part)}
@@ -79,17 +78,14 @@ def _drop_dangling_reasoning(items: Sequence[Json], losses: Losses) -> list[Json
 
 
 def _end_message(items: list[Json], role: str, content: list[Json]) -> list[Json]:
-    """Append a message with `content` to `items`, unless that is empty.
-
-    Return an empty list, the content of the next message.
-    """
+    """Append a message to `items`, unless it is empty; return the empty content of the next one."""
     if content:
         items.append({"type": "message", "role": role, "content": content})
     return []
 
 
 def _content_parts(part: TurnPart, role: str, same: bool, losses: Losses) -> list[Json] | None:
-    """Return the content parts that a part adds to a message; None if it is an item of its own."""
+    """The content parts that a part adds to a message; None if it is an item of its own."""
     if part.category == TEXT:
         if not part.reading.text:
             losses.note("empty text")

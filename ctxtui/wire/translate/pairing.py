@@ -17,8 +17,7 @@ def pair_calls(turns: Sequence[Turn], losses: Losses) -> list[Turn]:
     """Put the results of each turn's calls directly after it.
 
     Calls and results without counterpart are dropped, and so is thinking at the end of a turn. Neighbouring assistant
-    turns are merged: their calls must be together before the results. Ids are kept; an empty or reused id is replaced
-    by a new one.
+    turns are merged: their calls must be together before the results. An empty or reused id is replaced.
     """
     pending = _PendingResults(turns)
     paired: list[Turn] = []
@@ -55,10 +54,7 @@ class _PendingResults:
             self._waiting.setdefault(part.id, []).append(part)
 
     def keep_answered_calls(self, turn: Turn, losses: Losses) -> list[TurnPart]:
-        """Return the parts of an assistant's turn without results and unanswered calls.
-
-        The results of the answered calls are queued. An empty or reused id is replaced in both.
-        """
+        """Drop results and unanswered calls of an assistant's turn; queue the results of the others."""
         parts: list[TurnPart] = []
         for part in turn.parts:
             if part.category == CALL and not self._waiting.get(part.id):
@@ -72,12 +68,11 @@ class _PendingResults:
         return parts
 
     def release(self) -> list[Turn]:
-        """Return a list of one turn with all queued results; an empty list if there are none."""
+        """A turn with all queued results, or none."""
         due, self._due = self._due, []
         return [Turn(TOOL, due)] if due else []
 
     def note_unmatched(self, losses: Losses) -> None:
-        """Note the results without a call."""
         losses.note(NO_CALL, sum(len(parts) for parts in self._waiting.values()))
 
     def _unique_id(self, id_: str) -> str:
@@ -99,7 +94,6 @@ def _drop_trailing_thinking(turns: Sequence[Turn], losses: Losses) -> None:
 
 
 def _trailing_thinking(parts: Sequence[TurnPart]) -> int | None:
-    """Index of thinking that nothing but empty texts follows; None if there is none."""
     index = next((n for n in range(len(parts) - 1, -1, -1) if not _is_empty(parts[n])), None)
     return index if index is not None and parts[index].category == THINKING else None
 

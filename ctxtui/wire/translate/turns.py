@@ -16,6 +16,7 @@ from ctxtui.core.block_content import (
     MEDIA_MEMBERS,
     BlockContent,
     Media,
+    arguments_value,
     read,
     read_value,
 )
@@ -24,20 +25,20 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, MESSAGE_PARTS, OLLAMA, 
 from ctxtui.wire.input_items import AGENT_ITEM, NAMESPACE, TOOLS_ITEM
 from ctxtui.wire.parts import Piece
 
+# Categories of parts.
 TEXT: Final = "text"
-"""Categories of parts."""
 THINKING: Final = "thinking"
 CALL: Final = "call"
 RESULT: Final = "result"
 MEDIA: Final = "media"
 OTHER: Final = "other"
 
+# Sides of a conversation.
 ASSISTANT: Final = "assistant"
-"""Sides of a conversation."""
 USER: Final = "user"
 TOOL: Final = "tool"
 SYSTEM: Final = frozenset({"system", "developer"})
-"""Roles that count as the user's side and hold the system's texts."""
+"""Roles of system texts, which count as the user's side."""
 
 _SIDES: Final = {"assistant": ASSISTANT, "model": ASSISTANT, "tool": TOOL, "function": TOOL}
 _KINDS: Final = {
@@ -53,7 +54,7 @@ _KINDS: Final = {
         RESULT,
     ),
 }
-"""The category of each kind of block; other kinds are `OTHER`."""
+"""The category of each kind of block; others are `OTHER`."""
 NO_THINKING: Final = "thinking, which this dialect does not take back"
 _READABLE: Final = frozenset({"compaction", "compaction_summary", AGENT_ITEM})
 """Provider-specific kinds whose text makes sense elsewhere."""
@@ -67,7 +68,7 @@ _DIALECT_KINDS: Final = {
         "input_image input_file".split()
     ),
 }
-"""Kinds of blocks that vote for a dialect. Others have some of them too, and are told apart by members."""
+"""Kinds of blocks that vote for a dialect; the other dialects are told apart by members."""
 
 _GOOGLE_SCHEMAS: Final = frozenset({"parametersJsonSchema", "parameters_json_schema"})
 """Members of a tool definition that only Google has."""
@@ -75,7 +76,7 @@ _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_M
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn: `category` is its dialect-independent class, `value` its own JSON.
+    """One block of a turn, with its own JSON.
 
     A ``tool message`` of Chat is one part, whose `value` is the list of its blocks.
     """
@@ -87,43 +88,35 @@ class TurnPart(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The id that pairs a call with its result."""
         return self.reading.call_id
 
 
 class Turn(Struct):
-    """Consecutive parts of one side: `role` as in the source, `side` is assistant, user or tool."""
+    """Consecutive parts of one `role`, as the source names it."""
 
     role: str
     parts: list[TurnPart] = field(default_factory=list)
 
     @property
     def side(self) -> str:
-        """The side of the role; system and developer count as user."""
+        """Assistant, user (also system and developer) or tool."""
         return _SIDES.get(self.role, USER)
 
 
 class Losses:
-    """Counts of what a fresh body could not express, by reason."""
-
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def note(self, reason: str, count: int = 1) -> None:
-        """Count `count` more losses for `reason`."""
         if count:
             self._counts[reason] += count
 
     def lines(self) -> list[str]:
-        """Format each reason with its count: ``empty text (3)``."""
         return [f"{reason} ({count})" for reason, count in self._counts.items()]
 
 
 def detect_dialect(items: Iterable[Item]) -> str:
-    """Detect the dialect that `items` were recorded in, by their kinds and members.
-
-    "" if all could be of any (only text).
-    """
+    """The dialect that `items` were recorded in, by their kinds and members. "" if all are only text."""
     votes: Counter[str] = Counter()
     for block, place in items:
         if _is_ollama_only(block):
@@ -144,10 +137,7 @@ def detect_dialect(items: Iterable[Item]) -> str:
 
 
 def _is_ollama_only(block: Block) -> bool:
-    """Whether only Ollama writes a block so.
-
-    Such are arguments as an object, a tool's name in a header, and bare base64 for a picture.
-    """
+    """Arguments as an object, a tool's name in a header, or bare base64 for a picture."""
     if block.kind == "tool_call" and b'"arguments":{' in block.body:
         value = block.value()
         inner = value.get("function") if isinstance(value, dict) else None
@@ -158,10 +148,7 @@ def _is_ollama_only(block: Block) -> bool:
 
 
 def _is_google(block: Block) -> bool:
-    """Whether only Google writes a block so.
-
-    Such are a header that names parts, and a call, a result or a medium without a type.
-    """
+    """A header that names parts, or a call, a result or a medium without a type."""
     if block.kind == HEADER:
         return b'"parts":' in block.body
     if block.kind in ("function_call", "function_response", "image", "document"):
@@ -171,7 +158,6 @@ def _is_google(block: Block) -> bool:
 
 
 def tool_dialect(value: Json) -> str:
-    """Return the dialect of a tool definition."""
     if not isinstance(value, dict) or "input_schema" in value:
         return ANTHROPIC
     if value.keys() & _GOOGLE_SCHEMAS or not value.keys() & {"name", "type", "function", "custom"}:
@@ -182,7 +168,7 @@ def tool_dialect(value: Json) -> str:
 
 
 def to_turns(items: Sequence[Item]) -> list[Turn]:
-    """Convert `items`, all of them of messages, to turns; neighbours are not merged."""
+    """Convert items of messages to turns; neighbours are not merged."""
     turns: list[Turn] = []
     answers: Json = None
     item_pieces: list[Piece] = []
@@ -214,10 +200,7 @@ def to_turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _with_call_ids(turns: list[Turn]) -> list[Turn]:
-    """Give results that name only their tool the id of its first call without a result.
-
-    Google's may name only their tool.
-    """
+    """Give Google's results that name only their tool the id of its first call without a result."""
     open_calls: list[TurnPart] = []
     for turn in turns:
         for n, part in enumerate(turn.parts):
@@ -235,7 +218,6 @@ def _with_call_ids(turns: list[Turn]) -> list[Turn]:
 
 
 def _item_part(pieces: Sequence[Piece]) -> TurnPart:
-    """Join an item with all its blocks to one part."""
     value = join_item(pieces)
     inner = [read_value(kind, part) for kind, part in pieces[1:]]
     reading = BlockContent(
@@ -246,8 +228,18 @@ def _item_part(pieces: Sequence[Piece]) -> TurnPart:
     return TurnPart(OTHER, str(value["type"]), value, reading)
 
 
+def arguments_object(part: TurnPart, losses: Losses) -> dict[str, Json]:
+    """The input of a call as an object."""
+    arguments = arguments_value(part.reading)
+    if isinstance(arguments, dict):
+        return arguments
+    if arguments in ("", None):
+        return {}
+    losses.note('call inputs that are not a JSON object: wrapped as {"input": ...}')
+    return {"input": arguments}
+
+
 def to_part(block: Block) -> TurnPart:
-    """Convert a block to a part."""
     value = block.value()
     reading = read_value(block.kind, value)
     # Legacy function calls, and Ollama's calls without id, are paired by the function's name.
@@ -261,7 +253,7 @@ def to_part(block: Block) -> TurnPart:
 
 
 def readable_text(part: TurnPart, losses: Losses) -> str:
-    """Return the text of a provider-specific block if it makes sense elsewhere; "" otherwise."""
+    """The text of a provider-specific block if it makes sense elsewhere; else ""."""
     if part.kind not in _READABLE or not part.reading.text:
         return ""
     if part.reading.media or part.reading.hidden:
@@ -270,10 +262,7 @@ def readable_text(part: TurnPart, losses: Losses) -> str:
 
 
 def _chat_result(head: dict[str, Json], blocks: list[Block]) -> TurnPart:
-    """Make the part of a Chat tool message from its header `head` and its `blocks`.
-
-    It has the header's call id, or else the tool's name. `blocks` are kept as its value.
-    """
+    """A Chat tool message with header `head`: its call id is the header's, else the tool's name."""
     readings = [read(block) for block in blocks]
     media: tuple[Media, ...] = tuple(medium for reading in readings for medium in reading.media)
     text = "\n".join(reading.text for reading in readings if reading.text)

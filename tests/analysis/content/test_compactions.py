@@ -93,6 +93,15 @@ def test_a_literal_comes_back_in_a_result_or_is_spelled_out() -> None:
     assert told.startswith("We talked.") and "spelled out: build-4711-x" in told and "token-99" not in told
 
 
+def test_a_summary_without_anything_to_add_gets_no_heading() -> None:
+    story = Story()
+    story.user("the id is build-4711-x").call("noted")
+    story.head, story.epoch = ROOT, Epoch(2, EpochStart.COMPACTION)
+    story.user("We talked.", "summary").user("go on").call("ok").tip()
+    [one] = found(story.session)
+    assert one.count_lost(LITERAL) == 1 and improve_summary(story.session.tree, one, "otherwise") == "We talked."
+
+
 def test_a_literal_in_a_reminder_of_the_client_was_not_spelled_out() -> None:
     story = Story()
     story.user("the id is build-4711-x").call("noted")

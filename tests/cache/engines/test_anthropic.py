@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from ctxtui.cache import outcome as why
-from ctxtui.cache import prefix_key
 from ctxtui.cache.engines.anthropic import Anthropic
 from tests.cache.bodies import Desk, assistant, figures, marked, rules_of, text, user
 
@@ -277,29 +276,6 @@ def test_the_order_of_betas_does_not_matter() -> None:
 
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
-
-
-@pytest.mark.parametrize(
-    "shown",
-    [PICTURE, {"type": "tool_result", "tool_use_id": "t", "content": [PICTURE]}],
-    ids=["in a message", "in a tool result"],
-)
-def test_an_image_anywhere_loses_the_messages_once_where_the_documents_are_right(
-    shown: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prefix_key, "IMAGES_TOGGLE", True)
-    desk = Desk()
-    system = [text("sys#1000", "")]
-    start = [user(text("one#1000", ""))]
-    desk.send(0, start, system=system)
-    first = [user(text("one#1000")), assistant(text("ok")), user(marked(dict(shown), ""))]
-    assert desk.send(1, first, system=system).read == 1000
-    # From now on there are images in every request.
-    more = [*first, assistant(text("fine")), user(dict(shown), text("more", ""))]
-    assert desk.send(2, more, system=system).read == 2200
-    # And the plain prompt is another one again.
-    assert desk.ask(3, start, system=system).read == 2000
-    assert desk.ask(3, [*start, assistant(text("ok")), user(text("no image", ""))], system=system).read == 2000
 
 
 def test_the_line_for_the_biller_is_no_part_of_the_prefix() -> None:

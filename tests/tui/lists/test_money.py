@@ -18,6 +18,7 @@ from ctxtui.tui.lists.advice import AdviceScreen
 from ctxtui.tui.lists.diff import DiffScreen
 from ctxtui.tui.lists.money import CategoryCostScreen, MissesScreen, ToolCostScreen, TotalScreen
 from ctxtui.tui.lists.threads import ThreadsScreen
+from ctxtui.views.text.span import Span
 from tests.analysis.money_cases import agent
 from tests.cases.inspect import HandMade, app_of
 from tests.cases.scenes import rows_of, study_of, text_of
@@ -166,3 +167,19 @@ async def test_a_subscription_s_tokens_stand_in_the_header() -> None:
         await settled(inspector, pilot)
         head = inspector._compositor.render_strips()[0].text
         assert " tokens " in head and head.rstrip().endswith("list")
+
+
+async def test_a_message_that_does_not_fit_on_a_list_ends_in_an_ellipsis() -> None:
+    app = app_of(WithBill(agent([1000, 2000, 300], [20, 4000, 20])))
+    async with app.run_test(size=(80, 24)) as pilot:
+        inspector = app.screen
+        assert isinstance(inspector, InspectorScreen)
+        await settled(inspector, pilot)
+        await pilot.press("c")
+        await until(pilot, lambda: isinstance(app.screen, MissesScreen))
+        page = app.screen
+        assert isinstance(page, MissesScreen)
+        page.message_line.show_message([Span("a message " * 30)])
+        await until(pilot, lambda: "a message" in shown(page))
+        (row,) = (line for line in shown(page).splitlines() if "a message" in line)
+        assert row.rstrip().endswith("…")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from ctxtui.tui.chat.screen import TalkEdit
 from ctxtui.tui.dialogs.command_palette import PaletteScreen
 from ctxtui.tui.widgets.line_edit import TextBuffer
 from ctxtui.views.text import cells
+from ctxtui.views.text.span import Span
 from tests.tui.test_chat import chatting, shown, until
 
 KEYS = ["x", "漢", "left", "right", "home", "end", "backspace", "delete", "ctrl+w", "ctrl+u"]
@@ -34,8 +36,7 @@ class Plain:
         elif key == "ctrl+u":
             before = ""
         elif key == "ctrl+w":
-            before = before.rstrip()
-            before = before[: before.rfind(" ") + 1]
+            before = re.sub(r"\S*\s*\Z", "", before)
         elif key in ("left", "right", "home", "end"):
             self.at = {"left": max(0, self.at - 1), "right": self.at + 1, "home": 0, "end": len(self.text)}[key]
             self.at = min(self.at, len(self.text))
@@ -70,6 +71,13 @@ def test_a_buffer_is_a_text_with_a_cursor(text: str, keys: list[str]) -> None:
         acts(buffer).get(key, lambda key=key: buffer.insert(key))()
         assert (buffer.position, buffer.size) == (plain.at, len(plain.text))
     assert buffer.text == plain.text
+
+
+def test_the_last_word_of_several_lines_is_deleted_alone() -> None:
+    buffer = TextBuffer()
+    buffer.set_text("first\nsecond \n")
+    buffer.delete_word()
+    assert buffer.text == "first\n"
 
 
 @given(st.text(st.sampled_from("a漢́ "), max_size=30), st.integers(-1, 40))
@@ -107,3 +115,12 @@ async def test_five_megabytes_pasted_into_a_chat_leave_the_keys_as_they_were(tmp
         assert edit.text.startswith("top line 0") and "top line 0 of what" in shown(screen)
         await pilot.press("escape", "i")
         assert edit.text == "top " + text + "the end", "a draft is kept whole"
+
+
+async def test_a_message_that_does_not_fit_ends_in_an_ellipsis(tmp_path: Path) -> None:
+    async with chatting(tmp_path, None) as (screen, pilot):
+        await pilot.press("escape")
+        screen.line.show_message([Span("a message " * 30)])
+        await until(pilot, lambda: "a message" in shown(screen))
+        (row,) = (line for line in shown(screen).splitlines() if "a message" in line)
+        assert row.rstrip().endswith("…")

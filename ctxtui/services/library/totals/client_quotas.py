@@ -27,7 +27,6 @@ _WINDOW: Final = re.compile(r"(five_hour|seven_day)(?:_([a-z0-9_]+))?")
 """A window's name in the status line's input: its length, and optionally a model."""
 _MINUTES: Final = {"five_hour": 300, "seven_day": 10_080}
 MAX_PERCENT: Final = 10_000
-"""Maximum plausible percentage of a window."""
 REPEAT_SECONDS: Final = 60
 """Seconds after which an unchanged report is stored again."""
 

@@ -17,7 +17,6 @@ from ctxtui.views.model.session_summary import COMPACTED, MISSED, OVER, CallSpen
 
 MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT = "model", "tool", "category", "thread", "day", "project"
 WAYS: Final = (MODEL, TOOL, CATEGORY, THREAD, DAY, PROJECT)
-"""Groupings of costs."""
 QUARTER_S: Final = 900
 """Seconds of a period that is within one day in every time zone: offsets are quarters of an hour."""
 
@@ -52,7 +51,7 @@ def session_totals_of(summary: SessionSummary) -> SessionTotals:
 
 
 def with_sums(summary: SessionSummary) -> SessionSummary:
-    """A summary with the sums over the calls in `SessionSummary.spent`, without copies."""
+    """A summary with the sums over its calls, without copies."""
     totals = session_totals_of(summary)
     usd = 0.0 if summary.is_made else totals.total.usd
     return replace(
@@ -118,7 +117,6 @@ def sum_usage(name: str, parts: Iterable[UsageSums], sessions: int) -> UsageSums
 
 
 def usage_of_calls(summary: SessionSummary, calls: Iterable[CallSpent]) -> UsageSums:
-    """The usage of some calls of a session."""
     sums = UsageSums(uncounted=int(summary.usage_only))
     for call in calls:
         sums.calls += call.calls

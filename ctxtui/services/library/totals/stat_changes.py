@@ -1,7 +1,4 @@
-"""Compare stats before and after a change, and list the changes.
-
-A change is of client version, policy, compressor or tag, or a time.
-"""
+"""Compares stats before and after a change of client version, policy, compressor or tag, or a time."""
 
 from __future__ import annotations
 
@@ -23,19 +20,19 @@ WORDS: Final = (
     f"a day or time such as 2026-11-20 or 2026-11-20T14:00, {VERSION}=2.1.300, {POLICY}=NAME, {COMPRESSOR}=NAME or "
     f"{TAG}=NAME"
 )
-"""The forms of a change, for error messages."""
 OwnCalls = list[tuple[SessionSummary, list[CallSpent]]]
 """Sessions, each with the calls that it owns, at least one."""
 _Sides = tuple[OwnCalls, OwnCalls]
-"""The sessions with their calls before the change, and those after it."""
+"""Before the change, and after it."""
 
 
 class Change(NamedTuple):
     """A change that divides calls into before and after.
 
     - `words`: the user's text.
-    - `kind`: `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, with the version or name `named`; "": a time.
-    - `at`: the time in Unix seconds.
+    - `kind`: `VERSION`, `POLICY`, `COMPRESSOR` or `TAG`, with the version or name `named`; "": a time, `at`, in Unix
+      seconds.
+
     - `source`: the client of a version ("": every client with versions on both sides, or, if there is none, every
       client).
     """
@@ -48,11 +45,10 @@ class Change(NamedTuple):
 
 
 def parse_change(text: str) -> Change:
-    """Parse a change as the user typed it.
+    """Parse a change as the user typed it. Raises `CtxtuiError`.
 
-    It is a date or time (local unless it has a zone), ``client-version=2.1.300``, ``policy=NAME``,
-    ``compressor=NAME`` or ``tag=NAME``. A version may follow its client's name (``client-version=claude code
-    2.1.300``). Raises `CtxtuiError`.
+    It is a date or time (local unless it has a zone), ``client-version=2.1.300``, ``policy=NAME``, ``compressor=NAME``
+    or ``tag=NAME``. A version may follow its client's name (``client-version=claude code 2.1.300``).
     """
     words = text.strip()
     kind, equals, named = (part.strip() for part in words.partition("="))
@@ -73,7 +69,6 @@ def parse_change(text: str) -> Change:
 
 
 def compare(own: OwnCalls, change: Change) -> Comparison:
-    """Compare the calls before and after the change."""
     sides = _divide(own, change)
     usages = [[usage_of_calls(summary, calls) for summary, calls in side] for side in sides]
     uncounted = any(summary.usage_only for side in sides for summary, _ in side)
@@ -128,10 +123,7 @@ _Dated = tuple[list[int], str, float, int]
 
 
 def _version_changes(source: str, dated: list[_Dated]) -> Iterator[SeenChange]:
-    """One change for each version of a client.
-
-    Sessions with lower versions are before, those with it or a higher one after.
-    """
+    """One change for each version of a client: sessions with lower versions are before."""
     dated.sort()
     calls = [0, *accumulate(calls for *_, calls in dated)]
     for index, (numbers, name, _, _) in enumerate(dated):
@@ -190,12 +182,9 @@ def _compared_clients(own: OwnCalls, change: Change) -> set[str]:
 
 
 def _is_after(change: Change, summary: SessionSummary) -> bool:
-    """Whether a session belongs to the side after the change; versions compare by their numbers."""
-    return (
-        _is_at_least(change, summary)
-        if change.kind == VERSION
-        else change.named in _names_of_kind(change.kind, summary)
-    )
+    if change.kind == VERSION:
+        return _is_at_least(change, summary)
+    return change.named in _names_of_kind(change.kind, summary)
 
 
 def _is_at_least(change: Change, summary: SessionSummary) -> bool:
@@ -218,7 +207,6 @@ def _count_priced_calls(own: UsageSums) -> int:
 
 
 def _count_reported_calls(own: UsageSums) -> int:
-    """A session's calls; 0 if no usage is reported."""
     return own.calls if own.tokens else 0
 
 
@@ -233,7 +221,7 @@ _METRICS: Final[tuple[tuple[str, str, _Figure, _Figure], ...]] = (
     ("compactions in 100 calls", "calls", lambda own: 100.0 * own.compactions, lambda own: own.calls),
     ("over usable in 100 calls", "calls", lambda own: 100.0 * own.overflows, lambda own: own.calls),
 )
-"""The compared figures: name, unit, numerator and denominator, both summed over sessions."""
+"""Name, unit, numerator and denominator, both summed over sessions."""
 _FIRST_COUNTED: Final = 5
 """Index from which figures require sessions that were read whole."""
 

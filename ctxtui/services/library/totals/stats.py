@@ -1,7 +1,4 @@
-"""Tokens, money and quota windows over many sessions, from their cached figures.
-
-Every call is counted once.
-"""
+"""Tokens, money and quota windows over many sessions, from their cached figures; every call is counted once."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ NO_VERSION: Final = "no version"
 UNCOUNTED: Final = "not counted yet"
 """The skill of calls in sessions with only cached usage."""
 _WORST: Final = 50
-"""Maximum number of misses listed."""
 
 
 def make_stats(
@@ -66,9 +62,9 @@ def make_stats(
     - `quota_reports`: those that are in no recording, each with its client.
     """
     sessions_list = list(sessions)
-    every = list(sessions_with_owned_calls(sessions_list))
+    all_calls = list(sessions_with_owned_calls(sessions_list))
     owned = [
-        (summary, [call for call in calls if (call.started or summary.mtime) >= since]) for summary, calls in every
+        (summary, [call for call in calls if (call.started or summary.mtime) >= since]) for summary, calls in all_calls
     ]
     owned = [(summary, calls) for summary, calls in owned if calls]
     used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in owned for call in calls]
@@ -87,7 +83,7 @@ def make_stats(
         rows=_sum_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
-        reported=_newest_reports(every, since, quota_reports),
+        reported=_newest_reports(all_calls, since, quota_reports),
         worst=_worst_misses(owned),
         tools=_heavy_tools(sessions_list, since),
         comparison=compare(owned, changed) if changed is not None else None,
@@ -96,7 +92,6 @@ def make_stats(
 
 
 def _group_usage(summary: SessionSummary, calls: list[CallSpent], by: str, starts: list[int]) -> dict[str, UsageSums]:
-    """The usage of a session's calls by the rows of `by`."""
     calls_by_name: dict[str, list[CallSpent]] = {}
     for call in calls:
         name = _window_name(call, starts) if by == FIVE_HOURS else _row_name(summary, call, by)
@@ -116,7 +111,7 @@ def _sum_rows(parts: list[dict[str, UsageSums]], by: str) -> list[UsageSums]:
 
 
 def _window_name(call: CallSpent, starts: list[int]) -> str:
-    """The five-hour window of a call, by its start in local time: ``2026-11-22 14:00``."""
+    """The start of a call's five-hour window in local time: ``2026-11-22 14:00``."""
     if not call.started:
         return UNKNOWN
     return _format_time(starts[bisect_right(starts, call.started) - 1])
@@ -150,10 +145,10 @@ def _week_of(quarter: int) -> str:
 
 
 def _newest_reports(
-    every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
+    all_calls: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
 ) -> list[ReportedWindow]:
     """The newest report on each quota window, made from `since` on (Unix seconds)."""
-    reports = [*((summary.source, report) for summary, _ in every for report in summary.quotas), *quota_reports]
+    reports = [*((summary.source, report) for summary, _ in all_calls for report in summary.quotas), *quota_reports]
     clients: dict[str, set[str]] = {}
     for source, report in reports:
         clients.setdefault(report.limit, set()).add(source)
@@ -163,7 +158,7 @@ def _newest_reports(
             report,
             (
                 CallUse(call.started, call.tokens, call.cost, call.partial)
-                for summary, calls in every
+                for summary, calls in all_calls
                 if summary.source in clients[report.limit]
                 for call in calls
             ),

@@ -36,23 +36,17 @@ VERSION: Final = 22
 """Raised when a figure is computed differently: older summaries are then computed again.
 
 Releases do that anyway: the program's version is part of `version_for`. A new field needs no new number: summaries
-without it are invalid (`_cached_type`) and computed again.
+without it are invalid (`_cached_type`).
 """
 
 _FILE_FIELDS: Final = (
     "key", "path", "own", "id", "stored", "mtime", "size", "live", "group", "tags", "archived", "subscription",
 )  # fmt: skip
-"""Fields that are not cached but read anew each time.
-
-Those about the file and the user's marks (tags, archived, subscription).
-"""
+"""Fields that are read anew each time: those about the file, and the user's marks."""
 
 
 def version_for(settings: Settings, labelling: Labelling | None = None) -> str:
-    """The version of cached summaries.
-
-    `labelling` are the label rules in force, if already loaded.
-    """
+    """The version of cached summaries; `labelling` are the label rules in force, if already loaded."""
     windows = sorted(settings.context_sizes.items()), sorted(settings.usable_contexts.items())
     shaping = (settings.usable_share, windows, sorted(settings.prices.items()))
     rules = labelling or load_rules(settings.labels)
@@ -64,24 +58,17 @@ def usage_version_for(settings: Settings) -> str:
 
 
 def cache_key(summary: SessionSummary) -> tuple[str, int]:
-    """The cache key of a session besides its time.
-
-    File and size, or the stored session's id and its number of calls.
-    """
+    """The cache key of a session besides its time: file and size, or stored session and number of calls."""
     return summary.path or stored_session_key(summary.stored), summary.size
 
 
 def to_json(summary: SessionSummary) -> dict[str, Any]:
-    """The cached form of a summary."""
     cached_fields = {name: getattr(summary, name) for name in summary.__struct_fields__ if name not in _FILE_FIELDS}
     return {**cached_fields, "tools": [msgspec.structs.asdict(tool) for tool in summary.tools]}
 
 
 def from_cached_json(summary: SessionSummary, cached: Json) -> SessionSummary | None:
-    """`summary` with the figures of the JSON value `cached`; None if it is invalid.
-
-    `to_json` makes that value.
-    """
+    """`summary` with the figures that `to_json` made into `cached`; None if they are invalid."""
     try:
         return _with_cached(summary, msgspec.convert(cached, _cached_type()))
     except msgspec.ValidationError:
@@ -106,10 +93,7 @@ def _cached_type() -> type[msgspec.Struct]:
 def cached_by_key(
     listed: Iterable[SessionSummary], settings: Settings, *, usage: bool = False
 ) -> dict[str, SessionSummary]:
-    """The `listed` with valid cached figures, by key.
-
-    With `usage`, also those with only cached usage.
-    """
+    """Those `listed` with valid cached figures, by key; with `usage`, also those with only cached usage."""
     return {summary.key: summary for summary in iter_cached(listed, settings, usage=usage)}
 
 
@@ -139,7 +123,7 @@ def iter_cached(
 
 
 def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
-    """The reason why sessions of `listed`, which have no valid cached figures, are read again.
+    """Why sessions of `listed`, which have no valid cached figures, are read again.
 
     "" if nothing cached of them is outdated or invalid.
     """
@@ -169,7 +153,7 @@ def reread_reason(listed: Iterable[SessionSummary], settings: Settings) -> str:
 
 
 _PROGRAM_WORDS: Final = 3
-"""Number of words of a version about the program: summary version, program version, price table version."""
+"""Words of a version about the program: summary version, program version, price table version."""
 
 
 def store_usage(new: Iterable[SessionSummary], settings: Settings) -> None:
@@ -207,10 +191,7 @@ def _read_usage(summary: SessionSummary, price: Price) -> SessionSummary:
 
 
 def or_error(summary: SessionSummary, make: Callable[[], SessionSummary]) -> SessionSummary:
-    """The result of `make`, or `summary` with the error that it raised.
-
-    One fault must not hide other sessions.
-    """
+    """The result of `make`, or `summary` with the error that it raised: one fault must not hide other sessions."""
     try:
         return make()
     except CtxtuiError as error:

@@ -1,4 +1,1 @@
-"""aider's records: its chat history in Markdown, and the messages that it sent.
-
-It records the messages with ``--llm-history-file``.
-"""
+"""aider's records: its chat history in Markdown, and the messages that it sent."""

@@ -12,5 +12,4 @@ __all__ = ["reader", "sniff"]
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of a chat history; its calls get the contexts that were sent, if recorded."""
     return JoinedReader(AiderReader(tree), tree, lambda name: LlmHistoryReader(tree), union=False)

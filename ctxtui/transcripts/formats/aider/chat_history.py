@@ -1,7 +1,4 @@
-"""Reads aider's chat history in Markdown: user input, answers, notices.
-
-The notices have rounded token counts.
-"""
+"""Reads aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ _VERSION: Final = re.compile(r"Aider v(\S+)")
 _TOKENS: Final = re.compile(r"Tokens: (.+?) received\.?(.*)")
 """The notice with token counts of an answer."""
 _FIGURE: Final = re.compile(r"([\d.,]+)([kM]?) (sent|cache write|cache hit|received)")
-"""One count in that notice."""
 _COST: Final = re.compile(r"Cost: \$([\d.,]+) (?:message|request|send)")
 COPIED: Final = "Copied by ctxtui from another session"
 """Notice before a chat that ctxtui wrote; its answers were made in another session."""
@@ -46,7 +42,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class AiderReader(Reader):
-    """Reads a history line by line. A chat that is started again begins with an empty context."""
+    """Reads a history line by line; a chat that is started again begins with an empty context."""
 
     def __init__(self, tree: Tree) -> None:
         self._lines = LineBuffer()
@@ -54,7 +50,7 @@ class AiderReader(Reader):
         self._about = Described(source=NAME)
         self._line_kind = ""
         self._text_lines: list[str] = []
-        """Lines of the text that is being read; they are of the kind `_line_kind`."""
+        """Lines of the text that is being read, of the kind `_line_kind`."""
         self._line = 0
         self._model = ""
         self._clock: float | None = None
@@ -143,10 +139,10 @@ class AiderReader(Reader):
             yield Happened("interrupt", words)
 
     def _add_answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
-        """Add the pending answer as a call.
+        """Add the pending answer as a call; `figures` is the notice with its counts ("" without one).
 
         Token counts without an answer (an interrupted one) are a call, too. Text without counts that follows no user
-        input is the output of a command, and only reported. `figures` is the notice with the counts ("" without one).
+        input is the output of a command, and only reported.
         """
         if self._waiting is None and usage is None:
             return

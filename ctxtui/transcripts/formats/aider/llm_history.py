@@ -1,7 +1,7 @@
-"""Reads aider's ``--llm-history-file``.
+"""Reads aider's ``--llm-history-file``: the messages of each request as text, and the answer.
 
-It has the messages of each request as text, and the answer. The lines of a message begin with its role. Times are in
-the machine's time zone, which is not recorded. Model and usage are in the chat history, with which `chat` joins this.
+The lines of a message begin with its role. Times are in the machine's time zone, which is not recorded. Model and usage
+are in the chat history.
 """
 
 from __future__ import annotations
@@ -68,7 +68,6 @@ class LlmHistoryReader(Reader):
         self._count_by_time: dict[str, int] = {}
         """Number of calls by their time, so that their ids differ."""
         self._emitted: list[Event] = []
-        """Events of the last `settle`."""
         self._title = ""
 
     def feed(self, data: bytes) -> list[Event]:
@@ -202,10 +201,6 @@ def _message_parts(words: str) -> list[Json]:
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of the message history.
-
-    Its calls get model and usage, if a chat history has them.
-    """
     # The chat history holds the same contexts in another form, so they get a separate tree.
     apart = Tree()
     own = LlmHistoryReader(tree)

@@ -1,7 +1,7 @@
-"""Write a chat history with an edited context, which aider restores.
+"""Write a chat history with an edited context, which aider restores (``--restore-chat-history``).
 
-It does so with ``--restore-chat-history``. aider takes only user input and answers from such a file, in order; it
-rebuilds system prompt, examples, files and the map of the repository.
+aider takes only user input and answers from such a file, in order; it rebuilds system prompt, examples, files and the
+map of the repository.
 """
 
 from __future__ import annotations
@@ -40,7 +40,6 @@ _APART: Final = "> And:  "
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a chat history, so that aider has the requested context when it restores it."""
     dialogue_texts = _dialogue_texts(order)
     lost: list[str] = []
     messages: list[tuple[bool, str]] = []
@@ -102,7 +101,7 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
     source = order.source.decode("utf-8", "replace")
     if _CHAT in source:
         history_texts = sorted(set(_history_texts(source)), key=len, reverse=True)
-        return {index: match for index, words in texts.items() if (match := _find_known(words, history_texts))}
+        return {index: match for index, words in texts.items() if (match := _find_history_text(words, history_texts))}
     dialogue_texts: dict[int, str] = {}
     is_client_text = False
     for index, words in texts.items():
@@ -117,13 +116,13 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
     return dialogue_texts
 
 
-def _find_known(words: str, known_texts: list[str]) -> str:
-    """Longest known text that `words` equals or begins with; "" if there is none.
+def _find_history_text(words: str, history_texts: list[str]) -> str:
+    """The first of `history_texts`, longest first, that `words` equals or begins with; "" if there is none.
 
-    aider's reminder may follow user input. `known_texts` are sorted, the longest first.
+    aider's reminder may follow user input.
     """
     plain = _plain_lines(words)
-    return next((text for text in known_texts if text and (plain == text or plain.startswith(f"{text}\n"))), "")
+    return next((text for text in history_texts if text and (plain == text or plain.startswith(f"{text}\n"))), "")
 
 
 def _history_texts(history: str) -> Iterator[str]:

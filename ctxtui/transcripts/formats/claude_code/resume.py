@@ -20,8 +20,9 @@ from ctxtui.core.block import Block, Item, from_part
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_str
 from ctxtui.transcripts.formats.claude_code.attachments import attachment_items
-from ctxtui.transcripts.formats.claude_code.message import ESTIMATED_BY, SYNTHETIC, client_text, parse_message
+from ctxtui.transcripts.formats.claude_code.message import SYNTHETIC, client_text, parse_message
 from ctxtui.transcripts.formats.claude_code.records import decode
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,
     OWN,
@@ -47,8 +48,6 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.turns import Losses
 
 _COPIED_KEYS: Final = ("isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
-_COPIED_BY: Final = "copiedBy"
-"""Member of an answer's record written by ctxtui; its call was made in another session, if at all."""
 _REQUEST: Final = "api-request"
 """Prefix of the types of request records, which repeat messages and are not used by a resuming client."""
 _REQUESTS: Final = frozenset({"api-request", "api-request-blob", "api-request-resumed"})
@@ -168,7 +167,7 @@ def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str
     about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
     message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":
-        about |= {_COPIED_BY: MAKER}
+        about |= {COPIED: MAKER}
         message_members = {"id": f"msg_{uuid.replace('-', '')[:_NEW_ID_DIGITS]}", "type": "message", "model": SYNTHETIC}
         end = {"stop_reason": "end_turn", "stop_sequence": None, "usage": _ZERO_USAGE}
         message = {**message_members, "role": role, "content": parts, **end}
@@ -331,8 +330,8 @@ class ResumeChain:
                 if isinstance(record.value.get("sessionId"), str):
                     changes["sessionId"] = session_id_json
                 line = replace_members(record.raw, changes)
-                if record.value.get("type") == "assistant" and _COPIED_BY not in record.value:
-                    line = add_member(line, _COPIED_BY, canonical.dumps(MAKER))
+                if record.value.get("type") == "assistant" and COPIED not in record.value:
+                    line = add_member(line, COPIED, canonical.dumps(MAKER))
                 yield line + b"\n"
         yield from (_encode_line({**inserted, "sessionId": session_id}) for inserted in self._last)
 

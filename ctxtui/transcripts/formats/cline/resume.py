@@ -19,7 +19,6 @@ from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.cline.session import (
-    COPIED,
     ESTIMATED_BY,
     MAX_RESULT_CHARS,
     SUMMARY,
@@ -28,7 +27,7 @@ from ctxtui.transcripts.formats.cline.session import (
     convert_parts,
     is_sent_again,
 )
-from ctxtui.transcripts.kit.fields import as_dicts
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.readers import parse_json
 from ctxtui.transcripts.kit.resume import (
@@ -84,7 +83,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     )
 
 
-class ClineEntry(ResumeEntry):
+class _ClineEntry(ResumeEntry):
     """A message, the indexes of its parts in requests, its new usage (None: unchanged)."""
 
     value: dict[str, Any]
@@ -93,7 +92,6 @@ class ClineEntry(ResumeEntry):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """The client's notes on it, {} if it has none."""
         return as_dict(self.value.get("metadata"))
 
     @property
@@ -102,7 +100,6 @@ class ClineEntry(ResumeEntry):
         return self.value.get("role") == "assistant" and bool(self.digests)
 
     def write(self) -> dict[str, Any]:
-        """Return the message with its changes."""
         message = dict(self.value)
         if self.changes:
             changes = {self.sent[n]: block for n, block in self.changes.items()}
@@ -153,13 +150,13 @@ def _make_details(order: ResumeOrder, id_: str) -> dict[str, Any]:
     return {**details, "session_id": id_, "status": "completed", "metadata": metadata, "messages_path": path}
 
 
-def _make_entry(message: dict[str, Any]) -> ClineEntry:
+def _make_entry(message: dict[str, Any]) -> _ClineEntry:
     # What is only displayed is never sent.
     is_shown = as_dict(message.get("metadata")).get("displayOnly") is True
     parts = [] if is_shown else list(enumerate(convert_parts(message)))
     sent = [(n, part) for n, part in parts if is_sent_again(message, part)]
     results = {n: as_str(part.get("tool_use_id")) for n, (_, part) in enumerate(sent) if part.get("type") == RESULT}
-    return ClineEntry(
+    return _ClineEntry(
         value=message,
         digests=[blocks.from_part(part).digest for _, part in sent],
         answers=results,
@@ -168,19 +165,16 @@ def _make_entry(message: dict[str, Any]) -> ClineEntry:
     )
 
 
-def _find_blocks(order: ResumeOrder, entries: Sequence[ClineEntry]) -> dict[int, tuple[int, int]]:
-    """Find the blocks of the path.
-
-    The system prompt, and thinking of the last answer that no request holds, are in no entry.
-    """
-    held = {digest for entry in entries for digest in entry.digests}
+def _find_blocks(order: ResumeOrder, entries: Sequence[_ClineEntry]) -> dict[int, tuple[int, int]]:
+    """Find the blocks of the path, without thinking of the last answer that no request holds."""
+    digests = {digest for entry in entries for digest in entry.digests}
     path = [item for item in order.path if item.place.section == "messages"]
-    path = [item for item in path if item.block.kind != "thinking" or item.block.digest in held]
+    path = [item for item in path if item.block.kind != "thinking" or item.block.digest in digests]
     return find_blocks(order.path, entries[: find_end(path, entries)])
 
 
 def _make_messages(
-    groups: Sequence[Sequence[Item]], entries: Sequence[ClineEntry], near: ClineEntry | None, order: ResumeOrder
+    groups: Sequence[Sequence[Item]], entries: Sequence[_ClineEntry], near: _ClineEntry | None, order: ResumeOrder
 ) -> Iterator[dict[str, Any]]:
     """Make messages from inserted items, at the time of the message `near`."""
     model = next((entry.value["modelInfo"] for entry in entries if entry.value.get("modelInfo")), None)

@@ -1,7 +1,4 @@
-"""Reads Cline's sessions, each a JSON with the messages.
-
-Further files have the messages of its subagents, and a compacted context.
-"""
+"""Reads Cline's sessions: a JSON with the messages, others for subagents and a compacted context."""
 
 from __future__ import annotations
 
@@ -20,22 +17,19 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.messages import RESULT, make_message
 from ctxtui.transcripts.kit.readers import WholeReader, parse_json
 from ctxtui.transcripts.reader import Reader
 
 NAME: Final = "cline"
-COPIED: Final = "copiedBy"
-"""Member of an answer's `metadata`: the program that copied it from another session."""
 ESTIMATED_BY: Final = "estimatedBy"
-"""Member of an answer's `metadata`: the program that estimated its usage, in place of a provider's report."""
+"""Member of an answer's `metadata`: the program that estimated its usage."""
 _SESSION: Final = frozenset({"agent", "sessionId", "origin", "messages"})
 _COMPACTION: Final = frozenset({"conversation_id", "source_message_count"})
 _DETAILS: Final = frozenset({"session_id", "messages_path"})
 SUMMARY: Final = "compaction_summary"
 _PROVIDERS: Final = {"anthropic": "anthropic", "openai-native": "openai", "gemini": "google"}
-"""Cline's names of providers."""
 _SIGNED: Final = frozenset({"anthropic", "openai-native"})
 """Providers that get no thinking back without its signature, which the client does not keep."""
 MAX_RESULT_CHARS: Final = 8000
@@ -52,7 +46,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if first >= _COMPACTION or first >= _DETAILS else 0.0
 
 
-def kin(first: bytes, second: bytes) -> bool:
+def is_companion(first: bytes, second: bytes) -> bool:
     """Whether the file that begins with `second` is beside the session that begins with `first`."""
     main, other = (as_dict(next(iter(file_head.parse_values(head)), None)) for head in (first, second))
     return bool(main.get("sessionId")) and _session_of(other) == main["sessionId"]
@@ -65,7 +59,7 @@ def _session_of(value: dict[str, Json]) -> str:
 
 
 class ClineReader(WholeReader):
-    """Reads a session's messages; `part` returns readers for the files beside them."""
+    """Reads a session's messages; `part` makes readers for the files beside them."""
 
     def __init__(self, tree: Tree) -> None:
         self._session = _Session(tree)
@@ -77,8 +71,6 @@ class ClineReader(WholeReader):
 
 
 class _Session:
-    """A session's files, read one after the other."""
-
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
         self._main: dict[str, Json] = {}
@@ -137,8 +129,8 @@ class _Session:
             if number == compacted:
                 context = Dialogue(self._tree)
                 context.head = root
-                for kept in as_dicts(compaction.get("messages")):
-                    _add_message(context, kept)
+                for summary in as_dicts(compaction.get("messages")):
+                    _add_message(context, summary)
                 dialogue.restart(EpochStart.COMPACTION, head=context.head)
         if thread == MAIN:
             yield Described(title=dialogue.title)
@@ -204,12 +196,10 @@ def _add_message(dialogue: Dialogue, message: dict[str, Json]) -> None:
 
 
 def convert_parts(message: dict[str, Json]) -> list[dict[str, Json]]:
-    """Convert the content of a message to Anthropic's spelling, part by part."""
     return [_convert_part(part, message.get("role") == "user") for part in content_parts(message)]
 
 
 def content_parts(message: dict[str, Json]) -> list[dict[str, Json]]:
-    """List the parts of a message, whose content may be a string."""
     content = message.get("content")
     return [messages.text(content)] if isinstance(content, str) and content.strip() else as_dicts(content)
 
@@ -258,7 +248,6 @@ def _result_content(content: Json) -> Json:
 
 
 def _cut_texts(value: Json) -> Json:
-    """`value` with the middle of each long text cut; pictures stay whole."""
     if isinstance(value, str):
         return _cut_middle(value)
     if isinstance(value, list):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,10 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count
 from ctxtui.core.session import MAIN
 from ctxtui.core.usage import Usage
-from ctxtui.transcripts.kit.fields import compaction_detail, complete_epoch, parse_timestamp
-
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a count: the program that estimated it."""
+from ctxtui.transcripts.kit.fields import ESTIMATED_BY, compaction_detail, complete_epoch, parse_timestamp
 
 
 class TokenCounts(NamedTuple):

@@ -23,8 +23,6 @@ SESSION_META: Final = "session_meta"
 ITEM: Final = "response_item"
 EVENT: Final = "event_msg"
 USAGE: Final = "token_usage_record"
-COPIED_LINES: Final = "copied_lines"
-"""Member of a session's first record: the number of lines that ctxtui copied from another session."""
 UNSENT: Final = frozenset({"world_state", "inter_agent_communication_metadata"})
 """Records of the client's own state (facts §13)."""
 TYPES: Final = frozenset({SESSION_META, ITEM, "turn_context", EVENT, "compacted", USAGE}) | UNSENT

@@ -21,8 +21,8 @@ from ctxtui.core import block, canonical
 from ctxtui.core.block import HEADER, Item
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.transcripts.formats.codex import items
-from ctxtui.transcripts.formats.codex.calls import ESTIMATED_BY
-from ctxtui.transcripts.formats.codex.items import COPIED_LINES, EVENT, ITEM, SESSION_META, USAGE, decode
+from ctxtui.transcripts.formats.codex.items import EVENT, ITEM, SESSION_META, USAGE, decode
+from ctxtui.transcripts.kit.fields import COPIED_LINES, ESTIMATED_BY
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.resume import (
     ONLY_THERE,

@@ -20,9 +20,9 @@ from ctxtui.core.session import MAIN, CallSeen, Described, Event, Happened, Skip
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.transcripts.formats.codex import items
 from ctxtui.transcripts.formats.codex.calls import Calls, TokenCounts, parse_counts, parse_usage_record
-from ctxtui.transcripts.formats.codex.items import COPIED_LINES, ITEM, TYPES, UNSENT, CodexRecord, decode
+from ctxtui.transcripts.formats.codex.items import ITEM, TYPES, UNSENT, CodexRecord, decode
 from ctxtui.transcripts.kit import file_head
-from ctxtui.transcripts.kit.fields import one_line, parse_timestamp, replace_surrogates
+from ctxtui.transcripts.kit.fields import COPIED_LINES, one_line, parse_timestamp, replace_surrogates
 from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
@@ -324,14 +324,14 @@ class _CodexSession:
         return [*self._describe(window=counts.window), *self._emit_calls(*calls)]
 
 
-# Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
+# Subagents have separate rollouts in the folder of the day, among those of other sessions: see `is_companion`.
 _IDS: Final = {
     name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
     for name in ("id", "session_id", "parent_thread_id")
 }
 
 
-def kin(head: bytes, other: bytes) -> bool:
+def is_companion(head: bytes, other: bytes) -> bool:
     """Whether a rollout is a subagent's of the session that begins with `head` (facts §13)."""
     own_ids, other_ids = _find_ids(head), _find_ids(other)
     if not own_ids["id"] or other_ids["id"] == own_ids["id"]:

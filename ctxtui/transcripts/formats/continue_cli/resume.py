@@ -1,7 +1,7 @@
 """Write a Continue session that the client resumes, with an edited context.
 
 ``cn --fork ID`` begins a session with the history of ``ID.json`` in its folder. The client counts tokens itself, and
-takes its cost from the session's ``usage``. Unchanged items are copied.
+takes its cost from the session's ``usage``.
 """
 
 from __future__ import annotations
@@ -14,16 +14,8 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_dict, as_str
-from ctxtui.transcripts.formats.continue_cli.session import (
-    CALLS,
-    CONTENT,
-    COPIED,
-    RESULTS,
-    SUMMARY,
-    ItemPart,
-    item_parts,
-)
-from ctxtui.transcripts.kit.fields import as_dicts
+from ctxtui.transcripts.formats.continue_cli.session import CALLS, CONTENT, RESULTS, SUMMARY, ItemPart, item_parts
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts
 from ctxtui.transcripts.kit.readers import parse_json
 from ctxtui.transcripts.kit.resume import (
     ResumedFile,
@@ -41,17 +33,15 @@ from ctxtui.transcripts.kit.resume import (
 )
 
 _OUTPUT: Final = {"name": "Tool Result", "description": "Tool execution result"}
-"""Members of an output, besides its content."""
-_HELD: Final = ("tool_use", "image_url")
+_SUPPORTED_KINDS: Final = ("tool_use", "image_url")
 """Kinds of blocks besides texts that an item can hold."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session file, so that the client that resumes it has the requested context."""
     value, damage = parse_json(order.source)
     session = as_dict(value)
     recorded = as_dicts(session.get("history"))
-    items = [HistoryItem.from_value(item, is_last=item is recorded[-1]) for item in recorded]
+    items = [_HistoryItem.from_value(item, is_last=item is recorded[-1]) for item in recorded]
     positions = find_blocks(order.path, items[: find_end(order.path, items)])
     edits = apply_edits(order, items, positions, cut=True)
     # A summary replaces what is before it.
@@ -67,7 +57,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     members = {key: member for key, member in session.items() if key != "usage"}
     data = canonical.dumps({**members, "sessionId": id_, "history": history})
     lost = [f"line {damage.line}: {damage.reason}"] if damage is not None else []
-    lost += [*edits.lost, *name_losses(new_blocks(items, edits.appended), _HELD)]
+    lost += [*edits.lost, *name_losses(new_blocks(items, edits.appended), _SUPPORTED_KINDS)]
     return ResumedFile(
         data + b"\n",
         count_losses(lost),
@@ -76,14 +66,12 @@ def resume(order: ResumeOrder) -> ResumedFile:
     )
 
 
-class HistoryItem(ResumeEntry):
-    """An item of the history, as recorded, and the parts of it that are blocks."""
-
+class _HistoryItem(ResumeEntry):
     value: dict[str, Any]
     parts: list[ItemPart]
 
     @classmethod
-    def from_value(cls, value: dict[str, Any], *, is_last: bool) -> HistoryItem:
+    def from_value(cls, value: dict[str, Any], *, is_last: bool) -> _HistoryItem:
         parts = list(item_parts(value, is_last=is_last))
         results = {n: as_str(as_dict(part.value).get("tool_use_id")) for n, part in enumerate(parts)}
         return cls(
@@ -152,16 +140,13 @@ def _make_function(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_items(groups: Sequence[Sequence[Item]]) -> list[dict[str, Any]]:
-    """Make items of the history from inserted items.
-
-    A result becomes part of the item before, if that has its call.
-    """
-    made: list[dict[str, Any]] = []
+    """Make items of the history from inserted items; a result becomes part of the item with its call."""
+    items: list[dict[str, Any]] = []
     for group in groups:
-        rest = [item for item in group if not (made and _add_result(made[-1], item.block))]
+        rest = [item for item in group if not (items and _add_result(items[-1], item.block))]
         if rest:
-            made.append(_make_item(rest))
-    return made
+            items.append(_make_item(rest))
+    return items
 
 
 def _add_result(answer: dict[str, Any], block: Block) -> bool:

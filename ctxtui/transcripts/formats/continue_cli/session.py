@@ -15,13 +15,11 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
-from ctxtui.transcripts.kit.fields import as_dicts, get_path
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import decode_column, json_reader
 
 NAME: Final = "continue cli"
-COPIED: Final = "copiedBy"
-"""Member of an answer's item, written by ctxtui for the client to resume: the call was copied from another session."""
 SUMMARY: Final = "conversationSummary"
 CONTENT: Final = "content"
 CALLS: Final = "toolCalls"
@@ -141,7 +139,6 @@ def _excludes_cache(report: Json) -> bool:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer."""
     figures, details = as_dict(report), as_dict(get_path(report, "prompt_tokens_details"))
     written = as_count(details.get("cache_write_tokens"))
     read = as_count(details.get("cache_read_tokens")) or as_count(details.get("cached_tokens"))
@@ -154,7 +151,6 @@ def usage(report: Json) -> Usage | None:
 
 
 def _unreported_usage(session: Json, reports: list[Json]) -> Usage | None:
-    """Usage of the whole session minus the `reports` of its answers."""
     remaining = [
         as_count(get_path(session, *session_path)) - sum(as_count(get_path(report, *part)) for report in reports)
         for part, session_path in _FIGURES

@@ -19,7 +19,6 @@ from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.formats.copilot_cli.session import (
     CALLS,
-    COPIED,
     TEXT,
     THOUGHT,
     answer_parts,
@@ -27,7 +26,7 @@ from ctxtui.transcripts.formats.copilot_cli.session import (
     input_text,
     summary_text,
 )
-from ctxtui.transcripts.kit.fields import as_dicts, get_path
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts, get_path
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     UNHELD,
@@ -53,11 +52,9 @@ from ctxtui.transcripts.kit.resume import (
 _WORKSPACE: Final = "workspace.yaml"
 _USAGE: Final = ("session.usage_record", "assistant.usage")
 _REASONING: Final = (THOUGHT, "reasoningOpaque", "reasoningBlocks", "encryptedContent")
-"""Members of an answer that have its reasoning."""
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session's events, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, as_dict(canonical.loads(piece.raw))) for raw, piece in pieces]
     edits = apply_edits(order, entries, cut=order.end is not None or bool(order.until))
@@ -68,22 +65,20 @@ def resume(order: ResumeOrder) -> ResumedFile:
     appended = _make_records(entries, len(entries) - 1, edits.appended, new_ids, order)
     lines = [
         record.line(parent, id_)
-        if isinstance(record, CopilotEvent)
+        if isinstance(record, _CopilotEvent)
         else canonical.dumps({**record, "parentId": parent})
         for record, parent in link_entries(entries, inserted, appended, id_key="id", parent_key="parentId")
     ]
-    made_of = new_blocks(entries, edits.appended)
-    lost += [*edits.lost, *name_losses(made_of, ["tool_use"])]
-    lost += [UNHELD for block in made_of if block.kind == "thinking"]
+    new = new_blocks(entries, edits.appended)
+    lost += [*edits.lost, *name_losses(new, ["tool_use"])]
+    lost += [UNHELD for block in new if block.kind == "thinking"]
     name = f"{id_}/events.jsonl"
     return ResumedFile(
         b"".join(line + b"\n" for line in lines), count_losses(lost), id_, name, beside=_make_workspace(order, id_)
     )
 
 
-class CopilotEvent(LinkedEntry):
-    """A record of an event."""
-
+class _CopilotEvent(LinkedEntry):
     @property
     def kind(self) -> str:
         return as_str(self.value.get("type"))
@@ -94,11 +89,10 @@ class CopilotEvent(LinkedEntry):
 
     @property
     def dropped_calls(self) -> set[str]:
-        """Ids of the calls that are no longer in it."""
         if self.kind != "assistant.message" or not self.is_changed:
             return set()
-        kept = set() if self.removed else _call_ids(self._changed_data())
-        return _call_ids(self.data) - kept
+        remaining = set() if self.removed else _call_ids(self._changed_data())
+        return _call_ids(self.data) - remaining
 
     def line(self, parent: Any, session: str) -> bytes:
         """Write its line, in the new `session`, after the record `parent`."""
@@ -142,13 +136,13 @@ class CopilotEvent(LinkedEntry):
                 calls.append(request if n not in self.changes else {**request, **_make_request(block)})
             else:
                 texts.append(read_block_text(block))
-        kept = {key: member for key, member in self.data.items() if thought or key not in _REASONING}
-        return {**kept, TEXT: "\n\n".join(texts), CALLS: calls}
+        members = {key: member for key, member in self.data.items() if thought or key not in _REASONING}
+        return {**members, TEXT: "\n\n".join(texts), CALLS: calls}
 
 
-def _make_source_entry(raw: bytes, value: dict[str, Any]) -> CopilotEvent:
+def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _CopilotEvent:
     # A title belongs to the session, not to its end.
-    entry = CopilotEvent(raw=raw, value=value, ends_with_session=value.get("type") != "session.title_changed")
+    entry = _CopilotEvent(raw=raw, value=value, ends_with_session=value.get("type") != "session.title_changed")
     data = entry.data
     # A subagent's messages are in no request of the session.
     match entry.kind if not data.get("parentToolCallId") else "":
@@ -165,7 +159,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> CopilotEvent:
     return entry
 
 
-def _remove_dependents(entries: Sequence[CopilotEvent]) -> None:
+def _remove_dependents(entries: Sequence[_CopilotEvent]) -> None:
     """Remove the records that belong to removed ones, and usage that is no longer true.
 
     - Those of a dropped call: its start, its permission, its subagent.
@@ -192,7 +186,11 @@ def _remove_dependents(entries: Sequence[CopilotEvent]) -> None:
 
 
 def _make_records(
-    entries: Sequence[CopilotEvent], near: int, groups: Sequence[Sequence[Item]], ids: Iterator[str], order: ResumeOrder
+    entries: Sequence[_CopilotEvent],
+    near: int,
+    groups: Sequence[Sequence[Item]],
+    ids: Iterator[str],
+    order: ResumeOrder,
 ) -> list[Body]:
     """Make records of inserted items, at the time of the entry `near` (its 0-based number)."""
     time = as_str(entries[near].value.get("timestamp")) if entries else format_time(order.now)

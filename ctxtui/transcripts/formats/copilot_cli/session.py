@@ -1,7 +1,4 @@
-"""Reads Copilot CLI's event files: JSON lines of all events.
-
-Usage is recorded by call in some versions, else as a sum.
-"""
+"""Reads Copilot CLI's event files; usage is recorded by call in some versions, else as a sum."""
 
 from __future__ import annotations
 
@@ -20,15 +17,13 @@ from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage, subtract
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, KeyedMessages, emit_sum, mark_covered
-from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path, one_line
+from ctxtui.transcripts.kit.fields import COPIED, as_dicts, as_time, compaction_detail, get_path, one_line
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.transcripts.kit.tasks import value_text
 
 NAME: Final = "copilot cli"
-COPIED: Final = "copiedBy"
-"""Member of an answer's or a usage record: the program that copied it from another session."""
 THOUGHT, TEXT, CALLS = "reasoningText", "content", "toolRequests"
 """Members of an answer that have its parts."""
 # Beginnings of the kinds of events that are not reported: no model reads them.
@@ -39,7 +34,6 @@ _SILENT: Final = (
 
 _SYSTEM: Final = "system"
 _EXTRA_MEMBERS: Final = ("messageId", "requestId", "outputTokens", "turnId")
-"""Members of an answer's record that its call keeps unchanged."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -70,7 +64,6 @@ class _Thread:
         self._messages.put(_SYSTEM, items, first=True)
 
     def compact(self, before: int, after: int, summary: str) -> None:
-        """Replace the messages with a summary."""
         self._messages.clear()
         self.dialogue.restart(EpochStart.COMPACTION, compaction_detail(before, after, NAME))
         if self._system:
@@ -88,7 +81,7 @@ class _CopilotHandler:
         self._calls: dict[str, Call] = {}
         self._requests: dict[str, Call] = {}
         """Requests known from a usage record whose answer is not recorded yet, by the provider's id."""
-        self._totals = CopilotTotals(tree, self._ids)
+        self._totals = _CopilotTotals(tree, self._ids)
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         kind, data, time = as_str(value.get("type")), as_dict(value.get("data")), as_time(value.get("timestamp"))
@@ -135,10 +128,7 @@ class _CopilotHandler:
             yield thread.dialogue.tip_event()
 
     def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
-        """Return the thread of a record.
-
-        A subagent's is named by the id of the call that spawned it.
-        """
+        """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
         name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
@@ -180,10 +170,7 @@ class _CopilotHandler:
     def _handle_request(
         self, data: dict[str, Json], when: float | None, source: RawRecord, copied: dict[str, Json]
     ) -> Iterator[Event]:
-        """Handle a usage record, which is one request.
-
-        Its answer follows if it is part of the conversation. `copied` is added to the call's `extra`.
-        """
+        """Handle a usage record, which is one request; its answer follows if it is part of the conversation."""
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
@@ -276,18 +263,16 @@ def answer_parts(data: dict[str, Json]) -> Iterator[tuple[str, dict[str, Json]]]
 
 
 def convert_result(data: dict[str, Json]) -> dict[str, Json]:
-    """Convert a tool's result, or its error."""
     failed = data.get("success") is False
     content = get_path(data, "error", "message") if failed else get_path(data, "result", "content")
     return messages.tool_result(data.get("toolCallId"), content if content is not None else "", failed)
 
 
 def summary_text(data: dict[str, Json]) -> str:
-    """Text of a compaction's summary."""
     return as_str(data.get("summaryContent") or data.get("summary"))
 
 
-class CopilotTotals:
+class _CopilotTotals:
     """Sums of a session by model, which continue when it is resumed.
 
     A sum, minus the calls' own reports, goes to the call without a report if it is the only one and the client counted
@@ -302,7 +287,6 @@ class CopilotTotals:
         """The call of each model's sum as last emitted."""
 
     def read(self, data: dict[str, Json], calls: dict[str, Call]) -> Iterator[Event]:
-        """Emit the session's usage so far, by model."""
         for model, report in as_dict(data.get("modelMetrics")).items():
             used = usage(as_dict(as_dict(report).get("usage")))
             if used is None:
@@ -356,10 +340,7 @@ class CopilotTotals:
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input includes the cache; None without input.
-
-    Input that is less than the cache's reads and writes does not include them.
-    """
+    """Convert usage whose input includes the cache, unless it is less than that; None without input."""
     input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if input_tokens + read + written == 0:

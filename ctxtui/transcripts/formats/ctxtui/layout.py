@@ -24,7 +24,7 @@ MINOR: Final = 0
 BEYOND: Final = "beyond ctxtui 1.0"
 """Kind of happenings that carry data unknown to this version, and the key for it in a call's extra."""
 
-KNOWN: Final = {
+LINE_MEMBERS: Final = {
     "ctxtui": frozenset({"ctxtui", "minor", "session"}),
     "place": frozenset({"place", "section", "role", "mark"}),
     "block": frozenset({"block", "digest", "kind", "body"}),
@@ -65,7 +65,7 @@ def call_json(call: Call) -> dict[str, Json]:
     if call.line or call.bytes_ != (0, 0):
         line |= {"line": call.line, "bytes": list(call.bytes_)}
     call_extra, beyond = dict(call.extra), call.extra.get(BEYOND)
-    if not isinstance(beyond, dict) or not beyond or beyond.keys() & KNOWN["call"]:
+    if not isinstance(beyond, dict) or not beyond or beyond.keys() & LINE_MEMBERS["call"]:
         return {**line, "extra": call_extra} if call_extra else line
     del call_extra[BEYOND]
     return {**line, **({"extra": call_extra} if call_extra else {}), **beyond}
@@ -80,7 +80,7 @@ def parse_call(line: dict[str, Json], heads: tuple[int, int, int], blocks: int) 
     number, start, detail = line.get("epoch", (1, "start", ""))
     skeleton, usage = line.get("skeleton"), line.get("usage")
     call_extra = dict(line.get("extra", {}))
-    beyond = {key: value for key, value in line.items() if key not in KNOWN["call"]}
+    beyond = {key: value for key, value in line.items() if key not in LINE_MEMBERS["call"]}
     if beyond:
         call_extra[BEYOND] = beyond
     first, last = line.get("bytes", (0, 0))
@@ -113,24 +113,21 @@ def _parse_skeleton(skeleton: dict[str, Json], blocks: int) -> Skeleton:
 
 
 def _parse_usage(figures: dict[str, Json]) -> Usage:
-    known_figures = {key: value for key, value in figures.items() if key in _USAGE}
-    if "cost" in known_figures:
-        cost = known_figures["cost"]
-        known_figures["cost"] = as_number(cost)
-        if cost is not None and known_figures["cost"] is None:
+    members = {key: value for key, value in figures.items() if key in _USAGE}
+    if "cost" in members:
+        cost = members["cost"]
+        members["cost"] = as_number(cost)
+        if cost is not None and members["cost"] is None:
             raise ValueError("usage.cost must be a number")
-    for key, value in known_figures.items():
+    for key, value in members.items():
         if key != "cost" and not (isinstance(value, int) and abs(value) < _COUNTED):
             raise ValueError(f"usage.{key} must be a whole number that can be counted")
-    return Usage(**known_figures)
+    return Usage(**members)
 
 
 def parse_quota(line: dict[str, Json]) -> QuotaReport:
-    """Parse the quota report of a line.
-
-    Raises `LookupError`, `TypeError`, `ValueError` if the line is not one.
-    """
-    used, minutes = as_float(line["used"]), int(line["minutes"])
+    """Parse the quota report of a line; raises `LookupError`, `TypeError`, `ValueError` if it is none."""
+    used, minutes = _as_float(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")
     resets, reported_at = (int(parse_time(line.get(name)) or 0) for name in ("resets", "at"))
@@ -142,12 +139,12 @@ def parse_time(value: Json) -> float | None:
 
     Raises `TypeError` if it is not a number, `ValueError` if beyond the calendar.
     """
-    seconds = as_float(value)
+    seconds = _as_float(value)
     if seconds is not None and not 0 <= seconds < MAX_TIMESTAMP:
         raise ValueError(f"no time: {seconds:g}")
     return seconds
 
 
-def as_float(value: Json) -> float | None:
+def _as_float(value: Json) -> float | None:
     """Convert a number that keeps its spelling to a float; return any other value unchanged."""
     return float(value) if isinstance(value, Number) else value

@@ -15,7 +15,15 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Unreadable
 from ctxtui.core.session import DESCRIBED, CallSeen, Described, Event, Happened, Outcome, Skipped, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT, Tree
-from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, KNOWN, MAJOR, NAME, parse_call, parse_quota, parse_time
+from ctxtui.transcripts.formats.ctxtui.layout import (
+    BEYOND,
+    LINE_MEMBERS,
+    MAJOR,
+    NAME,
+    parse_call,
+    parse_quota,
+    parse_time,
+)
 from ctxtui.transcripts.formats.ctxtui.write import line_key
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.records import BOM, LineBuffer, TextLine
@@ -23,7 +31,6 @@ from ctxtui.transcripts.reader import Reader
 
 _SECTIONS: Final = ("tools", "system", "messages")
 _OBJECTS: Final = (HEADER, TOOL)
-"""Kinds of blocks that must be objects."""
 
 
 class _BlockLine(msgspec.Struct, forbid_unknown_fields=True):
@@ -47,7 +54,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class CtxtuiReader(Reader):
-    """Reads the output of `write`, line by line; a growing file is followed."""
+    """Reads the output of `write`, line by line; raises `Unreadable` for a newer major version."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -78,10 +85,6 @@ class CtxtuiReader(Reader):
         return Skipped(number, f"cut last line: {len(data):,} bytes without an end") if data.strip() else None
 
     def feed(self, data: bytes) -> list[Event]:
-        """Return the events of the lines that `data` completes.
-
-        Raises `Unreadable` for a newer major version.
-        """
         return [event for line in self._lines.feed(data) for event in self._handle_line(line)]
 
     def settle(self) -> list[Event]:
@@ -119,7 +122,7 @@ class CtxtuiReader(Reader):
         yield from handle(line)
         name = line_key(line)
         self._seen[name] += 1
-        news = {key: value for key, value in line.items() if key not in KNOWN[kind]}
+        news = {key: value for key, value in line.items() if key not in LINE_MEMBERS[kind]}
         if news and kind != "call":
             yield _keep_unknown(name, self._seen[name], news)
 
@@ -137,12 +140,7 @@ class CtxtuiReader(Reader):
         yield Described(**described)
         news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
-            beyond = {
-                "of": line_key(line),
-                "number": self._seen[line_key(line)] + 1,
-                "members": {"session": line["session"]},
-            }
-            yield Happened(BEYOND, canonical.dump_text(beyond))
+            yield _keep_unknown(line_key(line), self._seen[line_key(line)] + 1, {"session": line["session"]})
 
     def _handle_place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:

@@ -13,8 +13,7 @@ from ctxtui.core.session import DESCRIBED, Session
 from ctxtui.core.tree import Node
 from ctxtui.transcripts.formats.ctxtui.layout import BEYOND, MAJOR, MINOR, call_json
 
-LONGEST_RUN: Final = 1000
-"""Maximum blocks named by one line."""
+_MAX_RUN_BLOCKS: Final = 1000
 
 
 def write(session: Session) -> bytes:
@@ -23,10 +22,9 @@ def write(session: Session) -> bytes:
 
 
 def lines(session: Session) -> Iterator[bytes]:
-    """Yield the lines of `session`, in order, each with its line end."""
     beyond = _NewerData(session)
     for line in _iter_records(session):
-        if isinstance(line, bytes) and not beyond.has_members:
+        if isinstance(line, bytes) and not beyond.members:
             yield line + b"\n"
         else:
             value = canonical.loads(line) if isinstance(line, bytes) else line
@@ -40,7 +38,7 @@ class _NewerData:
 
     def __init__(self, session: Session) -> None:
         self.lines: list[Json] = []
-        self._members: dict[tuple[str, int], dict[str, Json]] = {}
+        self.members: dict[tuple[str, int], dict[str, Json]] = {}
         self._seen: Counter[str] = Counter()
         for happening in session.happenings:
             if happening.kind == BEYOND:
@@ -48,27 +46,21 @@ class _NewerData:
                 if beyond["of"] is None:
                     self.lines.append(beyond["line"])
                 else:
-                    self._members.setdefault((beyond["of"], beyond["number"]), {}).update(beyond["members"])
-
-    @property
-    def has_members(self) -> bool:
-        """Whether any line has members of a newer version."""
-        return bool(self._members)
+                    self.members.setdefault((beyond["of"], beyond["number"]), {}).update(beyond["members"])
 
     def joined(self, line: dict[str, Json]) -> dict[str, Json]:
         """Add the members of a newer version to a line; call it once for each line, in order."""
-        if not self._members:
+        if not self.members:
             return line
         name = line_key(line)
         self._seen[name] += 1
-        for key, value in self._members.get((name, self._seen[name]), {}).items():
+        for key, value in self.members.get((name, self._seen[name]), {}).items():
             old = line.get(key)
             line = {**line, key: {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value}
         return line
 
 
 def line_key(line: dict[str, Json]) -> str:
-    """Identify a line by its first member."""
     key = next(iter(line), "")
     return f"{key} {canonical.dump_text(line.get(key))}"
 
@@ -90,13 +82,8 @@ def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     for happening in session.happenings:
         if happening.kind != BEYOND:
             time_member = {} if happening.at is None else {"at": happening.at}
-            yield {
-                "happened": happening.kind,
-                "text": happening.text,
-                "thread": happening.thread,
-                **time_member,
-                "after": happening.after,
-            }
+            words = {"happened": happening.kind, "text": happening.text, "thread": happening.thread}
+            yield {**words, **time_member, "after": happening.after}
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:
@@ -114,10 +101,7 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Yield runs of nodes, each the child of the one before.
-
-    Before a run come the blocks and places that are new in it.
-    """
+    """Yield runs of nodes, each the child of the one before, after the blocks and places new in them."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []
@@ -128,7 +112,7 @@ def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
         if node.block.digest not in blocks:
             blocks[node.block.digest] = len(blocks)
             yield _encode_block(blocks[node.block.digest], node.block)
-        if run and (node.parent != run[-1].id or len(run) >= LONGEST_RUN):
+        if run and (node.parent != run[-1].id or len(run) >= _MAX_RUN_BLOCKS):
             yield _make_run(run, blocks, places)
             run = []
         run.append(node)
@@ -136,7 +120,7 @@ def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
         yield _make_run(run, blocks, places)
 
 
-def _encode_block(number: int, block: Block) -> bytes | dict[str, Json]:
+def _encode_block(number: int, block: Block) -> bytes:
     head = canonical.dumps({"block": number, "digest": block.digest, "kind": block.kind})
     # The body is already canonical.
     return head[:-1] + b',"body":' + block.body + b"}"

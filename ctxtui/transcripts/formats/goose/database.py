@@ -77,10 +77,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    """Yield the events of the sessions in `tables`.
-
-    The newest is the main thread, the others are further threads.
-    """
+    """Yield the events of the sessions in `tables`; the newest is the main thread."""
     rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
     rows_by_session = sort_messages(tables)
@@ -104,7 +101,6 @@ def sort_messages(tables: Tables) -> dict[str, list[Row]]:
 
 
 def session_title(row: Row) -> str:
-    """The session's name; "" if it has none."""
     return as_str(row.get("name")) or as_str(row.get("description"))
 
 
@@ -146,10 +142,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
 
 
 def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """Group the rows of each message, with its role.
-
-    An answer of several parts has several rows.
-    """
+    """Group the rows of each message, with its role: an answer of several parts has several rows."""
     spans: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = as_str(row.get("role")) or "user"

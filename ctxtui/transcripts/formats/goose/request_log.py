@@ -1,7 +1,6 @@
-"""Goose's logs of its newest requests (``llm_request.N.jsonl``).
+"""Goose's logs of its newest requests (``llm_request.N.jsonl``): the body as sent, its answer in chunks.
 
-The body as sent, then its answer in chunks. The chunks are in Goose's own spelling; they are assembled to the answer
-that the request's API would have sent.
+The chunks, in Goose's own spelling, are assembled to the answer that the request's API would have sent.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dicts, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "goose request log"
@@ -62,7 +61,7 @@ class _LogHandler:
         used = {name: as_count(self._usage.get(f"{name}_tokens")) for name in ("input", "output")}
         read = as_count(self._usage.get("cache_read_input_tokens"))
         written = as_count(self._usage.get("cache_write_input_tokens"))
-        if is_anthropic(self._body):
+        if _is_anthropic(self._body):
             cached: dict[str, Json] = {"cache_read_input_tokens": read, "cache_creation_input_tokens": written}
             usage: dict[str, Json] = {"input_tokens": max(0, used["input"] - read - written)}
             usage |= {"output_tokens": used["output"], **(cached if read or written else {})}
@@ -83,7 +82,7 @@ class _LogHandler:
         return base | {"object": "chat.completion", "choices": choices} | ({"usage": usage} if self._usage else {})
 
 
-def is_anthropic(body: dict[str, Json]) -> bool:
+def _is_anthropic(body: dict[str, Json]) -> bool:
     """Whether a body with messages is for Anthropic's API.
 
     Then no tool has ``function``, and no message has the role of system, developer or tool.
@@ -94,7 +93,6 @@ def is_anthropic(body: dict[str, Json]) -> bool:
 
 
 def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Join the chunks of a text, or of thinking, to one part."""
     joined: list[dict[str, Json]] = []
     for part in parts:
         key = as_str(part.get("type"))
@@ -105,5 +103,4 @@ def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return joined
 
 
-def reader(tree: Tree) -> LinesReader:
-    return LinesReader(_LogHandler(tree))
+reader = lines_reader(_LogHandler)

@@ -54,7 +54,7 @@ _VISIBLE: Final = {"userVisible": True, "agentVisible": True}
 def resume(order: ResumeOrder) -> ResumedFile:
     """Write a file for ``goose session import``; its `id` is the new session's name."""
     row, rows, lost = _read_source(order)
-    messages = [GooseMessage.from_row(message_row) for message_row in rows]
+    messages = [_GooseMessage.from_row(message_row) for message_row in rows]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
     edits = apply_edits(order, messages, positions, cut=True)
     lost += [*edits.lost, *name_losses(new_blocks(messages, edits.appended), ("tool_use", "image"))]
@@ -82,7 +82,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
     )
 
 
-class GooseMessage(ResumeEntry):
+class _GooseMessage(ResumeEntry):
     """A message as an export has it.
 
     `places` has the 0-based part of `content` for each block. `is_read`: it is in the requested context.
@@ -94,8 +94,7 @@ class GooseMessage(ResumeEntry):
     is_read: bool = False
 
     @classmethod
-    def from_row(cls, row: Row) -> GooseMessage:
-        """Make an unchanged message from its row."""
+    def from_row(cls, row: Row) -> _GooseMessage:
         value = {member: decode_column(row.get(column)) for member, column in MESSAGE_COLUMNS.items()}
         content = value["content"] if isinstance(value["content"], list) else []
         message = cls(value=value, content=content, is_prompt=value["role"] != "assistant")
@@ -177,27 +176,25 @@ def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> d
 
 
 def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Convert a block to Goose's spelling.
-
-    A part of the same kind keeps the further members of `recorded`.
-    """
+    """Convert a block to Goose's spelling; a part of the same kind keeps the other members of `recorded`."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):
         case "tool_use":
-            kept = recorded if recorded.get("type") in ("toolRequest", "frontendToolRequest") else {}
-            known = as_dict(as_dict(kept.get("toolCall")).get("value"))
-            call = {**known, "name": value.get("name"), "arguments": value.get("input")}
-            return {"type": "toolRequest", "id": value.get("id"), **kept, "toolCall": _make_success(call)}
+            request = recorded if recorded.get("type") in ("toolRequest", "frontendToolRequest") else {}
+            recorded_call = as_dict(as_dict(request.get("toolCall")).get("value"))
+            call = {**recorded_call, "name": value.get("name"), "arguments": value.get("input")}
+            return {"type": "toolRequest", "id": value.get("id"), **request, "toolCall": _make_success(call)}
         case "tool_result":
-            kept = recorded if recorded.get("type") == "toolResponse" else {}
+            response = recorded if recorded.get("type") == "toolResponse" else {}
             content = value.get("content")
             parts = content if isinstance(content, list) else [{"type": "text", "text": as_str(content)}]
             result = {
                 "content": [_to_part(blocks.from_part(part), {}) for part in parts],
                 "isError": value.get("is_error") is True,
             }
-            return {"type": "toolResponse", "id": value.get("tool_use_id"), **kept, "toolResult": _make_success(result)}
+            id_ = value.get("tool_use_id")
+            return {"type": "toolResponse", "id": id_, **response, "toolResult": _make_success(result)}
         case "thinking" if recorded.get("type") == "thinking":
             return {**recorded, "thinking": read_block_text(block)}
         case "image" if "data" in source:

@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit.readers import parse_json
 MAX_MEMBER_BYTES: Final = 500_000_000
 """Maximum unpacked bytes of a member."""
 MAX_TOTAL_BYTES: Final = 2_000_000_000
-"""Maximum unpacked bytes of all members together; one that exceeds what is left is reported."""
+"""Maximum unpacked bytes of all members together."""
 
 _LOCAL: Final = b"PK\x03\x04"
 _DESCRIPTOR: Final = b"PK\x07\x08"
@@ -113,7 +113,7 @@ def _walk_members(data: bytes) -> Iterator[tuple[str, bytes | Skipped]]:
 def _unpack_local(data: bytes, header: int, start: int, limit: int) -> tuple[bytes, int]:
     """Unpack the member whose local header is at `header` and whose data begins at `start`.
 
-    Also returns how many bytes its data takes. Raises `_Damaged`.
+    Also returns how many bytes its data takes.
     """
     _, _, flags, method, _, _, checksum, packed_size, size, _, _ = _LOCAL_HEADER.unpack_from(data, header)
     if flags & _ENCRYPTED:
@@ -141,10 +141,7 @@ def _unpack_local(data: bytes, header: int, start: int, limit: int) -> tuple[byt
 
 
 def _unpack(packed: bytes, method: int, limit: int) -> tuple[bytes, int]:
-    """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took.
-
-    A stored member takes all of them. Raises `_Damaged`.
-    """
+    """Unpack `packed`, to at most `limit` bytes; also returns how many of its bytes that took."""
     if method == _STORED:
         if len(packed) > limit:
             raise _Damaged(f"it takes {len(packed):,} bytes, and {limit:,} are allowed")
@@ -189,10 +186,7 @@ def _decompress(stream: _Stream, packed: bytes, limit: int, error_type: type[Exc
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
-    """Read the log in an archive in its JSON form: header with ``samples``.
-
-    Also returns the members that could not be read.
-    """
+    """Read the log in an archive in its JSON form; also returns the members that could not be read."""
     header: dict[str, Json] = {}
     samples: list[Json] = []
     skipped: list[Skipped] = []

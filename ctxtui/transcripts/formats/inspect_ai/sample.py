@@ -29,17 +29,20 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import WholeReader, parse_json
+from ctxtui.transcripts.kit.readers import parse_json, whole_reader
 from ctxtui.transcripts.kit.tasks import value_text
 
-MAX_ATTACHMENT_DEPTH: Final = 100
+_MAX_ATTACHMENT_DEPTH: Final = 100
 """Levels of an event that are searched for attachments; no log nests them deeper."""
 
 _ATTACHMENT: Final = re.compile(r"attachment://([0-9a-f]{16,64})")
 
 
-def resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = MAX_ATTACHMENT_DEPTH) -> Json:
-    """Replace every ``attachment://`` in `value` with its content, `depth` levels down."""
+def _resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = _MAX_ATTACHMENT_DEPTH) -> Json:
+    """Replace every ``attachment:
+
+    `` in `value` with its content, `depth` levels down.
+    """
     if not attachments or depth == 0:
         return value
     if isinstance(value, str):
@@ -47,13 +50,13 @@ def resolve_attachments(value: Json, attachments: dict[str, Json], depth: int = 
             return value
         return _ATTACHMENT.sub(lambda m: as_str(attachments.get(m.group(1))) or m.group(), value)
     if isinstance(value, list):
-        return [resolve_attachments(item, attachments, depth - 1) for item in value]
+        return [_resolve_attachments(item, attachments, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {key: resolve_attachments(item, attachments, depth - 1) for key, item in value.items()}
+        return {key: _resolve_attachments(item, attachments, depth - 1) for key, item in value.items()}
     return value
 
 
-def messages_by_ref(refs: Json, pool: list[Json]) -> list[Json]:
+def _messages_by_ref(refs: Json, pool: list[Json]) -> list[Json]:
     """List the entries of `pool` that `refs` name: indices, or ranges (start, end exclusive)."""
     matches: list[Json] = []
     for ref in as_list(refs):
@@ -129,7 +132,7 @@ def usage(report: Json) -> Usage | None:
     )
 
 
-class SharedParts(Struct, frozen=True):
+class _SharedParts(Struct, frozen=True):
     """Parts of a sample that its records refer to."""
 
     attachments: dict[str, Json]
@@ -137,8 +140,8 @@ class SharedParts(Struct, frozen=True):
     calls: list[Json]
 
 
-class SampleReader:
-    """Reads one sample. Its first conversation is the thread `name`, others are further threads."""
+class _SampleReader:
+    """Reads one sample; its first conversation is the thread `name`, others are further threads."""
 
     def __init__(self, tree: Tree, threads: Conversations, ids: Ids, name: str, label: str) -> None:
         self._tree, self._threads, self._ids, self._name, self._label = tree, threads, ids, name, label
@@ -148,7 +151,7 @@ class SampleReader:
     def read(self, sample: dict[str, Json]) -> Iterator[Event]:
         yield ThreadSeen(self._name, self._label)
         old = as_dict(sample.get("transcript"))
-        shared = SharedParts(
+        shared = _SharedParts(
             as_dict(sample.get("attachments")) or as_dict(old.get("content")),
             as_list(sample.get("message_pool") or get_path(sample, "events_data", "messages")),
             as_list(sample.get("call_pool") or get_path(sample, "events_data", "calls")),
@@ -161,10 +164,10 @@ class SampleReader:
             yield from self._read_messages(sample, shared)
         yield from self._sample_outcomes(sample)
 
-    def _handle_event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+    def _handle_event(self, event: dict[str, Json], shared: _SharedParts) -> Iterator[Event]:
         kind = event.get("event")
         if kind == "model":
-            yield from self._handle_model_event(resolve_attachments(event, shared.attachments), shared)
+            yield from self._handle_model_event(_resolve_attachments(event, shared.attachments), shared)
         elif kind == "compaction" and self._first is not None:
             detail = compaction_detail(
                 as_count(event.get("tokens_before")), as_count(event.get("tokens_after")), "inspect"
@@ -175,12 +178,12 @@ class SampleReader:
                 "error", as_str(get_path(event, "error", "message")), self._name, as_time(event.get("timestamp"))
             )
 
-    def _handle_model_event(self, event: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+    def _handle_model_event(self, event: dict[str, Json], shared: _SharedParts) -> Iterator[Event]:
         decoded = self._decode_request(event, shared)
         output = as_dict(event.get("output"))
         if decoded is None:
-            recorded = as_list(event.get("input")) or resolve_attachments(
-                messages_by_ref(event.get("input_refs"), shared.pool), shared.attachments
+            recorded = as_list(event.get("input")) or _resolve_attachments(
+                _messages_by_ref(event.get("input_refs"), shared.pool), shared.attachments
             )
             request_items = [*tool_items(event.get("tools")), *(i for m in recorded for i in message_items(m))]
         else:
@@ -192,13 +195,13 @@ class SampleReader:
             answer = tuple(message_items(get_path(output, "choices", 0, "message")))
         yield from self._threads.add_request(request_items, answer, _make_call(event, output, decoded), thread)
 
-    def _decode_request(self, event: dict[str, Json], shared: SharedParts) -> Decoded | None:
+    def _decode_request(self, event: dict[str, Json], shared: _SharedParts) -> Decoded | None:
         """Decode the request as it was sent; None if the log lacks it or it cannot be read."""
         call = as_dict(event.get("call"))
         request = dict(as_dict(call.get("request")))
         if call.get("call_refs") is not None and as_str(call.get("call_key")):
-            request[as_str(call["call_key"])] = resolve_attachments(
-                messages_by_ref(call["call_refs"], shared.calls), shared.attachments
+            request[as_str(call["call_key"])] = _resolve_attachments(
+                _messages_by_ref(call["call_refs"], shared.calls), shared.attachments
             )
         if not request:
             return None
@@ -209,10 +212,10 @@ class SampleReader:
         except Malformed:
             return None
 
-    def _read_messages(self, sample: dict[str, Json], shared: SharedParts) -> Iterator[Event]:
+    def _read_messages(self, sample: dict[str, Json], shared: _SharedParts) -> Iterator[Event]:
         """Yield calls from the messages alone: only the usage of the last one and the sum are known."""
         dialogue = Dialogue(self._tree, self._name, self._ids)
-        recorded = as_dicts(resolve_attachments(sample.get("messages"), shared.attachments))
+        recorded = as_dicts(_resolve_attachments(sample.get("messages"), shared.attachments))
         output = as_dict(sample.get("output"))
         answers = [m for m in recorded if m.get("role") == "assistant" and m.get("source", "generate") == "generate"]
         for message in recorded:
@@ -254,10 +257,7 @@ class SampleReader:
 
 
 def _api_url(model: str) -> str:
-    """A made-up URL for a logged request, which has none; it shows the dialect.
-
-    "" if the request's own members show it.
-    """
+    """A made-up URL that shows a logged request's dialect; "" if its own members show it."""
     provider = model.partition("/")[0]
     return {"anthropic": "https://host/v1/messages", "google": "https://host/v1/models/m:generateContent"}.get(
         provider, ""
@@ -286,7 +286,6 @@ def _make_call(event: dict[str, Json], output: dict[str, Json], decoded: Decoded
 NAME: Final = "inspect"
 _ZIP: Final = b"PK\x03\x04"
 _INSIDE: Final = (b"_journal/start.json", b"samples/", b"header.json")
-"""Beginnings of the names in an archive."""
 _SAMPLE: Final = frozenset({"epoch", "target", "messages"})
 """Members of a sample that is a file of its own."""
 
@@ -303,16 +302,15 @@ def sniff(head: bytes, name: str) -> float:
     return 0.85 if first.keys() >= _SAMPLE else 0.0
 
 
-def reader(tree: Tree) -> WholeReader:
-    return WholeReader(tree, _parse)
-
-
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     if data.startswith(_ZIP):
         log, skipped = archive.read_log(data)
         return [*_read_log_events(log, tree), *skipped], None
     value, tail = parse_json(data)
     return list(_read_log_events(as_dict(value), tree)), tail
+
+
+reader = whole_reader(_parse)
 
 
 def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
@@ -332,7 +330,7 @@ def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:
         label = f"sample {value_text(sample.get('id'))} epoch {value_text(sample.get('epoch'))}"
         label_counts[label] = label_counts.get(label, 0) + 1
         name = label if label_counts[label] == 1 else f"{label} ({label_counts[label]})"
-        yield from SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
+        yield from _SampleReader(tree, threads, ids, name if n else MAIN, name).read(sample)
     yield from threads.settle()
     yield from _log_outcomes(log)
 

@@ -17,16 +17,8 @@ from ctxtui.core.block import HEADER, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
-from ctxtui.transcripts.formats.kimi_code.session import (
-    COPIED_LINES,
-    ESTIMATED_BY,
-    EVENT,
-    FAILED,
-    LOOP,
-    MESSAGE,
-    convert_event,
-    convert_message,
-)
+from ctxtui.transcripts.formats.kimi_code.session import EVENT, FAILED, LOOP, MESSAGE, convert_event, convert_message
+from ctxtui.transcripts.kit.fields import COPIED_LINES, ESTIMATED_BY
 from ctxtui.transcripts.kit.messages import RESULT, make_parts
 from ctxtui.transcripts.kit.resume import (
     OWN,
@@ -54,7 +46,6 @@ _TEXTS: Final = ("input_text", "output_text")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     source = _Source()
     for raw, piece in pieces:
@@ -99,7 +90,6 @@ class _Source(Struct):
     request: Body = field(default_factory=dict)
 
     def add(self, raw: bytes, record: Body) -> None:
-        """Add a record and its bytes."""
         kind, event = as_str(record.get("type")), as_dict(record.get("event"))
         if kind == "llm.request" and record.get("kind") == LOOP:
             self.request = record
@@ -158,7 +148,6 @@ class _Writer:
         self.records: list[Body] = []
 
     def write(self) -> None:
-        """Write them, and the size of the context if it is known."""
         turn, step, messages = 0, 0, 0
         for message in self._messages:
             if message.speaker == RESULT:
@@ -228,9 +217,8 @@ class _Writer:
 
     def _make(self, members: Body, record: Body | None = None) -> Body:
         """Make a record with `members`; all others are those of `record`."""
-        made: Body = {**(record or {}), **members}
-        made.setdefault("agentId", "main")
-        return made if made.get("time") is not None else {**made, "time": round(self._order.now * 1000)}
+        new: Body = {"agentId": "main", **(record or {}), **members}
+        return new if new.get("time") is not None else {**new, "time": round(self._order.now * 1000)}
 
     def _origin(self, block: SentBlock, type_: str) -> Body:
         """The source's record of `type_` that held the block; {} for none."""
@@ -242,7 +230,6 @@ class _Writer:
 
 
 def _to_part(value: Any) -> Any:
-    """Convert a block's value to the client's spelling of a content part."""
     if not isinstance(value, dict):
         return {"type": "text", "text": as_str(value)}
     if value.get("type") in _TEXTS:

@@ -17,16 +17,12 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_dicts
+from ctxtui.transcripts.kit.fields import COPIED_LINES, ESTIMATED_BY, as_dicts
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import LinesReader
 from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "kimi code"
-COPIED_LINES: Final = "copied_lines"
-"""Member of the first record: the number of lines that ctxtui copied from another session."""
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage: the program that estimated it, in place of a provider's report."""
 MESSAGE: Final = "context.append_message"
 EVENT: Final = "context.append_loop_event"
 """Types of records with a message, and with an event of a step: a part of its answer, a result, its begin or end."""
@@ -62,13 +58,11 @@ class _Agent:
         self._used: Usage | None = None
         """Usage reported for the step that ends next."""
         self._answer_parts: list[Json] = []
-        """Parts of its answer so far."""
         self._results: list[dict[str, Json]] = []
-        """Results of its tools, which follow the answer."""
+        """Results of tools, which follow the answer."""
         self._timed: set[str] = set()
         """Ids of tool calls whose duration is sent with the result."""
         self.copied_lines = 0
-        """Number of the file's lines that were copied from another session."""
         self._deferred: list[list[Item]] = []
         """Messages received during a step, added to the context after its answer."""
 
@@ -96,10 +90,7 @@ class _Agent:
                 self._cut_messages(kind, value)
 
     def _cut_messages(self, kind: Json, value: dict[str, Json]) -> None:
-        """Apply a compaction, a clearing or an undo to the context.
-
-        Other kinds of records change nothing.
-        """
+        """Apply a compaction, a clearing or an undo to the context."""
         match kind:
             case "context.apply_compaction":
                 self._apply_compaction(value)
@@ -145,13 +136,10 @@ class _Agent:
         """
         user_indexes: list[int] = []
         for n, message in enumerate(self._messages):
-            user_indexes = (
-                []
-                if message[0].place.mark == _SUMMARY
-                else [*user_indexes, n]
-                if _is_of_user(message)
-                else user_indexes
-            )
+            if message[0].place.mark == _SUMMARY:
+                user_indexes = []
+            elif _is_of_user(message):
+                user_indexes.append(n)
         if turns <= len(user_indexes):
             del self._messages[user_indexes[-turns] :]
 
@@ -272,13 +260,13 @@ class _FileHandler:
         yield from self._agents[name].record(value, source)
 
     def state_events(self) -> Iterator[Event]:
-        talks = [agent.dialogue for agent in self._agents.values()]
-        yield Described(source=NAME, title=next((talk.title for talk in talks if talk.title), ""))
-        yield from (talk.tip_event() for talk in talks)
+        dialogues = [agent.dialogue for agent in self._agents.values()]
+        yield Described(source=NAME, title=next((dialogue.title for dialogue in dialogues if dialogue.title), ""))
+        yield from (dialogue.tip_event() for dialogue in dialogues)
 
 
 class KimiReader(LinesReader):
-    """Reads one agent's file; `part` returns readers for those of the others."""
+    """Reads one agent's file; `part` makes readers for those of the others."""
 
     def __init__(self, tree: Tree) -> None:
         self._shared_state: tuple[Tree, dict[str, _Agent], Ids] = tree, {}, Ids()
@@ -359,7 +347,6 @@ def _with_status(output: Json, failed: bool) -> list[dict[str, Json]]:
 
 
 def _convert_tool(tool: dict[str, Json]) -> dict[str, Json]:
-    """Convert a tool's definition to Anthropic's spelling, as its calls and results are."""
     return {"input_schema" if key == "parameters" else key: member for key, member in tool.items()}
 
 
@@ -377,10 +364,7 @@ def _convert_part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one request, whose input excludes the cache.
-
-    None if all figures are zero.
-    """
+    """Convert the usage of one request, whose input excludes the cache; None if all figures are zero."""
     figures = as_dict(report)
     if not any(as_count(tokens) for tokens in figures.values()):
         return None

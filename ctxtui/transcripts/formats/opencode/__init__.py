@@ -1,4 +1,1 @@
-"""Reads OpenCode's sessions and exports, and writes sessions to be imported.
-
-The sessions are rows of its database or of its storage's files.
-"""
+"""Reads OpenCode's sessions and exports, and writes sessions to be imported."""

@@ -1,6 +1,6 @@
-"""OpenCode's database, or its files as rows of it.
+"""OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
 
-Sessions, their messages, the parts of each. The newest session whose parent is not in the recording is the main thread.
+The newest session whose parent is not in the recording is the main thread.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.readers import Row, Tables, decode_column, rows_reader, tables_in
 
-SESSIONS: Final = "session_v2"
-MESSAGES: Final = "session_message"
+_SESSIONS: Final = "session_v2"
+_MESSAGES: Final = "session_message"
 
 
-def convert_message(row: Row) -> OpenCodeMessage | None:
-    """Convert a row of `MESSAGES`; None if no model reads it (a switch of agent or model)."""
+def _convert_message(row: Row) -> OpenCodeMessage | None:
+    """Convert a message of version 2; None if no model reads it (a switch of agent or model)."""
     data, kind = as_dict(decode_column(row.get("data"))), as_str(row.get("type"))
     info: dict[str, Json] = {"id": row.get("id"), "time": data.get("time"), "role": "user"}
     match kind:
@@ -89,7 +89,7 @@ def _convert_part(part: dict[str, Json]) -> Part:
 
 
 NAME: Final = "opencode"
-_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({SESSIONS, MESSAGES}))
+_TABLES: Final = (frozenset({"session", "message", "part"}), frozenset({_SESSIONS, _MESSAGES}))
 """The tables of version 1 and of version 2; a database may have both."""
 
 
@@ -103,29 +103,19 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if is_opencode else 0.0
 
 
-def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    yield from session_events(sessions_of(tables), messages_of(tables), tree)
-
-
 def sessions_of(tables: Tables) -> dict[str, Row]:
-    """Collect the rows of the sessions by id.
-
-    If both versions of the tables have one, version 1 counts.
-    """
-    rows = [*tables.get(SESSIONS, []), *tables.get("session", [])]
+    """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
+    rows = [*tables.get(_SESSIONS, []), *tables.get("session", [])]
     return {as_str(row.get("id")): row for row in rows}
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
-    """Collect the messages of each session in order, by the session's id.
-
-    If both versions of the tables have a session, those of version 1 count.
-    """
+    """Collect the messages of each session in order; if both versions have a session, version 1 counts."""
     parts = _group_rows(tables.get("part", []), "message_id", timed=False)
-    rows = sorted(tables.get(MESSAGES, []), key=lambda row: as_count(row.get("seq")))
+    rows = sorted(tables.get(_MESSAGES, []), key=lambda row: as_count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
     for row in rows:
-        message = convert_message(row)
+        message = _convert_message(row)
         if message is not None:
             newer.setdefault(as_str(row.get("session_id")), []).append(message)
     return newer | {
@@ -161,10 +151,7 @@ def session_events(
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """Group the rows by a column, in OpenCode's order.
-
-    Messages are ordered by time and id, parts by id alone (`timed` False).
-    """
+    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)
@@ -175,4 +162,4 @@ def _read_time(row: Row, key: str) -> float:
     return as_time(row.get(key)) or 0.0
 
 
-reader = rows_reader(_read_tables)
+reader = rows_reader(lambda tables, tree: session_events(sessions_of(tables), messages_of(tables), tree))

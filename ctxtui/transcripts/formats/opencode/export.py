@@ -1,7 +1,6 @@
-"""OpenCode's exports (``opencode export``).
+"""OpenCode's exports: one session as JSON, ``{info, messages: [{info, parts}]}``.
 
-One session as JSON, ``{info, messages: [{info, parts}]}``. Also reads the records of a shared session, ``[{type:
-session | message | part, data}]``, from which it is assembled.
+Also reads the records of a shared session, ``[{type: session | message | part, data}]``.
 """
 
 from __future__ import annotations
@@ -65,7 +64,6 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
 
 
 def messages_in(export: dict[str, Json]) -> list[OpenCodeMessage]:
-    """List the messages of an export, in its order."""
     return [
         OpenCodeMessage(as_dict(message.get("info")), as_dicts(message.get("parts")))
         for message in as_dicts(export.get("messages"))

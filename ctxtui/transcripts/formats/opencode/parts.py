@@ -1,7 +1,4 @@
-"""Convert the parts of OpenCode's messages to Anthropic's spelling.
-
-They are converted as OpenCode sends them to a model.
-"""
+"""Convert the parts of OpenCode's messages to Anthropic's spelling, as OpenCode sends them."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 
 CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""
-COMPACTION_TEXT: Final = "What did we do so far?"
+_COMPACTION_TEXT: Final = "What did we do so far?"
 """Text that OpenCode sends in place of a compaction's marker."""
 
 _SUBTASK: Final = "The following tool was executed by the user"
@@ -42,7 +39,7 @@ def convert_user_part(part: Part) -> Json:
             text = as_str(part.get("text"))
             return messages.text(text) if text and part.get("ignored") is not True else None
         case "compaction":
-            return messages.text(COMPACTION_TEXT)
+            return messages.text(_COMPACTION_TEXT)
         case "subtask":
             return messages.text(_SUBTASK)
         case "file":
@@ -86,10 +83,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
 
 
 def interrupted_result(part: Part) -> Json:
-    """Make the result that OpenCode sends for a call that has not ended.
-
-    None for any other part.
-    """
+    """Make the result that OpenCode sends for a call that has not ended; None for any other part."""
     if part.get("type") != "tool" or get_path(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
@@ -101,10 +95,7 @@ def pruned_at(part: Part) -> float | None:
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input excludes the cache, and whose output excludes reasoning.
-
-    None if it has only zeros.
-    """
+    """Convert usage whose input excludes the cache, and whose output excludes reasoning; None for zeros."""
     tokens = as_dict(figures.get("tokens"))
     fresh, read = as_count(tokens.get("input")), as_count(get_path(tokens, "cache", "read"))
     written, thought = as_count(get_path(tokens, "cache", "write")), as_count(tokens.get("reasoning"))

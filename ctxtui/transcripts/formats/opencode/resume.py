@@ -53,9 +53,8 @@ _JSON_COLUMNS: Final = ("model", "permission", "metadata")
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a file for ``opencode import``, so that its session has the requested context."""
     info, recorded, lost = _read_source(order)
-    messages = [ImportMessage.from_message(message) for message in recorded]
+    messages = [_ImportMessage.from_message(message) for message in recorded]
     positions = find_blocks(order.path, messages[: find_end(order.path, messages)])
     edits = apply_edits(order, messages, positions, cut=True)
     positions_inside = [edits.positions[index] for index in edits.positions if order.end is None or index < order.end]
@@ -66,7 +65,7 @@ def resume(order: ResumeOrder) -> ResumedFile:
         *(loss for n, message in enumerate(messages) for loss in message.write(last if n == ends else None)),
     ]
     _update_usage(messages, order)
-    written: list[ImportMessage] = []
+    written: list[_ImportMessage] = []
     for number, message in enumerate(messages):
         written += _make_messages(message.before, messages, number, lost)
         written += [] if message.removed else [message]
@@ -92,7 +91,7 @@ def _block_digests(message: OpenCodeMessage, part: Part) -> list[tuple[str, str]
     ]
 
 
-class ImportMessage(ResumeEntry):
+class _ImportMessage(ResumeEntry):
     """A message of the new session: as recorded (`recorded`), and as it will be (`value`).
 
     `positions` has the part and the role of each of its blocks. `estimated`: its token counts are an estimate.
@@ -104,8 +103,7 @@ class ImportMessage(ResumeEntry):
     estimated: bool = False
 
     @classmethod
-    def from_message(cls, recorded: OpenCodeMessage) -> ImportMessage:
-        """Make an unchanged message from `recorded`."""
+    def from_message(cls, recorded: OpenCodeMessage) -> _ImportMessage:
         value = {"info": deepcopy(recorded.info), "parts": deepcopy(recorded.parts)}
         message = cls(recorded=recorded, value=value, is_prompt=not recorded.is_answer and bool(recorded.parts))
         for place, part in enumerate(recorded.parts):
@@ -121,25 +119,18 @@ class ImportMessage(ResumeEntry):
 
     @property
     def dropped_parts(self) -> set[int]:
-        """The parts whose text or call is removed.
-
-        A call's result is in the same part, and removed with it.
-        """
+        """The parts whose text or call is removed, and with a call its result, which is in the same part."""
         return {
             self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
         }
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based block `part` with `block` (None: remove it)."""
         self.changes[part] = block
         self.removed = {place for place, _ in self.positions} <= self.dropped_parts
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, and remove everything after its block `last` (None: nothing).
-
-        Yields losses.
-        """
+        """Apply the changes, and remove everything after its block `last` (None: nothing); yield losses."""
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():
@@ -182,8 +173,8 @@ class ImportMessage(ResumeEntry):
 
 
 def _make_messages(
-    groups: Sequence[Sequence[Item]], messages: Sequence[ImportMessage], number: int, lost: list[str]
-) -> Iterator[ImportMessage]:
+    groups: Sequence[Sequence[Item]], messages: Sequence[_ImportMessage], number: int, lost: list[str]
+) -> Iterator[_ImportMessage]:
     """Make messages from inserted items, just before the message `number`, or at the end.
 
     Each copies members of the nearest message of its side; without one, the items are lost (`lost`).
@@ -203,12 +194,12 @@ def _make_messages(
         info |= {"id": _neighbor_id(neighbor.id, 1 + n if at_end else n - len(groups)), "time": {"created": created}}
         if like.is_answer:
             info["time"]["completed"] = created
-        yield ImportMessage.from_message(
+        yield _ImportMessage.from_message(
             OpenCodeMessage(info, [{"type": "text", "text": read_block_text(item.block)} for item in group])
         )
 
 
-def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None:
+def _update_usage(messages: Sequence[_ImportMessage], order: ResumeOrder) -> None:
     """Set usage reports that do not apply to the new context to zero.
 
     The last answer, if it is one of them, gets the computed size, if known.
@@ -223,8 +214,7 @@ def _update_usage(messages: Sequence[ImportMessage], order: ResumeOrder) -> None
             message.set_tokens(order.input_tokens if n == answers[-1] else None, order.answer_tokens)
 
 
-def _relink_answers(messages: Sequence[ImportMessage]) -> None:
-    """Link an answer whose question was removed to the question before it."""
+def _relink_answers(messages: Sequence[_ImportMessage]) -> None:
     question = next((message.recorded.id for message in messages if not message.recorded.is_answer), "")
     remaining_ids = {message.recorded.id for message in messages}
     for message in messages:
@@ -234,8 +224,7 @@ def _relink_answers(messages: Sequence[ImportMessage]) -> None:
             message.value["info"]["parentID"] = question
 
 
-def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], id_: str, now: float) -> dict[str, Any]:
-    """Describe the new session; its cost is that of its own messages."""
+def _describe_session(info: dict[str, Any], messages: Sequence[_ImportMessage], id_: str, now: float) -> dict[str, Any]:
     answers = [message.value["info"] for message in messages if message.recorded.is_answer]
     tokens = [as_dict(answer.get("tokens")) for answer in answers]
     flat = {key: sum(as_count(usage.get(key)) for usage in tokens) for key in ("input", "output", "reasoning")}
@@ -253,11 +242,8 @@ def _describe_session(info: dict[str, Any], messages: Sequence[ImportMessage], i
     }
 
 
-def _copy_notes(messages: Sequence[ImportMessage]) -> dict[str, Any]:
-    """Notes for ctxtui's reader: the ids of copied answers, and of those with estimates.
-
-    The estimates are of tokens.
-    """
+def _copy_notes(messages: Sequence[_ImportMessage]) -> dict[str, Any]:
+    """Notes for ctxtui's reader: the ids of copied answers, and of those with estimated tokens."""
     answers = [message for message in messages if message.recorded.is_answer]
     estimated = [answer.recorded.id for answer in answers if answer.estimated]
     return {"copied": [answer.recorded.id for answer in answers], **({"estimated": estimated} if estimated else {})}
@@ -282,10 +268,7 @@ def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessa
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of the database to an export's `info`.
-
-    A file of the older storage is one already.
-    """
+    """Convert a row of the database to an export's `info`; a file of the older storage is one already."""
     if "time" in row:
         return row
     members = {key: row[key] for key in _COPIED_COLUMNS if row.get(key) is not None}

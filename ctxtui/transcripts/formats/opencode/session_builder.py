@@ -1,7 +1,4 @@
-"""Rebuilds the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18).
-
-This covers messages that a compaction keeps, pruned results, and answers that are not sent again.
-"""
+"""Rebuilds the requests of one OpenCode session as OpenCode does (its ``MessageV2``, 1.18)."""
 
 from __future__ import annotations
 
@@ -43,7 +40,6 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def created(self) -> float | None:
-        """When it began, in Unix seconds."""
         return as_time(get_path(self.info, "time", "created"))
 
     @property
@@ -54,15 +50,11 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def marker(self) -> Part | None:
-        """The part that requests a compaction, if any."""
         return next((part for part in self.parts if part.get("type") == "compaction"), None)
 
     @property
     def is_omitted(self) -> bool:
-        """Whether later requests omit it, because it is a failed answer.
-
-        One that was aborted after its first content is sent.
-        """
+        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
         if not self.is_answer or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
@@ -121,7 +113,6 @@ class SessionBuilder:
             yield Skipped(1, f"a part of an unknown kind, {as_str(part.get('type')) or 'none'}, in {message.id}")
 
     def _apply_pruning(self, prune_times: list[float]) -> None:
-        """Restart the context without results that were pruned by then."""
         newest = max(prune_times, default=0.0)
         if newest > self._pruned:
             self._pruned = newest
@@ -132,7 +123,7 @@ class SessionBuilder:
         """Rebuild the context that a request at `time` has, from the messages so far."""
         self._pruned = max(self._pruned, time)
         self._dialogue.head = ROOT
-        for message in kept_messages(self._messages):
+        for message in _kept_messages(self._messages):
             self._add_message(message, self._pruned)
 
     def _add_message(self, message: OpenCodeMessage, time: float) -> None:
@@ -220,7 +211,7 @@ def _is_user_run(message: OpenCodeMessage) -> bool:
     return bool(kinds) and all(kind == "tool" for kind in kinds) and opencode_parts.usage(message.info) is None
 
 
-def kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
+def _kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]:
     """Select the messages that the next request has.
 
     The last compaction's question, its summary, kept and later ones. All messages if there was no compaction.

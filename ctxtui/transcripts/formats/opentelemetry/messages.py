@@ -19,7 +19,7 @@ from ctxtui.transcripts.kit.fields import as_dicts, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import decode_column
 
-CHOICE: Final = "gen_ai.choice"
+_CHOICE: Final = "gen_ai.choice"
 _ROLES: Final = {
     "gen_ai.system.message": "system", "gen_ai.user.message": "user", "gen_ai.assistant.message": "assistant",
     "gen_ai.tool.message": "tool",
@@ -27,9 +27,9 @@ _ROLES: Final = {
 
 
 def genai_messages(value: Json) -> list[Item]:
-    """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``.
+    """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``, as JSON text or a list.
 
-    They are JSON text, or the list itself. Text that is no JSON becomes one user message.
+    Text that is no JSON becomes one user message.
     """
     content = decode_column(value)
     if isinstance(content, str) and content:
@@ -39,7 +39,6 @@ def genai_messages(value: Json) -> list[Item]:
 
 
 def system_items(value: Json) -> list[Item]:
-    """Convert ``gen_ai.system_instructions``."""
     content = decode_column(value)
     parts = [content] if isinstance(content, str) and content else [_convert_part(part) for part in as_list(content)]
     system_blocks = [blocks.text(part) if isinstance(part, str) else blocks.from_part(part) for part in parts]
@@ -47,10 +46,7 @@ def system_items(value: Json) -> list[Item]:
 
 
 def tool_items(value: Json) -> list[Item]:
-    """Convert tools, given as JSON text or as a list of definitions.
-
-    Each definition may be JSON text again.
-    """
+    """Convert tools: a list of definitions, all of it or each of them perhaps as JSON text."""
     definitions = [decode_column(tool) for tool in as_list(decode_column(value))]
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in definitions if isinstance(tool, dict)]
 
@@ -100,7 +96,7 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
     answer_items: list[Item] = []
     for event in events:
         fields = {**event.attributes, **event.body}
-        if event.name == CHOICE:
+        if event.name == _CHOICE:
             message = decode_column(fields.get("message"))
             start = "message."
             members = {name[len(start) :]: v for name, v in event.attributes.items() if name.startswith(start)}
@@ -168,10 +164,7 @@ def openllmetry_tools(attributes: Attributes) -> list[Item]:
 
 
 def openinference_messages(attributes: Attributes, name: str) -> list[Item]:
-    """Convert OpenInference's ``llm.input_messages`` or ``llm.output_messages``, as `name` says.
-
-    Their attributes are ``llm.input_messages.N.message.*``.
-    """
+    """Convert OpenInference's ``llm.input_messages.N.message.*`` or ``llm.output_messages...``."""
     items: list[Item] = []
     for fields in numbered_entries(attributes, name):
         role = as_str(fields.get("message.role")) or ("assistant" if "output" in name else "user")

@@ -50,10 +50,7 @@ _PARAMETERS: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span; "" if it is unrelated to a model.
-
-    It is ``chat``, ``embeddings``, ``invoke_agent`` and so on.
-    """
+    """Return the operation of a span (``chat``, ``invoke_agent``); "" if it is unrelated to a model."""
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -71,11 +68,10 @@ def operation(span: OtelSpan) -> str:
 
 
 def is_call(span: OtelSpan) -> bool:
-    """Whether a span is one call of a model."""
     return operation(span) in _CALLS
 
 
-class SpanContent(Struct, frozen=True):
+class _SpanContent(Struct, frozen=True):
     """The request's and the answer's items, as far as attributes and events hold them.
 
     `follows` is the id of the previous answer that the request names, `response` that of this answer ("": none).
@@ -93,7 +89,7 @@ class ModelCall(Struct):
     """The spans of one call, the most detailed first; `content` is the content of that one."""
 
     spans: list[OtelSpan]
-    content: SpanContent = field(default_factory=SpanContent)
+    content: _SpanContent = field(default_factory=_SpanContent)
 
     @property
     def span(self) -> OtelSpan:
@@ -116,7 +112,7 @@ def merge_details(span: OtelSpan) -> None:
             span.attributes |= {**{k: v for k, v in event.body.items() if k not in span.attributes}, **attributes}
 
 
-def read_content(span: OtelSpan) -> SpanContent:
+def read_content(span: OtelSpan) -> _SpanContent:
     """Read the content of a span: the provider's own JSON if recorded, else by the conventions.
 
     Request, answer, and tools each come from the first convention that has them.
@@ -151,14 +147,11 @@ def read_content(span: OtelSpan) -> SpanContent:
     )
     system = messages.system_items(attributes.get("gen_ai.system_instructions"))
     # Their order is not recorded; this is the providers' order.
-    return SpanContent((*tools, *system, *request_items), tuple(answer_items))
+    return _SpanContent((*tools, *system, *request_items), tuple(answer_items))
 
 
-def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference.
-
-    None if it is not there.
-    """
+def _decode_raw_bodies(attributes: Attributes) -> _SpanContent | None:
+    """Decode request and answer from the provider's own JSON in OpenInference; None if it is not there."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -174,7 +167,7 @@ def _decode_raw_bodies(attributes: Attributes) -> SpanContent | None:
         return None
     answered = decoded.response.items or tuple(messages.openinference_messages(attributes, "llm.output_messages"))
     follows = as_str(decoded.params.get("previous_response_id"))
-    return SpanContent(
+    return _SpanContent(
         decoded.items, answered, follows, decoded.response.id, decoded.skeleton if decoded.model else None
     )
 
@@ -211,7 +204,6 @@ def _parameter_tools(attributes: Attributes) -> Json:
 
 
 def decode_call(call: ModelCall) -> Decoded:
-    """Return the context and the answer of a call."""
     attributes, content = call.attributes, call.content
     model = first_text(attributes, "gen_ai.response.model", "llm.response.model_name", "llm.model_name",
                        "gen_ai.request.model", "llm.request.model_name", "model_name")  # fmt: skip
@@ -226,7 +218,6 @@ def decode_call(call: ModelCall) -> Decoded:
 
 
 def base_call(call: ModelCall) -> Call:
-    """Return the other fields of a call."""
     attributes, span = call.attributes, call.span
     provider = first_text(attributes, "gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system").lower()
     began = min((span.started for span in call.spans if span.started is not None), default=None)
@@ -271,10 +262,7 @@ def error(call: ModelCall) -> str:
 
 
 def usage(attributes: Attributes) -> Usage | None:
-    """Convert the usage of a call.
-
-    By convention the input includes cached tokens, unless it is smaller than those.
-    """
+    """Convert the usage of a call; its input includes cached tokens, unless it is smaller than those."""
     input_tokens = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
                                "llm.token_count.prompt", "llm.usage.prompt_tokens")  # fmt: skip
     output = first_count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
@@ -315,8 +303,8 @@ def usage(attributes: Attributes) -> Usage | None:
 def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
     """Group spans that record the same call.
 
-    A client's own span and that of its instrumentation record one call if they have the same answer, or one
-    contains the other.
+    A client's own span and that of its instrumentation record one call if they have the same answer, or one contains
+    the other.
     """
     calls: list[ModelCall] = []
     by_response: dict[tuple[str, str], ModelCall] = {}
@@ -341,10 +329,7 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
 
 
 def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
-    """Find the call of another library that contains a span, if neither names a response.
-
-    Failed calls have no answer by which they could be matched. None if there is none.
-    """
+    """Find the call of another library that contains a span, if neither names a response (failed calls)."""
     for call in reversed(calls[-4:]):
         call_span = call.span
         is_unrelated = call_span.trace != span.trace or call_span.parent != span.parent or call_span.scope == span.scope
@@ -360,5 +345,5 @@ def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: 
     return None
 
 
-def _content_size(content: SpanContent) -> int:
+def _content_size(content: _SpanContent) -> int:
     return 2 * len(content.request_items) + len(content.answer_items)

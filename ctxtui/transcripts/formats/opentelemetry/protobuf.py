@@ -16,7 +16,7 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanCollector
 from ctxtui.transcripts.kit.fields import as_dicts
-from ctxtui.transcripts.kit.readers import WholeReader
+from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.transcripts.kit.records import RawRecord
 
 _FIELDS: Final = {
@@ -67,7 +67,7 @@ _LOG: Final = (b"\x09", b"\x10", b"\x59")
 _FIRST: Final = b"\x0a"
 """Start of a request: the key of its first field, ``resourceSpans``."""
 _DEEPEST: Final = 60
-"""Maximum levels of values inside values; deeper ones are left out."""
+"""Levels of values inside values; deeper ones are left out."""
 _TRACE_ID: Final = 32
 
 
@@ -78,7 +78,7 @@ class _CutMessage(Exception):
 def sniff(head: bytes, name: str) -> float:
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
-    requests, _ = decode_requests(head)
+    requests, _ = _decode_requests(head)
     return (
         0.9
         if any(
@@ -92,10 +92,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
-    """Whether a resource's part has features unique to OTLP.
-
-    They are attributes with names, or a span with a trace id.
-    """
+    """Whether a resource's part has named attributes, or a span with a trace id."""
     named = any(
         pair.get("key") and pair.get("value")
         for pair in as_dicts(as_dict(resource_part.get("resource")).get("attributes"))
@@ -104,11 +101,8 @@ def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
     return named or any(len(str(span.get("traceId"))) == _TRACE_ID for span in spans)
 
 
-def decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
-    """Convert the messages in `data` to OTLP's JSON, one for each resource.
-
-    Also reports if they break off.
-    """
+def _decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
+    """Convert the messages in `data` to OTLP's JSON, one for each resource; report if they break off."""
     request: dict[str, Json] = {}
     tail = None
     try:
@@ -142,9 +136,8 @@ def _wrap_request(resource_part: dict[str, Json]) -> dict[str, Json]:
 def _read_message(data: bytes, message: str, decoded: dict[str, Json], depth: int = _DEEPEST) -> None:
     """Read a message into `decoded`; everything before damage is read.
 
-    `depth`: levels of nested values that are still allowed.
-
-    Raises `_CutMessage` if one of the `_STRICT` messages is damaged; other damaged messages only end early.
+    `depth`: levels of nested values that are still allowed. Raises `_CutMessage` if one of the `_STRICT` messages is
+    damaged.
     """
     try:
         for number, wire, value in _iter_fields(data):
@@ -206,12 +199,10 @@ def _read_varint(data: bytes, offset: int) -> tuple[int, int]:
 
 
 def encode(request: dict[str, Json]) -> bytes:
-    """Encode a request with spans, in OTLP's JSON, for any collector."""
     return _encode_value("Request", request)
 
 
 def _encode_value(kind: str, value: Json) -> bytes:
-    """Encode a value of `kind`, without its field's key."""
     if kind in _SCALARS:
         wire, _, to_wire = _SCALARS[kind]
         wire_value: bytes | int = to_wire(value)
@@ -249,11 +240,10 @@ def parse_rejection(answer: bytes) -> tuple[int, str]:
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     collector = SpanCollector(tree)
-    requests, tail = decode_requests(data)
+    requests, tail = _decode_requests(data)
     for record in requests:
         list(collector.record(record, RawRecord(1, 0, len(data), b"", None)))
     return list(collector.state_events()), tail
 
 
-def reader(tree: Tree) -> WholeReader:
-    return WholeReader(tree, _parse)
+reader = whole_reader(_parse)

@@ -1,7 +1,6 @@
-"""Read traces as JSON.
+"""Read traces as JSON: OTLP's requests, one a file or one a line, and separate spans, in any order.
 
-OTLP's requests, one a file or one a line, and separate spans, in any order. Calls of a model are grouped into threads
-by conversation and agent if spans name them, else by shared context.
+Calls of a model are grouped into threads by conversation and agent if spans name them, else by shared context.
 """
 
 from __future__ import annotations
@@ -36,11 +35,10 @@ _AGENTS: Final = ("gen_ai.agent.name", "agent.name", "traceloop.entity.name", "g
 """Attributes that name an agent, by priority."""
 
 
-class ThreadKey(Struct, frozen=True):
-    """Identity of a thread.
+class _ThreadKey(Struct, frozen=True):
+    """Identity of a thread: conversation, agent, and, for a call without context, the trace.
 
-    The conversation, the agent, and, for a call without context, the trace. `span` is the agent's own span, and `outer`
-    that of the enclosing agent, if another agent runs this one.
+    `span` is the agent's own span, and `outer` that of the enclosing agent, if another agent runs this one.
     """
 
     conversation: str = ""
@@ -50,26 +48,23 @@ class ThreadKey(Struct, frozen=True):
     outer: str = ""
 
 
-class Traces:
-    """The spans of a recording by their ids."""
-
+class _Traces:
     def __init__(self, spans: Sequence[OtelSpan]) -> None:
         self._spans = {span.id: span for span in spans if span.id}
-        self._keys_by_agent_span: dict[str, ThreadKey] = {}
+        self._keys_by_agent_span: dict[str, _ThreadKey] = {}
         self._ordered = sorted(spans, key=lambda span: (span.started or 0.0, span.line))
 
     def events(self, tree: Tree) -> Iterator[Event]:
-        """Yield the events of the recorded session."""
         calls = model_call.group_spans([span for span in self._ordered if model_call.is_call(span)])
         calls += self._agents_in_sum(calls)
-        calls.sort(key=lambda call: (call_start(call), call.span.line))
+        calls.sort(key=lambda call: (_call_start(call), call.span.line))
         keys = [self._thread_key(call) for call in calls]
         names = _thread_names(keys)
         exchanges = Exchanges(tree)
-        threads, calls_by_id = exchanges.threads, dict[str, tuple[ModelCall, ThreadKey]]()
+        threads, calls_by_id = exchanges.threads, dict[str, tuple[ModelCall, _ThreadKey]]()
         for call, key in zip(calls, keys, strict=True):
             client = None
-            if key != ThreadKey():
+            if key != _ThreadKey():
                 outer = names.get(self._keys_by_agent_span.get(key.outer, key), "")
                 client = ClientThread(names[key], key.agent, outer if outer != names[key] else "", may_lead=True)
             exchanges.add_call(model_call.decode_call(call), model_call.base_call(call), client)
@@ -99,8 +94,7 @@ class Traces:
             span_around = self._spans.get(span_around.parent)
         return around
 
-    def _thread_key(self, call: ModelCall) -> ThreadKey:
-        """Thread key of a call from its spans; empty if they name nothing."""
+    def _thread_key(self, call: ModelCall) -> _ThreadKey:
         span = call.span
         around = self._spans_around(span)
         conversation = next(
@@ -111,7 +105,7 @@ class Traces:
         agent = agent or first_text(call.attributes, "gen_ai.agent.name", "agent.name", "gen_ai.agent.id")
         nested = agents[0].id if len(agents) > 1 else ""
         trace = span.trace if not (call.content.request_items or conversation or nested) else ""
-        key = ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
+        key = _ThreadKey(conversation, agent, nested, trace, agents[1].id if nested else "")
         if agents:
             self._keys_by_agent_span[agents[0].id] = key
         return key
@@ -126,20 +120,19 @@ class Traces:
                 yield Happened("tool error", one_line(f"{span.name}: {why}"), at=span.started)
 
 
-def call_start(call: ModelCall) -> float:
-    """Return the start of a call in Unix seconds; 0 if it is not recorded."""
+def _call_start(call: ModelCall) -> float:
     return min((span.started for span in call.spans if span.started is not None), default=0.0)
 
 
-def _thread_names(keys: Sequence[ThreadKey]) -> dict[ThreadKey, str]:
-    named: dict[ThreadKey, str] = {}
+def _thread_names(keys: Sequence[_ThreadKey]) -> dict[_ThreadKey, str]:
+    named: dict[_ThreadKey, str] = {}
     for number, key in enumerate(dict.fromkeys(keys), 1):
         name = key.agent or key.conversation or f"trace {number}"
         named[key] = f"{name} · {number}" if name in named.values() or name == MAIN else name
     return named
 
 
-def _describe(call: ModelCall, key: ThreadKey, title: str) -> Described:
+def _describe(call: ModelCall, key: _ThreadKey, title: str) -> Described:
     resource = call.span.resource
     client = first_text(resource, "service.name")
     return Described(
@@ -150,8 +143,6 @@ def _describe(call: ModelCall, key: ThreadKey, title: str) -> Described:
         version=first_text(resource, "service.version"),
     )
 
-
-__all__ = ["NAME", "reader", "sniff"]
 
 _OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
 """Beginnings of attributes' names that make it likely that a flat span is of a model."""
@@ -176,7 +167,6 @@ class SpanCollector:
         self._logs: list[LogEvent] = []
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
-        """Collect the spans of an object; emits nothing yet."""
         for span in spans_in(value, source.line):
             if isinstance(span, LogEvent):
                 self._logs.append(span)
@@ -186,15 +176,11 @@ class SpanCollector:
         return iter(())
 
     def state_events(self) -> Iterator[Event]:
-        """Yield the session of all spans so far."""
         yield Described(source=NAME)
-        yield from Traces(self._complete_spans()).events(self._tree)
+        yield from _Traces(self._complete_spans()).events(self._tree)
 
     def _complete_spans(self) -> list[OtelSpan]:
-        """Spans with their log records.
-
-        Records of a span that is not in the file make a span with its ids.
-        """
+        """Spans with their log records; records of a span that is not in the file make one with its ids."""
         spans = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
             for key, span in self._spans.items()

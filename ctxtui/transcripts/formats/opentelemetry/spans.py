@@ -1,7 +1,4 @@
-"""Reads spans and log records from exporters' output: OTLP's JSON, and flat console dumps.
-
-Attributes are read in any form: typed, plain members, nested, or with numbers in names.
-"""
+"""Reads spans and log records from exporters' output: OTLP's JSON, and flat console dumps."""
 
 from __future__ import annotations
 
@@ -22,10 +19,9 @@ Attributes = dict[str, Json]
 _DEEPEST: Final = 60
 _PLAIN: Final = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 _WHOLE: Final = re.compile(r"-?\d{1,20}")
-"""A whole number as text."""
 
 
-def to_json(value: Json, depth: int = _DEEPEST) -> Json:
+def _to_json(value: Json, depth: int = _DEEPEST) -> Json:
     """Convert OTLP's typed value to JSON; anything else is returned unchanged."""
     if not isinstance(value, dict) or len(value) != 1 or depth == 0:
         return value
@@ -35,19 +31,19 @@ def to_json(value: Json, depth: int = _DEEPEST) -> Json:
     if kind == "intValue":
         return int(inner) if isinstance(inner, str) and _WHOLE.fullmatch(inner) else inner
     if kind == "arrayValue":
-        return [to_json(item, depth - 1) for item in as_list(as_dict(inner).get("values"))]
+        return [_to_json(item, depth - 1) for item in as_list(as_dict(inner).get("values"))]
     if kind == "kvlistValue":
         return {
-            as_str(pair.get("key")): to_json(pair.get("value"), depth - 1)
+            as_str(pair.get("key")): _to_json(pair.get("value"), depth - 1)
             for pair in as_dicts(as_dict(inner).get("values"))
         }
     return value
 
 
-def read_attributes(value: Json) -> Attributes:
+def _read_attributes(value: Json) -> Attributes:
     """Read attributes by name, from an object or a list of pairs; nested objects are flattened."""
     if isinstance(value, list):
-        pairs = [(as_str(pair.get("key")), to_json(pair.get("value"))) for pair in as_dicts(value)]
+        pairs = [(as_str(pair.get("key")), _to_json(pair.get("value"))) for pair in as_dicts(value)]
     else:
         pairs = list(as_dict(value).items())
     attributes: Attributes = {}
@@ -68,7 +64,7 @@ def numbered_entries(attributes: Attributes, name: str) -> list[Attributes]:
     """List the entries of a list under `name`, or spelled by numbers (``NAME.0.role``)."""
     listed = decode_column(attributes.get(name))
     if isinstance(listed, list):
-        return [read_attributes(item) for item in as_dicts(listed)]
+        return [_read_attributes(item) for item in as_dicts(listed)]
     start = name + "."
     entries: dict[int, Attributes] = {}
     for key, value in attributes.items():
@@ -114,10 +110,7 @@ class SpanEvent(Struct, frozen=True):
 
 
 class OtelSpan(Struct):
-    """One operation.
-
-    Times are Unix seconds; `failed` and `message` are its status; `line` is its position.
-    """
+    """One operation; `failed` and `message` are its status."""
 
     id: str
     trace: str = ""
@@ -143,7 +136,6 @@ class LogEvent(Struct, frozen=True):
 
 
 def is_otlp(record: Mapping[str, Json]) -> bool:
-    """Whether `record` is written by an OTLP exporter."""
     return any(isinstance(record.get(name), list) for name in ("resourceSpans", "resource_spans", "resourceLogs"))
 
 
@@ -155,13 +147,12 @@ def is_flat(record: Mapping[str, Json]) -> bool:
 
 
 def spans_in(record: dict[str, Json], line: int) -> Iterator[OtelSpan | LogEvent]:
-    """Yield the spans and log records of a JSON object on `line`."""
     if not is_otlp(record):
         if is_flat(record):
             yield _make_log(record) if _is_log(record) else _make_span(record, "", {}, line)
         return
     for resource_part in as_dicts(record.get("resourceSpans", record.get("resource_spans"))):
-        resource = read_attributes(get_path(resource_part, "resource", "attributes"))
+        resource = _read_attributes(get_path(resource_part, "resource", "attributes"))
         scoped = resource_part.get(
             "scopeSpans", resource_part.get("scope_spans", resource_part.get("instrumentationLibrarySpans"))
         )
@@ -195,8 +186,8 @@ def _make_span(record: dict[str, Json], scope: str, resource: Attributes, line: 
         ended=_parse_time(_first_member(record, "endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime")),
         failed=code in _ERROR,
         message=message,
-        attributes=read_attributes(record.get("attributes")),
-        resource=resource or read_attributes(get_path(record, "resource", "attributes")),
+        attributes=_read_attributes(record.get("attributes")),
+        resource=resource or _read_attributes(get_path(record, "resource", "attributes")),
         events=[_make_event(event) for event in as_dicts(record.get("events"))],
         line=line,
     )
@@ -207,16 +198,16 @@ def _is_log(record: Mapping[str, Json]) -> bool:
 
 
 def _make_log(record: dict[str, Json]) -> LogEvent:
-    attributes = read_attributes(record.get("attributes"))
+    attributes = _read_attributes(record.get("attributes"))
     name = as_str(_first_member(record, "eventName", "event_name")) or as_str(attributes.get("event.name"))
     time = _parse_time(_first_member(record, "timeUnixNano", "observedTimeUnixNano", "timestamp", "observed_timestamp"))
-    event = SpanEvent(name, attributes, as_dict(to_json(record.get("body"))), time)
+    event = SpanEvent(name, attributes, as_dict(_to_json(record.get("body"))), time)
     span, trace = _first_member(record, "spanId", "span_id"), _first_member(record, "traceId", "trace_id")
     return LogEvent(_read_id(span), _read_id(trace), event)
 
 
 def _make_event(record: dict[str, Json]) -> SpanEvent:
-    attributes = read_attributes(record.get("attributes"))
+    attributes = _read_attributes(record.get("attributes"))
     time = _parse_time(_first_member(record, "timeUnixNano", "timestamp", "time"))
     return SpanEvent(as_str(record.get("name")), attributes, {}, time)
 
@@ -230,10 +221,7 @@ def _read_id(value: Json) -> str:
 
 
 def _parse_time(value: Json) -> float | None:
-    """Parse a time to Unix seconds.
-
-    From nanoseconds, microseconds, milliseconds, seconds, or ISO text.
-    """
+    """Parse nanoseconds, microseconds, milliseconds, seconds, or ISO text to Unix seconds."""
     if isinstance(value, str) and _WHOLE.fullmatch(value):
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -15,9 +15,9 @@ from ctxtui.core.category import category_of
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
 
-SCOPE: Final = "ctxtui"
+_SCOPE: Final = "ctxtui"
 _CLIENT: Final = 3
-"""Span kind of a call to another service (CLIENT)."""
+"""Span kind of a call to another service."""
 _FAILED: Final = 2
 _NANO: Final = 1_000_000_000
 Span = dict[str, Json]
@@ -26,10 +26,9 @@ Content = Callable[[Json], Json] | None
 
 
 def call_span(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
-    """Convert `call` of `session`, called `name`, to a span.
+    """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
 
-    The same call has the same ids each time. `usd` is its list price (None: not known). With `content`, a mask
-    function, the span includes request and answer.
+    `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
     """
     started = call.started or 0.0
     ended = max(call.ended or call.first_byte or started, started)
@@ -63,9 +62,11 @@ def call_span(session: Session, call: Call, *, name: str, usd: float | None = No
 
 def wrap_spans(spans: Sequence[Span], client: str = "", version: str = "") -> dict[str, Json]:
     """Wrap spans in one request of OTLP; `client` is the program that called the model."""
-    about = [("service.name", client or SCOPE), ("service.version", version or None)]
+    about = [("service.name", client or _SCOPE), ("service.version", version or None)]
     resource = {"attributes": [_make_attribute(key, value) for key, value in about if value is not None]}
-    return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": SCOPE}, "spans": list(spans)}]}]}
+    return {
+        "resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": _SCOPE}, "spans": list(spans)}]}]
+    }
 
 
 def _span_attributes(session: Session, call: Call, name: str, usd: float | None) -> Iterable[tuple[str, Json]]:

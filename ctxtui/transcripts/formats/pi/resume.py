@@ -15,7 +15,8 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
-from ctxtui.transcripts.formats.pi.session import COPIED, ESTIMATED_BY, convert_part
+from ctxtui.transcripts.formats.pi.session import convert_part
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     LinkedEntry,
@@ -50,7 +51,6 @@ _EMPTY: Final = (
 
 
 def resume(order: ResumeOrder) -> ResumedFile:
-    """Write a session file, so that the client that resumes it has the requested context."""
     pieces, lost = read_source(order)
     entries = [_make_source_entry(raw, canonical.loads(piece.raw)) for raw, piece in pieces]
     chain = active_chain(entries, len(entries) - 1, **_LINKS)
@@ -74,14 +74,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
     return ResumedFile(b"".join(_iter_lines(entries, before, appended, id_)), count_losses(lost), id_, name)
 
 
-class PiEntry(LinkedEntry):
+class _PiEntry(LinkedEntry):
     """One entry, and its new usage (None: unchanged)."""
 
     usage: dict[str, Any] | None = None
 
     @property
     def message(self) -> dict[str, Any]:
-        """Its message, {} if it has none."""
         return as_dict(self.value.get("message"))
 
     @property
@@ -94,7 +93,6 @@ class PiEntry(LinkedEntry):
         return self.value.get("type") == "compaction"
 
     def change(self, part: int, block: Block | None) -> bool:
-        """Replace its 0-based `part` with `block` (None: remove it)."""
         if self.is_compaction:
             self.changes[part] = block
             return True
@@ -102,7 +100,6 @@ class PiEntry(LinkedEntry):
         return part < len(self.digests) and LinkedEntry.change(self, part, block)
 
     def line(self, **members: Any) -> bytes:
-        """Write its line, with `members` and its changes."""
         if self.changes:
             members |= self._changed_members(next(iter(self.changes.values())))
         if self.usage is not None:
@@ -130,8 +127,8 @@ def _is_summary(value: dict[str, Any]) -> bool:
     return value.get("type") in _SUMMARIES or as_dict(value.get("message")).get("role") in _SUMMARIES
 
 
-def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
-    entry = PiEntry(raw=raw, value=value, ends_with_session=value.get("type") != "session_info")
+def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _PiEntry:
+    entry = _PiEntry(raw=raw, value=value, ends_with_session=value.get("type") != "session_info")
     message = entry.message or value
     role = message.get("role")
     entry.is_prompt = entry.message.get("role") == "user"
@@ -152,10 +149,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> PiEntry:
 
 
 def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
-    """Split `groups` of inserted items so that each result has a group of its own.
-
-    Pi's messages hold at most one result.
-    """
+    """Split `groups` of inserted items so that each result has a group of its own, as in pi's messages."""
     for group in groups:
         for is_result, items in groupby(group, lambda item: item.block.kind == RESULT):
             members = list(items)
@@ -163,7 +157,7 @@ def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
 
 
 def _make_entry(
-    entries: Sequence[PiEntry], near: PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
+    entries: Sequence[_PiEntry], near: _PiEntry, items: Sequence[Item], new: Iterator[str], order: ResumeOrder
 ) -> dict[str, Any]:
     """Make an entry from inserted items, with the times of the entry `near`."""
     role = "assistant" if is_answer(items[0]) else "user"
@@ -188,7 +182,7 @@ def _make_result(block: Block, order: ResumeOrder) -> dict[str, Any]:
     return {"role": "toolResult", **about, "content": _convert_content(block)}
 
 
-def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
+def _update_usage(entries: Sequence[_PiEntry], order: ResumeOrder) -> None:
     """Set outdated usage reports to zero, but the last answer's to the computed size, if known."""
     answers = [n for n, entry in enumerate(entries) if entry.is_model_answer and not entry.removed]
     for n, size in outdated_reports(entries, answers, order):
@@ -199,7 +193,7 @@ def _update_usage(entries: Sequence[PiEntry], order: ResumeOrder) -> None:
 
 
 def _iter_lines(
-    entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], appended: list[dict[str, Any]], id_: str
+    entries: Sequence[_PiEntry], before: dict[int, list[dict[str, Any]]], appended: list[dict[str, Any]], id_: str
 ) -> Iterator[bytes]:
     """Yield the lines of the session under its new id `id_`, with inserted ones."""
     is_tree = any("parentId" in entry.value for entry in entries)
@@ -215,7 +209,7 @@ def _iter_lines(
 
 
 def _update_kept_start(
-    entries: Sequence[PiEntry], before: dict[int, list[dict[str, Any]]], compaction: PiEntry
+    entries: Sequence[_PiEntry], before: dict[int, list[dict[str, Any]]], compaction: _PiEntry
 ) -> dict[str, Any]:
     """Update where the entries that a compaction kept begin."""
     value = compaction.value
@@ -242,7 +236,6 @@ def _make_text(words: str) -> dict[str, Any]:
 
 
 def _to_pi_part(block: Block) -> dict[str, Any]:
-    """Convert a block to pi's spelling of a content part."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):

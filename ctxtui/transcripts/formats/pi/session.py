@@ -1,7 +1,4 @@
-"""Reads pi's session files: JSON lines with entries.
-
-In older versions they are a list, in newer ones a tree.
-"""
+"""Reads pi's session files: JSON lines with entries, a list in older versions, a tree in newer ones."""
 
 from __future__ import annotations
 
@@ -20,16 +17,12 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue
-from ctxtui.transcripts.kit.fields import as_time, compaction_detail, get_path
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "pi"
-COPIED: Final = "copiedBy"
-"""Member of an entry: the program that copied it from another session."""
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage: the program that estimated it, in place of a provider's report."""
 _BROKEN: Final = frozenset({"aborted", "error"})
 """Stop reasons of interrupted answers."""
 _SILENT: Final = frozenset({"session", "model_change", "thinking_level_change", "label", "session_info", "custom"})
@@ -49,10 +42,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Entry(NamedTuple):
-    """An entry of the file.
-
-    It has its own id and its parent's ("" in older versions), its items, and the context after it.
-    """
+    """An entry: its id and its parent's ("" in older versions), its items, and the context after it."""
 
     id: str
     parent: str
@@ -67,11 +57,9 @@ class _PiHandler:
         self._by_id: dict[str, _Entry] = {}
         self._about = Described(source=NAME)
         self._level = ""
-        """Thinking level of the next calls."""
         self._broken: tuple[int, list[Item]] | None = None
         """Context and items of an interrupted answer, until a result shows that its calls were executed."""
         self._broken_head = ROOT
-        """Context after that answer."""
 
     def record(self, value: dict[str, Json], source: RawRecord) -> Iterator[Event]:
         id_, parent = as_str(value.get("id")), as_str(value.get("parentId"))
@@ -108,10 +96,7 @@ class _PiHandler:
         yield self._dialogue.tip_event()
 
     def _drop_unexecuted_calls(self) -> None:
-        """Remove the unexecuted calls of an interrupted answer.
-
-        Pi resends its text, but not the calls.
-        """
+        """Remove the unexecuted calls of an interrupted answer, as pi does when it resends the answer."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
             request_tip, items = self._broken
             self._dialogue.head = self._dialogue.tree.extend(request_tip, _without_calls(items))
@@ -180,10 +165,7 @@ class _PiHandler:
         self._dialogue.add(item for entry in kept_entries for item in entry.items)
 
     def _entries_kept(self, value: dict[str, Json], parent: str) -> list[_Entry]:
-        """Entries that a compaction keeps after its summary.
-
-        Empty if the first one that it names does not exist.
-        """
+        """Entries that a compaction keeps after its summary; empty if the first one does not exist."""
         first = value.get("firstKeptEntryIndex")
         if isinstance(first, int):
             return self._entries[max(0, first) :]
@@ -205,7 +187,6 @@ def _without_calls(items: list[Item]) -> list[Item]:
 
 
 def convert_part(part: Json) -> Json:
-    """Convert pi's content part to Anthropic's spelling."""
     if not isinstance(part, dict):
         return part
     other_members = {key: item for key, item in part.items() if key != "type"}
@@ -227,10 +208,7 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache.
-
-    None for the zeros of a call that never ran.
-    """
+    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

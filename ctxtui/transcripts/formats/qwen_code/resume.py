@@ -15,8 +15,8 @@ from ctxtui.core import canonical
 from ctxtui.core.block import Block, Item
 from ctxtui.core.call import MAKER
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_str
-from ctxtui.transcripts.formats.qwen_code.session import COPIED, ESTIMATED_BY, RESPONSE_TEXTS, convert_parts, parts_of
-from ctxtui.transcripts.kit.fields import get_path
+from ctxtui.transcripts.formats.qwen_code.session import RESPONSE_TEXTS, convert_parts, parts_of
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY, get_path
 from ctxtui.transcripts.kit.messages import RESULT
 from ctxtui.transcripts.kit.resume import (
     Body,

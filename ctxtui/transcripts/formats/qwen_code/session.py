@@ -16,7 +16,7 @@ from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids
-from ctxtui.transcripts.kit.fields import as_time, get_path
+from ctxtui.transcripts.kit.fields import COPIED, ESTIMATED_BY, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange import google
 from ctxtui.transcripts.kit.messages import make_message
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -24,10 +24,6 @@ from ctxtui.transcripts.kit.records import RawRecord
 from ctxtui.wire.usage import google_usage
 
 NAME: Final = "qwen code"
-COPIED: Final = "copiedBy"
-"""Member of an answer's record: the program that copied it from another session."""
-ESTIMATED_BY: Final = "estimated_by"
-"""Member of a usage: the program that estimated it."""
 RESPONSE_TEXTS: Final = ("output", "error")
 """Members of a tool's response, of which the client sends the first that is a text."""
 _KEYS: Final = frozenset({"uuid", "parentUuid", "sessionId", "type"})
