@@ -204,17 +204,17 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving])
     markers = run_marker_strategies(
         account, [_STRATEGY_OF_CURE[cure.kind] for cure in cures if cure.kind in _STRATEGY_OF_CURE]
     )
-    proved = []
+    measured = []
     for cure in cures:
         thread, edited_calls = threads[cure.thread], None
         if cure.kind in _STRATEGY_OF_CURE:
             edited_calls = markers.edited_calls(_STRATEGY_OF_CURE[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             edited_calls = _price_clearing(account, counter, thread, cure)
-        proved.append(
+        measured.append(
             cure if edited_calls is None or edited_calls.usd is None else replace(cure, saves=-edited_calls.usd)
         )
-    return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
+    return sorted((cure for cure in measured if cure.saves > 0), key=lambda cure: -cure.saves)
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:
