@@ -66,16 +66,12 @@ def _freeze_garbage() -> None:
 class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     """The app around Home and the Inspector.
 
-    - `home`: makes the list of sessions; `inspector`: the screen for one session (given its path or stored id); `chat`:
-      the screen that continues from a call (session, thread, number).
-    - `target`, `first`: the first screen is the one that `first` makes; without it, the session `target`; without
-      both, Home.
-    - `theme`, `glyphs`, `themes`: the settings of that name.
-    - `background`: makes the background index worker.
+    - `home` makes the list of sessions, `inspector` the screen of a session (its path or stored id), `chat` the screen
+      that continues from a call (session, thread, number).
+    - The first screen is what `first` makes; without it, the session `target`; without both, Home.
     - `first_look`: returns True once, if no session was opened before: tips are shown.
     - `other_commands`: the commands of all screens by screen name, for the help.
-    - `own`: the user's own commands. `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their
-      keys; `pager` shows their output.
+    - `own`: the user's own commands. `OWN_COMMANDS` of a subclass are their palette entries, its `BINDINGS` their keys.
     """
 
     TITLE = "ctxtui"
@@ -127,15 +123,11 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.unrecorded = False
         """Whether part of a chat could not be recorded."""
         self.crashed_session = ""
-        """The session that was open when it crashed."""
         self._has_theme = True
         apply_theme(self, os.environ, theme, glyphs, themes)
 
     def get_css_variables(self) -> dict[str, str]:
-        """Return the theme's colours, or nothing before the theme is set.
-
-        Textual computes them for its own default theme first, which is never drawn.
-        """
+        """Return nothing before our theme is set: Textual's default theme is never drawn."""
         return super().get_css_variables() if self._has_theme else {}
 
     def get_driver_class(self) -> type[Driver]:
@@ -143,7 +135,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         driver = super().get_driver_class()
         if driver.__module__ != "textual.drivers.linux_driver":
             return driver
-
         return TerminalDriver
 
     def get_default_screen(self) -> Screen[Any]:
@@ -190,9 +181,8 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
     async def _run_binding(self, key: str) -> bool:
         """Run the binding of `key` at once; return whether its action ran.
 
-        Not if the focused widget or a container of it handles keys itself, the terminal has no focus, or a widget is
-        maximized. Textual sends a key to the focused widget by a message, so a key typed ahead goes to the
-        previous focus: ``y`` to the transcript instead of the question that the key before it opened.
+        Textual sends a key to the focused widget by a message, so a key typed ahead would go to the previous focus:
+        ``y`` to the transcript instead of the question that the key before it opened.
         """
         screen = self.screen
         path = (screen.focused or screen).ancestors_with_self
@@ -231,7 +221,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.run_worker(self._background.run, thread=True, group="background")
 
     def on_unmount(self) -> None:
-        """End background work and remove the signal handlers."""
         self._is_unmounted = True
         if self._background is not None:
             self._background.close()
@@ -247,7 +236,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         return names[-1] if names else ""
 
     def on_open(self, message: Open) -> None:
-        """Open a session over Home."""
         if not self._is_still_wanted(message):
             return
         screen = self._make_inspector(message.target)
@@ -272,7 +260,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.push_screen(TipsScreen(self.screen))
 
     def on_talk_from(self, message: TalkFrom) -> None:
-        """Continue from a recorded call in a new chat."""
         if self._make_chat is not None and self._is_still_wanted(message):
             screen = self._make_chat(message.target, message.thread, message.number)
             if message.edits and isinstance(screen, Commanded):
@@ -280,7 +267,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             self.push_screen(screen)
 
     async def action_quit(self) -> None:
-        """Quit, unless a screen has something to ask first."""
         for index, screen in reversed(list(enumerate(self.screen_stack))):
             if isinstance(screen, Commanded) and not screen.may_quit(self.exit):
                 # Close what covers the question.
@@ -290,14 +276,12 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.exit()
 
     async def action_back(self) -> None:
-        """Go one level back; on the first screen, quit."""
         if len(self.screen_stack) == 1:
             await self.action_quit()
         else:
             self._leave(self.pop_screen)
 
     def _leave(self, close: Callable[[], object]) -> None:
-        """Close the top screen with `close`, unless it has a question to ask first."""
         screen = self.screen
 
         def leave() -> None:
@@ -340,7 +324,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self.switch_screen(screen)
 
     def action_palette(self) -> None:
-        """Open the palette with all commands available now."""
         from ctxtui.tui.dialogs.command_palette import PaletteScreen
 
         screen = self.screen
@@ -359,10 +342,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
 
     @contextmanager
     def suspend(self) -> Iterator[None]:
-        """Give the terminal to another program.
-
-        Meanwhile ctrl+c interrupts only that program: it does not inherit this handler, which ignores the signal.
-        """
+        """Give the terminal to another program. Its ctrl+c does not interrupt this one."""
         before = signal.signal(signal.SIGINT, lambda *_: None)
         try:
             with super().suspend():
@@ -371,7 +351,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             signal.signal(signal.SIGINT, before or signal.SIG_DFL)
 
     def action_own_command(self, name: str) -> None:
-        """Run the user's own command `name` on what the screen shows."""
         screen, command = self.screen, self._own[name]
         if not isinstance(screen, Commanded):
             return
@@ -409,7 +388,6 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
             screen.show_message(message)
 
     async def on_key_line_pressed(self, message: KeyLine.Pressed) -> None:
-        """Run the action of a key that was clicked in the key line."""
         await self.screen.run_action(message.action)
 
     def action_help(self) -> None:

@@ -55,10 +55,7 @@ def _lexer(hint: str) -> Lexer | None:
 
 
 def highlight(text: str, hint: str) -> Iterator[list[Span]]:
-    """Yield the lines of `text` as spans, highlighted for `hint`, a language or a file name.
-
-    Text in an unknown language stays plain.
-    """
+    """Yield the lines of `text` as spans, highlighted for `hint`, a language or a file name."""
     lexer = _lexer(hint[-80:])
     if lexer is None:
         yield from (safe_text.spans(line, "ink") for line in text.split("\n"))

@@ -55,7 +55,6 @@ def page(older: Mapping[str, Sequence[str]]) -> str:
 
 
 def text() -> str:
-    """Return the output of `ctxtui help keys`."""
     screens = _screens()
     return "\n".join(
         f"{key:<6} {'; '.join(descriptions)}" for key, descriptions in sorted(commands_by_key(screens).items())

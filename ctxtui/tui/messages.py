@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class Aim(Struct, frozen=True):
     """Cursor position in a session that is opened: a block that a search found.
 
-    The cursor goes to the block `digest` at call number `call` (from 1) of `thread`, the first that has it; None: no
-    call has it yet. Hits of `words`, a regular expression if `regex`, are marked.
+    `call` (from 1) is the first call of `thread` that has the block `digest`; None: no call has it yet. Hits of
+    `words`, a regular expression if `regex`, are marked.
     """
 
     thread: str
@@ -38,16 +38,12 @@ class OpenRequest(Message):
     sender_screen: Screen[Any] | None = None
 
     def sent_from(self, screen: Screen[Any]) -> Self:
-        """Set the screen that sends the request; return the request."""
         self.sender_screen = screen
         return self
 
 
 class Open(OpenRequest):
-    """Open a session: `target` is a path or the id of a stored session.
-
-    `note` is shown once it is open.
-    """
+    """Open a session: `target` is a path or the id of a stored session. `note` is shown once it is open."""
 
     def __init__(self, target: str, aim: Aim | None = None, note: str = "") -> None:
         self.target = target

@@ -1,8 +1,4 @@
-"""The cells on the terminal, so that a frame only writes those that changed.
-
-A key that changes one block makes Textual repaint a whole pane, although most of its lines are unchanged. A terminal
-takes 4,096 bytes at a time, and the program waits for each such write.
-"""
+"""The cells on the terminal, so that a frame only writes those that changed: many bytes make the program wait."""
 
 from __future__ import annotations
 
@@ -23,10 +19,7 @@ _OFF: Final = "\x1b[0m"
 
 
 class WrittenPiece(NamedTuple):
-    """A written piece of a line.
-
-    `narrow`: each of its characters is known to be one cell wide in every terminal.
-    """
+    """A written piece of a line; `narrow`: each of its characters is one cell wide in every terminal."""
 
     piece: Strip
     narrow: bool
@@ -43,10 +36,7 @@ class ShownCells:
         self._lines.clear()
 
     def limit_to_changes(self, update: CompositorUpdate) -> CompositorUpdate:
-        """Wrap a frame so that only its changes are written; after a new layout, all of it.
-
-        The changes are computed when the frame is rendered, since Textual drops frames before that.
-        """
+        """Wrap a frame so that, when it is rendered, only its changes are written; after a new layout, all of it."""
         return ChangedCells(update, self) if isinstance(update, ChopsUpdate | LayoutUpdate) else update
 
     def record_frame(self, update: LayoutUpdate) -> None:
@@ -95,7 +85,6 @@ class _Pen:
         self._system = console._color_system or ColorSystem.TRUECOLOR
 
     def write(self, piece: Iterable[Segment], x: int, y: int) -> None:
-        """Write `piece` from column `x` of line `y` on."""
         output, now = self._output, self._now
         # A cursor move paints nothing, whatever the style.
         output.append(f"\x1b[{y + 1};{x + 1}H")
@@ -117,15 +106,11 @@ class _Pen:
         self._now = now
 
     def end(self) -> str:
-        """Return the whole output; no style is set after it."""
         return "".join([*self._output, _OFF] if self._now else self._output)
 
 
 def _write_changed(pen: _Pen, shown: Strip, piece: Strip, x: int, y: int) -> None:
-    """Write the middle of `piece` that differs from `shown`, or all of it if its length changed.
-
-    Both begin at column `x` of line `y`, and each of their characters is one cell wide.
-    """
+    """Write the middle of `piece`, all one cell wide, that differs from `shown`; all of it if its length changed."""
     old, new = list(shown), list(piece)
     prefix, suffix, shorter = 0, 0, min(len(old), len(new))
     while prefix < shorter and old[prefix] == new[prefix]:
@@ -145,10 +130,7 @@ def _clear(line: dict[int, WrittenPiece], first: int, behind: int) -> None:
 
 
 class ChangedCells(CompositorUpdate):
-    """A frame, `update`, that writes only what differs from the terminal's `cells`.
-
-    A layout update is written whole.
-    """
+    """A frame, `update`, that writes only what differs from the terminal's `cells`."""
 
     def __init__(self, update: ChopsUpdate | LayoutUpdate, cells: ShownCells) -> None:
         self.update = update
@@ -158,7 +140,6 @@ class ChangedCells(CompositorUpdate):
         yield from self.update.__rich_console__(console, options)
 
     def render_segments(self, console: Console) -> str:
-        """Return the text for the terminal."""
         if isinstance(self.update, LayoutUpdate):
             sent = self.update.render_segments(console)
             self._cells.record_frame(self.update)

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 
 def make_app(name: str | None, settings: Settings, *, tips: bool = False) -> CtxtuiApp:
-    """Make the app on the session `name`, or on Home if None.
-
-    `tips`: show tips at the first session ever opened.
-    """
+    """Make the app on the session `name`, or on Home; `tips`: show tips at the first session ever opened."""
     return _app(name, settings, Path.cwd(), None, tips=tips)
 
 
@@ -38,10 +35,7 @@ def make_chat(
     *,
     tools: tuple[Path, ...] = (),
 ) -> CtxtuiApp:
-    """Make the app on a chat with this model choice and the user's own tool files `tools`.
-
-    `clock` returns Unix seconds.
-    """
+    """Make the app on a chat with this model choice and the user's own tool files `tools`."""
 
     def chat() -> Screen[Any]:
         from ctxtui.services.chat.host import Host

@@ -44,10 +44,7 @@ class PasteParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the last input may be a complete sequence if nothing follows.
-
-        Call `XTermParser.tick` until it is decided.
-        """
+        """Whether more input decides what the last was, or time: call `XTermParser.tick` until then."""
         return self._timeout_time is not None
 
     def feed(self, data: str) -> Iterable[Message]:
@@ -71,10 +68,7 @@ class PasteParser(XTermParser):
                     yield whole
 
     def _consume_paste(self, data: str) -> tuple[str, events.Paste | None]:
-        """Consume pasted text; return the data after its end, and the paste event.
-
-        The event is None if the paste continues.
-        """
+        """Consume pasted text; return the data after its end, and the paste event (None: it continues)."""
         assert self._paste_pieces is not None
         # The end marker may be split between two reads.
         last = self._paste_pieces.pop() if self._paste_pieces else ""
@@ -99,13 +93,11 @@ class WakingEvent(threading.Event):
         self.reading, self._writing = os.pipe()
 
     def set(self) -> None:
-        """Set the flag and make `reading` readable."""
         if not self.is_set():
             super().set()
             os.write(self._writing, b"!")
 
     def clear(self) -> None:
-        """Clear the flag and empty the pipe."""
         if self.is_set():
             os.read(self.reading, 1)
             super().clear()
@@ -130,11 +122,7 @@ class TerminalOutput:
         self._is_flushed.clear()
 
     def wait_for_flush(self) -> None:
-        """Wait until the terminal has the frame, at most 2 ms.
-
-        Without it the writer thread gets the interpreter only every half millisecond while work continues after the
-        frame.
-        """
+        """Wait until the terminal has the frame, at most 2 ms: work would keep the writer thread waiting."""
         self._is_flushed.wait(_MAX_FLUSH_SECONDS)
 
     def write(self, text: str) -> int:
@@ -162,10 +150,7 @@ def _unless_gone() -> Iterator[None]:
 
 
 class TerminalDriver(LinuxDriver):
-    """Textual's driver with `PasteParser`, larger reads and whole frames.
-
-    Idle, it does not poll.
-    """
+    """Textual's driver with `PasteParser`, larger reads and whole frames, which does not poll while idle."""
 
     _waking_event: WakingEvent | None = None
     """Replaces Textual's event, which is polled ten times a second."""
@@ -180,10 +165,7 @@ class TerminalDriver(LinuxDriver):
         self._file: Any = self._output
 
     def write(self, data: str) -> None:
-        """Write to the terminal, each frame as one piece.
-
-        The writer thread would wait for a turn per piece.
-        """
+        """Write to the terminal, each frame as one piece: the writer thread would wait for a turn per piece."""
         if data == SYNC_START:
             self._frame = []
         elif self._frame is None:
@@ -212,14 +194,12 @@ class TerminalDriver(LinuxDriver):
         super()._sigcont_application(*signal)
 
     def start_application_mode(self) -> None:
-        """Start reading and drawing."""
         if self._waking_event is None:
             self.exit_event = self._waking_event = WakingEvent()
         self._cursor = ""
         super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
-        """Close the driver at the end of the program."""
         super().close()
         if self._waking_event is not None:
             self._waking_event.close()

@@ -412,7 +412,7 @@ async def test_a_call_is_sent_again_to_the_chats_own_address(tmp_path: Path, mon
         assert [json.loads(body)["model"] for body in server.bodies] == [MODEL, MODEL]
 
 
-@pytest.mark.parametrize("command", ["ShowRequest", "Rendered"])
+@pytest.mark.parametrize("command", ["ShowRequest", "ShowRendered"])
 async def test_a_look_at_the_next_request_stages_no_edit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -40,7 +40,8 @@ from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.weights import weigh
 from ctxtui.views.model.scene import Scene
 from ctxtui.views.model.staging import Staging
-from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits, countdown
+from ctxtui.views.text.numbers import countdown
+from ctxtui.views.transcript.staged_pane import MomentPrice, StagedPane, WaitingEdits
 from ctxtui.wire.grammar import GRAMMARS
 
 _CACHED_COUNTS: Final = 4

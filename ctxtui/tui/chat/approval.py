@@ -68,14 +68,12 @@ class ApprovalPane(ScrolledRows):
         return self._head[index] if index < len(self._head) else self.data.lines[index - len(self._head)]
 
     def notes(self) -> Spans:
-        """Return which lines are in view."""
         last = min(self.row_count, self.viewport.top + self.body_height)
         return (
             [Span(f"{self.viewport.top + 1:,}–{last:,} of {self.row_count:,} lines", "dim")] if self.row_count else []
         )
 
     def scroll_by(self, key: str) -> None:
-        """Scroll by one of `KEYS`."""
         page = max(1, self.body_height - 1)
         steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "home": -self.row_count, "end": self.row_count}
         self.scroll_to_line(self.viewport.top + steps[key])

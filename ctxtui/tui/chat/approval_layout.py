@@ -14,10 +14,7 @@ from ctxtui.views.blocks import live_text
 
 
 class ApprovalLayout:
-    """Finds the tool call of `host` that waits for permission and lays out its content.
-
-    `on_laid_out` is called after that, if the call still waits.
-    """
+    """Finds the tool call of `host` that waits for permission, lays out its content, calls `on_laid_out`."""
 
     def __init__(self, host: Host, access: ScreenAccess, on_laid_out: Callable[[], None]) -> None:
         self._host = host
@@ -46,10 +43,7 @@ class ApprovalLayout:
         return self.approval is not None and self._last is not None and self._last[1] == self._room
 
     def take_answered_call(self) -> ToolCall | None:
-        """Return the waiting call, which the user has answered, and forget its layout.
-
-        None if none waits or its content is not laid out.
-        """
+        """Return the waiting call, which the user has answered, and forget its layout; None if it has none."""
         call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None
@@ -57,15 +51,10 @@ class ApprovalLayout:
 
     @property
     def _room(self) -> int:
-        """Cells of a line."""
         return max(20, self._access.width - 2)
 
     def lay_out(self) -> None:
-        """Lay out the content of the waiting call.
-
-        A change of a file is laid out in a worker, since a large file takes time and no key may wait. The input of any
-        other call is shown as a new file's text.
-        """
+        """Lay out the content of the waiting call; a change of a file in a worker, since it may be large."""
         call, runner, room = self.waiting_call, self._host.runner, self._room
         planned = runner.plan_of(call) if call is not None and runner is not None else None
         if call is None or planned is None:

@@ -30,12 +30,9 @@ class AnswerTool(EnterTalk):
 
 
 class HoldNext(Command):
-    """Hold the next request before it is sent, so that you can inspect it.
+    """Hold the next request before it is sent, so that you can inspect it. Press again to cancel."""
 
-    Again: do not hold it.
-    """
-
-    name, keys, label, short_label, group = "hold or release the request", ("ctrl+o",), "hold", "hold", "chat"
+    name, keys, label, group = "hold or release the request", ("ctrl+o",), "hold", "chat"
     run = Act(TalkController, TalkController.hold)
     unless = key_unless = frozenset({HELD})
 
@@ -51,9 +48,9 @@ class ReleaseHeld(Command):
 
 
 class PasteImage(Command):
-    """Add the image in the clipboard to the message as a file.
+    """Add the image in the clipboard to the message as a mention of a file.
 
-    Its cost is shown at the end of the line.
+    Its cost is shown at the end of the prompt line.
     """
 
     name, keys, label, short_label, group = "paste image", ("ctrl+v",), "paste image", "image", "chat"
@@ -115,7 +112,7 @@ class ShowRequest(Command):
     run = Act(ModelController, ModelController.show_request)
 
 
-class Rendered(Command):
+class ShowRendered(Command):
     """Show the next request as a local server's template renders it (Ollama, llama.cpp, vLLM).
 
     That is the text that the model reads.
@@ -143,13 +140,14 @@ class BranchHere(Command):
 
     name, keys, label, short_label, group = "talk from here", ("f",), "talk here", "talk", "chat"
     run = Act(TalkController, TalkController.branch_here)
+    needs = frozenset({RESTING})
     key_unless = frozenset({QUESTION})
 
 
 class LeaveOrInterrupt(Command):
     """Close what is open: a search, the marks; then go back to the transcript.
 
-    There, interrupt a running turn.
+    In the transcript it interrupts a running turn.
     """
 
     name, keys, group = "leave", ("escape",), "general"
@@ -161,7 +159,7 @@ _REPLACEMENTS: dict[type[Command], type[Command]] = {TalkHere: BranchHere, Leave
 
 CHAT: tuple[type[Command], ...] = (
     AnswerTool, EnterTalk, ReleaseHeld, HoldNext, PasteImage, EditMessage, Interrupt, Resend, ChooseModel, McpServers,
-    ShowRequest, Rendered, DismissAlarm,
+    ShowRequest, ShowRendered, DismissAlarm,
 )  # fmt: skip
 CHAT_KEYS: tuple[type[Command], ...] = (*CHAT, *(_REPLACEMENTS.get(command, command) for command in INSPECTOR))
-"""All commands of the chat screen, without those of every screen."""
+"""All commands of the chat screen in display order, without those of every screen."""

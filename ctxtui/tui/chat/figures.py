@@ -59,7 +59,6 @@ class FiguresController(ChatController):
         self._check_truncation()
 
     def _show_next(self) -> None:
-        """Show the figures of the next request."""
         scene, model = self.panels.scene, self.host.chat_model
         staging, header_ = self.panels.staging, self.panels.header.content
         if scene is None or not scene.last or (header_ is not None and header_.after is not None):
@@ -94,10 +93,7 @@ class FiguresController(ChatController):
         self._warn(used or 0, now.limits.usable)
 
     def _warn(self, used: int, usable: int) -> None:
-        """Warn when the context reaches a higher level of the settings; if critical, by the alarm.
-
-        A level is reported again only after the context fell below it.
-        """
+        """Warn when the context reaches a higher level of the settings; if critical, by the alarm."""
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:
@@ -135,10 +131,7 @@ class FiguresController(ChatController):
             self.panels.transcript.redraw()
 
     async def judge(self, draft: Draft) -> str:
-        """Forecast the drafted request; return why a rule holds it, or "".
-
-        Without such rules, return at once and forecast in the background.
-        """
+        """Return why a rule holds the drafted request, or ""; without such rules, forecast in the background."""
         from ctxtui.services.chat.request_forecast import has_hold_rules
 
         settings = self.host.config.settings

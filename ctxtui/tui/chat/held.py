@@ -16,10 +16,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class HeldController(ChatController):
-    """Asks what to do with a held request.
-
-    `talk` has the prompt while the user types; `log` applies staged edits.
-    """
+    """Asks what to do with a held request; `talk` has the prompt while the user types."""
 
     def __init__(
         self,
@@ -46,10 +43,7 @@ class HeldController(ChatController):
             self.ask()
 
     def ask(self) -> None:
-        """Ask whether to send the held request as is, with its ready edits, or cancel it.
-
-        Ready edits are the staged ones that do not wait; without any, they are not offered.
-        """
+        """Ask whether to send the held request as is, with its staged edits that do not wait, or cancel it."""
         count = self._ready_count()
         choices = {"enter": ("⏎", "send as is")}
         if count:
@@ -79,7 +73,6 @@ class HeldController(ChatController):
         return len(self._edits.overlay.ready) if self._edits.overlay is not None else 0
 
     def _explain_later(self) -> None:
-        """Explain how to edit the held request, once the question is closed."""
         self.access.soon(self._explain)
 
     def _explain(self) -> None:

@@ -22,10 +22,7 @@ _NAME_CELLS = 24
 
 
 class MessageFiles:
-    """The files named in the message being typed.
-
-    `description` describes them for the end of the line; `changed` is called when that changes.
-    """
+    """The files named in the message being typed; `changed` is called when their `description` changes."""
 
     def __init__(self, host: Host, access: ScreenAccess, changed: Callable[[], object]) -> None:
         self._host = host
@@ -35,10 +32,7 @@ class MessageFiles:
         self._text = ""
 
     def count(self, text: str) -> None:
-        """Count the tokens of the files named in `text`, in a thread.
-
-        Results for an older text are dropped.
-        """
+        """Count the tokens of the files named in `text`, in a thread."""
         self._text = text
         if "@" in text and self._host.chat_model is not None:
             head = self._head
@@ -47,10 +41,7 @@ class MessageFiles:
             self._show(text, [])
 
     def send(self, message: str, tell: Callable[[str], object], back: Callable[[str], object]) -> None:
-        """Pass the message to `tell` once its files are known to be sendable.
-
-        If one is not, pass the message to `back` and show the reason on the prompt line.
-        """
+        """Pass the message to `tell` once its files are known to be sendable, else to `back`, with the reason."""
         if "@" in message and self._host.runner is not None:
             self._access.run(self._send(message, tell, back), "message files")
         else:
@@ -67,14 +58,10 @@ class MessageFiles:
             tell(message)
 
     def _show_error(self, error: CtxtuiError) -> None:
-        """Show why a file cannot be sent."""
         self._show(self._text, [Span(f"✗ {safe_text.one_line(str(error), 120)} ", "crit")])
 
     def paste_image(self, insert: Callable[[str], object], refuse: Callable[[str], object]) -> None:
-        """Save the image in the clipboard as a file and `insert` its mention.
-
-        `refuse` gets the reason if not.
-        """
+        """Save the image in the clipboard as a file and `insert` its mention, or `refuse` with the reason."""
 
         def job() -> None:
             try:

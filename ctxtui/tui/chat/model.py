@@ -1,7 +1,4 @@
-"""Model choice of a chat, and its next request as text.
-
-The text is as sent, or as rendered by the server.
-"""
+"""Model choice of a chat, and its next request as text."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ from ctxtui.views.text.span import Span
 
 
 def _model_command(offer: ModelOffer) -> type[Command]:
-    """A palette entry for `offer`; its `action` is the model's id, no Textual action."""
+    """Make a palette entry for `offer`; its `action` is the model's id, no Textual action."""
     details = [f"{numbers.tokens(offer.window)} window" if offer.window else "window unknown"]
     if offer.fresh is not None and offer.output is not None:
         details.append(f"${offer.fresh:,.2f} in, ${offer.output:,.2f} out per 1M")
@@ -43,10 +40,7 @@ class ChatModelAccess:
         self._host = host
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the choice that leads to the chat's model.
-
-        Before there is a model, it leads to that of the call shown. None without either.
-        """
+        """Return the choice that leads to the chat's model, or before to that of the call shown; else None."""
         from ctxtui.services.chat.model_summary import parse_choice
 
         model = self._host.chat_model
@@ -61,10 +55,7 @@ class ChatModelAccess:
 
 
 class ModelController(ChatController):
-    """Changes the chat's model, and shows its next request in the pager.
-
-    `pager` is the user's setting ("": $PAGER).
-    """
+    """Changes the chat's model, and shows its next request in the pager."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, pager: str) -> None:
         super().__init__(state, prompt, access)

@@ -34,17 +34,11 @@ _PERMISSIONS = {"y": "ONCE", "a": "SESSION", "n": "NOT_NOW", "N": "NEVER"}
 _ANSWERS = {"y": "once", "a": "always", "n": "no", "N": "never"}
 """Labels of these keys."""
 PAUSE_SECONDS = 0.7
-"""Seconds a question must be visible, with nothing typed, before a key answers it.
-
-Of questions for permission and about held requests.
-"""
+"""Seconds a question must be visible, with nothing typed, before a key answers it."""
 
 
 class TalkController(ChatController):
-    """Takes the user's messages.
-
-    `edits` are those of the context, which stay when the chat is left.
-    """
+    """Takes the user's messages, asks for permissions, and whether to leave."""
 
     def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)
@@ -62,7 +56,7 @@ class TalkController(ChatController):
         self._branch_node: int | None = None
         """Node where the next message branches off; None: at the end."""
         self._branch_hint = ""
-        """Hint about the branch on the prompt line."""
+        """Shown about the branch on the prompt line."""
         self._draft_timer: Timer | None = None
         self._draft = ""
         self._draft_aside = ""
@@ -71,7 +65,6 @@ class TalkController(ChatController):
         state.tells.permission.subscribe(self._ask_permission_if_idle)
 
     def facts(self) -> set[str]:
-        """Return what the prompt line is used for, so that a key never answers the wrong question."""
         is_own = self.prompt.question is self._own_question
         facts = {TALKING if is_own else QUESTION} if self.prompt.is_asking else set()
         transcript = self.panels.transcript
@@ -96,7 +89,6 @@ class TalkController(ChatController):
 
     @property
     def is_talking(self) -> bool:
-        """Whether the prompt takes a message."""
         return self.prompt.question is not None and self.prompt.question is self._talk_question
 
     def _ask_own(self, question: Question) -> None:
@@ -278,7 +270,6 @@ class TalkController(ChatController):
         self.prompt.edit.short_right, self.prompt.edit.transform_paste = self._short_hint, as_mention
 
     def _stop_talking(self) -> None:
-        """Close the prompt on `esc`; the draft is kept."""
         self._save_draft()
         if self._draft_aside:
             self._draft, self._draft_aside = self._draft_aside, ""
@@ -302,7 +293,6 @@ class TalkController(ChatController):
             self.send(words)
 
     def append_draft(self, text: str) -> None:
-        """Append `text` to the draft."""
         self._save_draft()
         self._draft = f"{self._draft.rstrip()}\n\n{text}".lstrip() if self._draft.strip() else text
         self._open_prompt(self._draft)
@@ -354,7 +344,6 @@ class TalkController(ChatController):
         self.refresh_keys()
 
     def interrupt(self) -> None:
-        """End the turn."""
         self.host.feed(ev.Interrupted())
 
     def resend(self) -> None:
@@ -377,7 +366,6 @@ class TalkController(ChatController):
             self.prompt.leave()
 
     def edit_message(self) -> None:
-        """Edit the user message under the cursor; sending it starts a branch."""
         node, study = self.panels.transcript.node, self.state.study
         if not node or study is None or self.state.is_running:
             return
@@ -398,10 +386,7 @@ class TalkController(ChatController):
         self._branch_from(parent, "starts a branch here")
 
     def branch_here(self) -> None:
-        """Let the next message continue from the call shown, as a branch of this chat.
-
-        At the last call, only open the prompt: the next message continues the chat anyway.
-        """
+        """Let the next message continue from the call shown; at the last call, only open the prompt."""
         if self.state.study is None or self.state.is_running:
             return
         calls = self.state.study.thread(self.state.thread).calls

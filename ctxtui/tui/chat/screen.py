@@ -46,17 +46,13 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class AlarmLine(Widget):
-    """Shows `words`, and takes no row without any.
-
-    A warning about unrecorded events comes before any other alarm and stays as long as it is true.
-    """
+    """Shows `words`; the screen gives it a row if there are any."""
 
     ALLOW_SELECT = False
 
     def __init__(self) -> None:
         super().__init__(id="alarm")
         self.unrecorded = ""
-        """Why events are not recorded now."""
         self._other = ""
 
     @property
@@ -64,12 +60,11 @@ class AlarmLine(Widget):
         return self.unrecorded or self._other
 
     def show(self, words: str) -> None:
-        """Show another alarm, or none ("")."""
         self._other = words
         self.refresh()
 
     def show_unrecorded(self, words: str) -> None:
-        """Show that events could not be recorded; "" when all are."""
+        """Show why events are not recorded now, before any other alarm; "" when all are."""
         self.unrecorded = words
         self.refresh()
 
@@ -110,7 +105,7 @@ _FIXED_PANES = frozenset({"header", "alarm", "edge", "prompt", "keys"})
 
 
 def _only_pane(name: str, boxes: dict[str, Box], width: int) -> dict[str, Box]:
-    """Show the pane `name` in place of all others, except the lines at the edges."""
+    """Return the boxes with the pane `name` in place of all others, except the lines at the edges."""
     fixed = {each: box for each, box in boxes.items() if each in _FIXED_PANES}
     top = max(box.y for each, box in fixed.items() if each in ("header", "alarm")) + 1
     end = min(box.y for each, box in fixed.items() if each in ("edge", "prompt", "keys"))
@@ -130,37 +125,35 @@ class ChatScreen(SessionScreen):
         self.approval = ApprovalPane()
         self.start_pane = StartPane()
         self.state: ChatState = ChatState(source, self.panels, self.access)
-        every = self.state, self.line, self.access
-        self.edits = ContextEdits(*every)
-        self.turn, self.talk = TurnController(*every), TalkController(*every, self.edits)
-        self.figures = FiguresController(*every)
-        self.start = StartController(*every, self.start_pane)
-        session = session_controllers(*every, self.edits, pager, ChatModelAccess(source.host))
+        parts = self.state, self.line, self.access
+        self.edits = ContextEdits(*parts)
+        self.turn, self.talk = TurnController(*parts), TalkController(*parts, self.edits)
+        self.figures = FiguresController(*parts)
+        self.start = StartController(*parts, self.start_pane)
+        session = session_controllers(*parts, self.edits, pager, ChatModelAccess(source.host))
         log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
-            NavigationController(*every, [Span(" call › ", "accent bold")]),
-            ForksController(*every),
+            NavigationController(*parts, [Span(" call › ", "accent bold")]),
+            ForksController(*parts),
             self.turn,
             self.talk,
-            HeldController(*every, self.edits, self.talk, log),
+            HeldController(*parts, self.edits, self.talk, log),
             self.start,
-            ModelController(*every, pager),
+            ModelController(*parts, pager),
             self.figures,
-            ServersController(*every, self.figures.compare, self.talk.append_draft, pager),
+            ServersController(*parts, self.figures.compare, self.talk.append_draft, pager),
         )
         self.state.on.complete.subscribe(self._complete)
         self.state.tells.alarm.subscribe(self._show_alarm)
 
     def compose(self) -> ComposeResult:
-        """Yield the inspector's panes, the alarm, the approval and the start pane."""
         yield from super().compose()
         yield self.alarm
         yield self.approval
         yield self.start_pane
 
     def on_mount(self) -> None:
-        """Show that the model is being looked up. (Textual calls the inspector's handler, too.)"""
         self.start.open()
 
     def _boxes(self, width: int, height: int) -> dict[str, Box]:
@@ -200,16 +193,12 @@ class ChatScreen(SessionScreen):
         return (*super().current_groups, "chat")
 
     def leave_prompt(self) -> None:
-        """Leave the prompt. From a message, first ask about a waiting tool or else clear the marks.
-
-        If either was done, the prompt is not left yet.
-        """
+        """Leave the prompt. From a message, ask about a waiting tool or else clear the marks instead."""
         if not (self.talk.is_talking and (self.talk.ask_permission_now() or self.state.unmark())):
             super().leave_prompt()
 
     def _complete(self) -> None:
-        """Start the host once the session is open."""
-        self.run_worker(self._begin(), group="host", exit_on_error=True)
+        self.run_worker(self._begin(), group="host")
 
     async def _begin_host(self) -> bool:
         """Start the host and its MCP servers, showing progress; return whether the host began."""
@@ -242,7 +231,7 @@ class ChatScreen(SessionScreen):
         host.judge = self.figures.judge
         if not await self._begin_host():
             return
-        # Freeze the SDK's objects so that collections skip them while an answer arrives.
+        # Freeze all objects, among them the SDK's, so that collections skip them while an answer arrives.
         gc.freeze()
         model = host.chat_model
         assert model is not None
@@ -254,8 +243,8 @@ class ChatScreen(SessionScreen):
             notices.append(Span(f"the server reports no context window; assuming {model.window:,} tokens", "warn"))
         if host.recovered:
             notices.append(Span("continued where the chat ended", "dim"))
-        if host.recovered.others:
-            notices.append(Span("a call started by another process is listed separately", "warn"))
+        if others := host.recovered.others:
+            notices.append(Span(f"listed separately: {numbers.many(len(others), 'call')} of another process", "warn"))
         if waiting := len(host.recovered.queue):
             notices.append(Span(f"{numbers.many(waiting, 'waiting message')} will be sent with your next one", "warn"))
         if unfinished:
@@ -277,7 +266,6 @@ class ChatScreen(SessionScreen):
         self.access.replan()
 
     def _show_alarm(self, words: str) -> None:
-        """Show an alarm below the header until it is dismissed."""
         self.alarm.show(safe_text.one_line(words, 400))
         self.access.replan()
 
@@ -292,9 +280,7 @@ class ChatScreen(SessionScreen):
             self.app.farewell = f"The end of the chat was not recorded ({numbers.many(left, 'event')}): {why}"
 
     def may_quit(self, leave: Callable[[], None]) -> bool:
-        """Whether the program may end at once; if not, asks."""
         return self.talk.may_quit(leave)
 
     def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether the chat may be left for another screen at once; if not, asks."""
         return self.talk.may_quit(close)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ctxtui.agent.conversation import Draft
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from ctxtui.services.chat.request_forecast import RequestForecast
 
 
-CompareDrafts = Callable[[Sequence["Draft"]], Awaitable[list["RequestForecast | None"]]]
+CompareDrafts = Callable[[Sequence[Draft]], Awaitable[list["RequestForecast | None"]]]
 """Forecasts several alternatives for the next request."""
 Work = Callable[[], Coroutine[Any, Any, None]]
 """An action on a server; its `CtxtuiError` is shown on the prompt line."""
@@ -37,8 +38,7 @@ _YES_NO = (("y", "yes"), ("n", "no"))
 class ServersController(ChatController):
     """Manages the chat's MCP servers.
 
-    `compare`: forecasts the next request for several drafts. `put`: adds text to the prompt. `pager`: the user's
-    setting.
+    `compare`: forecasts the next request for several drafts. `put`: adds text to the prompt.
     """
 
     def __init__(
@@ -97,32 +97,17 @@ class ServersController(ChatController):
                 if pool.permissions.is_allowed(server.server)
                 else "start it"
             )
-            entries.append(
-                (
-                    f"{name}: {verb}",
-                    _describe_server(server, is_offered),
-                    self._change_tools_action(server, not is_offered),
-                )
-            )
+            change_tools = partial(self._change_tools, server, not is_offered)
+            entries.append((f"{name}: {verb}", _describe_server(server, is_offered), change_tools))
         for name, server in pool.connections.items():
-            entries.append((f"{name}: log", "its output on standard error", self._show_log_action(server)))
+            entries.append((f"{name}: log", "its output on standard error", partial(self._show_log, server)))
             for resource in server.resources:
-                entries.append(
-                    (
-                        f"{name}: {resource.name}",
-                        f"resource: {resource.about}",
-                        self._insert_resource_action(server, resource.name),
-                    )
-                )
+                insert = partial(self._insert_resource, server, resource.name)
+                entries.append((f"{name}: {resource.name}", f"resource: {resource.about}", insert))
             for prompt in server.prompts:
                 about = f"prompt: {prompt.about}" + "".join(f" <{argument}>" for argument in prompt.arguments)
-                entries.append(
-                    (
-                        f"{name}: /{prompt.name}",
-                        about,
-                        self._insert_prompt_action(server, prompt.name, prompt.arguments),
-                    )
-                )
+                insert = partial(self._insert_prompt, server, prompt.name, prompt.arguments, {})
+                entries.append((f"{name}: /{prompt.name}", about, insert))
         return entries
 
     async def _run_work(self, work: Work) -> None:
@@ -133,21 +118,14 @@ class ServersController(ChatController):
 
     # Offering
 
-    def _change_tools_action(self, server: ServerConnection, on: bool) -> Work:
-        """Make an action that adds (`on`) or removes a server's tools.
-
-        It asks first whether a server may start that has no permission yet.
-        """
-
-        async def work() -> None:
-            pool = self._pool
-            assert pool is not None
-            if on and not pool.permissions.is_allowed(server.server):
-                self._ask_start(server)
-                return
+    async def _change_tools(self, server: ServerConnection, on: bool) -> None:
+        """Add (`on`) or remove a server's tools; ask first whether it may start if it has no permission."""
+        pool = self._pool
+        assert pool is not None
+        if on and not pool.permissions.is_allowed(server.server):
+            self._ask_start(server)
+        else:
             await self._confirm_tools_change(server, on)
-
-        return work
 
     def _ask_start(self, server: ServerConnection) -> None:
         """Ask whether `server` may start; if so, store the permission and go on."""
@@ -181,9 +159,9 @@ class ServersController(ChatController):
             if server.state != ServerState.READY:
                 raise CtxtuiError(f"the MCP server {name} did not start: {server.error}")
         offered = pool.offered | {name} if on else pool.offered - {name}
-        drafts = [self.host.draft_with(pool.offered), self.host.draft_with(offered)]
-        known_drafts = [draft for draft in drafts if draft is not None]
-        forecasts = await self._compare(known_drafts) if len(known_drafts) == len(drafts) else [None, None]
+        alternatives = self.host.draft_with(pool.offered), self.host.draft_with(offered)
+        drafts = [draft for draft in alternatives if draft is not None]
+        forecasts = await self._compare(drafts) if len(drafts) == len(alternatives) else [None, None]
         what = f"{name}: {'add' if on else 'remove'} {numbers.many(len(server.tools), 'tool')}?"
         self._ask_yes_no(f"{what}{_describe_effect(forecasts[0], forecasts[1])}", lambda: self._set_offered(name, on))
 
@@ -209,40 +187,30 @@ class ServersController(ChatController):
 
     # Reading
 
-    def _show_log_action(self, server: ServerConnection) -> Work:
-        async def work() -> None:
-            self.access.push(ServerLogScreen(server, self._pager))
+    async def _show_log(self, server: ServerConnection) -> None:
+        self.access.push(ServerLogScreen(server, self._pager))
 
-        return work
+    async def _insert_resource(self, server: ServerConnection, uri: str) -> None:
+        self._put(await server.read_resource(uri))
 
-    def _insert_resource_action(self, server: ServerConnection, uri: str) -> Work:
-        async def work() -> None:
-            self._put(await server.read_resource(uri))
+    async def _insert_prompt(
+        self, server: ServerConnection, name: str, arguments: Sequence[str], values: dict[str, str]
+    ) -> None:
+        """Ask for the arguments that have no value, one by one, then put the text into the prompt."""
+        missing = [argument for argument in arguments if argument not in values]
+        if not missing:
+            self._put(await server.read_prompt(name, values))
+            return
+        lead: Spans = [Span(f" {safe_text.one_line(missing[0], 40)} › ", "accent bold")]
 
-        return work
+        def on_text(text: str) -> None:
+            insert = partial(self._insert_prompt, server, name, arguments, {**values, missing[0]: text})
+            self.access.run(self._run_work(insert), "mcp")
 
-    def _insert_prompt_action(self, server: ServerConnection, name: str, arguments: Sequence[str]) -> Work:
-        """Ask for the arguments one by one, then put the text into the prompt."""
-        values: dict[str, str] = {}
-
-        async def work() -> None:
-            missing = [argument for argument in arguments if argument not in values]
-            if not missing:
-                self._put(await server.read_prompt(name, values))
-                return
-            lead: Spans = [Span(f" {safe_text.one_line(missing[0], 40)} › ", "accent bold")]
-
-            def on_text(text: str) -> None:
-                values[missing[0]] = text
-                self.access.run(self._run_work(work), "mcp")
-
-            self.prompt.ask(Question(lead, on_text))
-
-        return work
+        self.prompt.ask(Question(lead, on_text))
 
 
 def _describe_server(server: ServerConnection, on: bool) -> str:
-    """Describe a server: state, tools (`on`: in use) and command."""
     state = f"{server.state.value}{': ' if server.error else ''}{server.error}"
     tools = f" · {numbers.many(len(server.tools), 'tool')}{' in use' if on else ''}" if server.tools else ""
     return f"{state}{tools} · {server.server.description}"
@@ -260,10 +228,7 @@ def _describe_effect(now: RequestForecast | None, changed: RequestForecast | Non
 
 
 def describe_starting_servers(host: Host) -> Spans:
-    """Describe the MCP servers that are starting: their names first, then what is awaited.
-
-    The names come first so that they fit on every width. Each server's last log line follows.
-    """
+    """Describe the MCP servers that are starting: their names, what is awaited, each one's last log line."""
     starting = host.tools.servers.starting if host.tools is not None else []
     if not starting:
         return [Span("starting the MCP servers", "dim")]
@@ -355,10 +320,7 @@ class PageLog(Command):
 
 
 class ServerLogScreen(ListScreen[str, None]):
-    """The output of `server`, updated as it grows. `pager` is the user's setting.
-
-    A cursor at the end follows new lines, otherwise it stays.
-    """
+    """The output of `server`, updated as it grows. A cursor at the end follows new lines."""
 
     commands = (PageLog,)
     heading, empty_text = "server log", "The server has written nothing to standard error."
@@ -372,7 +334,6 @@ class ServerLogScreen(ListScreen[str, None]):
         return self._server.log_text().splitlines()
 
     def show(self, lines: Sequence[str]) -> None:
-        """Show the lines of the log; a cursor at the end moves to the new end."""
         at_end = self.pane.row_count <= self.pane.cursor + 1
         grown = lines != self.rows
         super().show(lines)
@@ -381,7 +342,6 @@ class ServerLogScreen(ListScreen[str, None]):
         self.update_rule()
 
     def is_final(self, rows: Sequence[str]) -> bool:
-        """False: the server may always write more."""
         return False
 
     def table(self, rows: Sequence[str]) -> Table[str]:

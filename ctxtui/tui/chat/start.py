@@ -49,7 +49,6 @@ class StartController(ChatController):
 
     @property
     def is_shown(self) -> bool:
-        """Whether the pane is shown: in a new chat, until its first turn."""
         return not self._has_begun
 
     @property
@@ -90,7 +89,6 @@ class StartController(ChatController):
         self.access.deliver(lambda: self._pane.show(replace(self.content, usd=rates, priced=True)))
 
     def _show_waiting(self, messages: int) -> None:
-        """Show how many messages wait for the model."""
         if self.is_shown:
             self._pane.show(replace(self.content, waiting=messages))
 

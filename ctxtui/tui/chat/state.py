@@ -16,11 +16,7 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class ChatState(InspectorState):
-    """The chat that `source` hosts.
-
-    `is_held`: a request is held before it is sent. `is_following`: the view follows the chat, until the user moves
-    away.
-    """
+    """The chat that `source` hosts; the view follows it (`is_following`) until the user moves away."""
 
     source: ChatSource
 
@@ -37,7 +33,6 @@ class ChatState(InspectorState):
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn is running."""
         runner = self.host.runner
         return runner is not None and runner.state.is_running
 
@@ -48,12 +43,10 @@ class ChatState(InspectorState):
 
     @property
     def at_end(self) -> bool:
-        """Whether the view follows."""
         return self.is_following
 
     @property
     def recording_state(self) -> str:
-        """The header's word for the recording."""
         return "held" if self.is_held else "live"
 
     def go(self, index: int, *, to_end: bool = False) -> None:
@@ -62,7 +55,6 @@ class ChatState(InspectorState):
         self.is_following = self.index >= self.count - 1 and (to_end or self.panels.transcript.at_last)
 
     def follow_end(self) -> None:
-        """Go to the end and follow the chat."""
         self.go(self.count - 1, to_end=True)
         self.is_following = True
 
@@ -71,7 +63,6 @@ class ChatState(InspectorState):
         self.is_following = self.index >= self.count - 1 and self.panels.transcript.at_last
 
     def add_hosted_news(self, news: RecordingNews) -> None:
-        """Add new records; runs in the event loop."""
         if self.loaded is not None:
             self.loaded.add_news(news)
             self.grow_soon()
@@ -84,7 +75,6 @@ class ChatState(InspectorState):
         self.grow(at_end=self.at_end)
 
     def set_held(self, is_held: bool) -> None:
-        """Set whether a request is held, and update the view."""
         self.is_held = is_held
         self.grow_soon()
 

@@ -172,7 +172,6 @@ class TurnController(ChatController):
                 self._paint()
 
     def _paint(self) -> None:
-        """Paint what was received since the last frame."""
         self._frame_timer, self._last_frame = None, monotonic()
         self._tail.grew()
 
@@ -187,7 +186,6 @@ class TurnController(ChatController):
             self.access.work(count, "live count")
 
     def _show_counts(self, counted: dict[int, int]) -> None:
-        """Show token counts of the answer by block number."""
         rows = self.state.rows
         if rows is None or rows.answer is None:
             return
@@ -198,7 +196,6 @@ class TurnController(ChatController):
         self.state.tells.grown.emit()
 
     def _end_answer(self) -> None:
-        """Stop timers and clear the answer being received."""
         for timer in (self._frame_timer, self._count_timer):
             if timer is not None:
                 timer.stop()

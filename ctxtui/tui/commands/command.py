@@ -47,7 +47,6 @@ class Act(Generic[T]):
 
     @property
     def owner(self) -> type[T]:
-        """The type that `run` takes."""
         return self._of if isinstance(self._of, type) else self._of()
 
 
@@ -66,7 +65,7 @@ class Command:
 
     name: ClassVar[str] = ""
     run: ClassVar[object] = None
-    """An `Act`, typed so that each one is checked with its own type."""
+    """An `Act`. Declared as `object`, so that mypy checks each `Act` with the type of its own owner."""
     action: ClassVar[str] = ""
     needs: ClassVar[frozenset[str]] = frozenset()
     needs_any: ClassVar[frozenset[str]] = frozenset()
@@ -91,18 +90,15 @@ class Command:
     synonyms: ClassVar[tuple[str, ...]] = ()
     """Lower-case synonyms by which help and palette find it."""
     has_priority: ClassVar[bool] = False
-    """Whether its key acts before the focused pane sees it, so that no key typed after it goes to that pane."""
+    """Whether its key acts before the focused pane sees it, also while typing in a line."""
     works_on_end: ClassVar[bool] = False
-    """Whether it works while only the end of a recording is loaded."""
+    """Whether it works before all of a recording is loaded."""
     is_always_shown: ClassVar[bool] = False
     """Whether it is always shown at the right end of the key line."""
 
     @classmethod
     def available(cls, context: CommandContext) -> bool:
-        """Whether the command can be run now.
-
-        If not, key line and palette omit it, and the help dims it.
-        """
+        """Whether key line and palette offer it; if not, the help dims it."""
         present = context.facts | {context.row}
         return (
             cls.needs <= present and not cls.unless & present and (not cls.needs_any or bool(cls.needs_any & present))
@@ -110,15 +106,11 @@ class Command:
 
     @classmethod
     def binding(cls) -> str:
-        """Return the Textual action that runs it."""
         return f"app.{cls.action}" if cls.action else f"command('{cls.__name__}')"
 
     @classmethod
     def key_line(cls) -> tuple[str, str, str, tuple[str, ...]]:
-        """Return its entry in the key line (`widgets.keyline.Key`).
-
-        Key, label, short label, click actions.
-        """
+        """Return its entry in the key line, the fields of `widgets.keyline.Key`."""
         return cls.key_shown(), cls.label, cls.short_label, cls.actions()
 
     @classmethod
@@ -132,15 +124,11 @@ class Command:
 
     @classmethod
     def key_shown(cls) -> str:
-        """Return the key as the key line writes it."""
         return cls.shown or " ".join(key_text(key) for key in cls.keys[:1])
 
 
 def command_id(command: type[Command]) -> str:
-    """Return the name by which ``[keys]`` names a command.
-
-    Its palette entry up to a colon, in lower case.
-    """
+    """Return the name of a command in ``[keys]``: its palette entry up to a colon, in lower case."""
     return command.name.partition(":")[0].lower()
 
 
@@ -179,10 +167,7 @@ def available_commands(commands: Iterable[type[Command]], context: CommandContex
 
 
 class Commanded:
-    """Base of screens whose commands are run by themselves or by their controllers.
-
-    The app calls the hooks; these defaults never hold up anything.
-    """
+    """Base of screens that have commands, with hooks that the app calls."""
 
     has_background_work: ClassVar[bool] = False
     """Whether it has background work that pauses while a key is handled."""
@@ -202,10 +187,7 @@ class Commanded:
         return True
 
     def may_close(self, close: Callable[[], None]) -> bool:
-        """Whether the screen may be closed without loss; if not, ask the user.
-
-        `close` is called when the user answers yes.
-        """
+        """Whether the screen may close now. If not, asks the user, and calls `close` on yes."""
         return True
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
@@ -234,18 +216,15 @@ class Commanded:
     """The command that was run last on this screen; a list above it was opened by that one."""
 
     def owners(self) -> Iterable[object]:
-        """Yield the objects that run the commands."""
         return (self,)
 
     def owner(self, of: type[T]) -> T:
-        """Return the owner of a type. Raises `LookupError` if there is none."""
         for owner in self.owners():
             if isinstance(owner, of):
                 return owner
         raise LookupError(of.__name__)
 
     def command(self, name: str) -> type[Command] | None:
-        """Return the command of the class `name`; None if this screen has none."""
         return next((each for each in self.commands if each.__name__ == name), None)
 
     async def action_command(self, name: str) -> None:

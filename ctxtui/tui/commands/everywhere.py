@@ -18,10 +18,7 @@ class Help(Command):
 
 
 class Explain(Command):
-    """Explain a word, sign or figure of this screen, with its arithmetic.
-
-    Move with arrow keys or the mouse.
-    """
+    """Explain a word, sign or figure of this screen, with its arithmetic: arrow keys or the mouse point at it."""
 
     name, action, keys, label = "explain: what is this word, sign or figure", "explain", ("equals_sign",), "explain"
 

@@ -25,9 +25,8 @@ _PANE_KEYS: Final = frozenset({"up", "down", "j", "k", "pageup", "pagedown", "G"
 def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str, str]:
     """Give commands the keys of `own`, by command id, and return Textual's keymap for it.
 
-    `screens` are all commands by screen. Changes the command classes, so that help, palette and key line show these
-    keys: to be called once, before the first screen. A key that another command of the same screen had is taken from
-    it. Raises `BadConfig` for an unknown command or key.
+    Changes the classes of all commands, `screens`: to be called once, before the first screen. A key that another
+    command of the same screen had is taken from it. Raises `BadConfig` for an unknown command or key.
     """
     by_id: dict[str, list[type[Command]]] = {}
     for command in dict.fromkeys(each for members in screens.values() for each in members):
@@ -75,10 +74,7 @@ def _set_keys(command: type[Command], keys: tuple[str, ...], by_id: Mapping[str,
 
 
 def _key_name(key: str, place: str) -> str:
-    """Return Textual's name of a key written as one character, as ``^x``, or by its name.
-
-    Raises `BadConfig` for a name that no key has, and for a key that moves in lists.
-    """
+    """Return Textual's name of a key written as one character, as ``^x``, or by its name. Raises `BadConfig`."""
     key = key.strip()
     if len(key) == 2 and key.startswith("^"):
         key = f"ctrl+{key[1].lower()}"
@@ -98,8 +94,7 @@ def _key_name(key: str, place: str) -> str:
 def make_commands(own: Iterable[OwnCommand], screens: Screens) -> Iterator[type[Command]]:
     """Yield a command for every command of the user, for palette, help and its key.
 
-    Raises `BadConfig` for an unknown key, and for one that a command of any screen (which would come before the user's)
-    or another command of the user has, or that tells where an older command has moved.
+    Raises `BadConfig` for an unknown key, or one that is used already or tells where an older command has moved.
     """
     owners = {key: command_id(each) for members in screens.values() for each in members for key in each.keys}
     for entry in own:

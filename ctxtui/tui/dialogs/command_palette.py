@@ -34,10 +34,7 @@ class MatchingCommands(Pane):
         self.matches = list(commands)
 
     def search(self, query: str) -> None:
-        """Keep commands whose name has the letters of `query`, or whose help contains them.
-
-        Commands with a matching synonym (`synonyms`) come first.
-        """
+        """Keep commands that match `query` by name, help or synonym, the last first."""
         self.matches = list(self.all_commands)
 
         def has_synonym(each: type[Command]) -> bool:
@@ -77,7 +74,6 @@ class MatchingCommands(Pane):
         return [Span(f" No {self.title.removesuffix('s')} matches.", "dim")]
 
     def notes(self) -> Spans:
-        """Return the keys that run and close."""
         return [Span("⏎", "accent bold"), Span(" run  ", "dim"), Span("esc", "accent bold"), Span(" close", "dim")]
 
 
@@ -123,7 +119,6 @@ class PaletteScreen(Dialog[type[Command] | None]):
         self.dismiss(self.pane.matches[message.index])
 
     def on_click(self, event: events.Click) -> None:
-        """Close on a click outside the palette."""
         if self.get_widget_at(event.screen_x, event.screen_y)[0] is self:
             self.dismiss(None)
 

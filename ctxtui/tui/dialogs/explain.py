@@ -58,10 +58,7 @@ def explain(screen: Screen[Any], spot: Spot) -> list[tuple[str, str]]:
 
 
 class ExplainScreen(Dialog[str]):
-    """Explains one spot of `screen` at a time.
-
-    Closes with the word to look up in the help; "" or None for none.
-    """
+    """Explains one spot of `screen` at a time; closes with the word to look up in the help, if any."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("left,shift+tab", "go(-1, 0)", show=False),
@@ -101,13 +98,11 @@ class ExplainScreen(Dialog[str]):
         self._page.show([Note(x, y, lines)], [Highlight(spot.x, spot.y, spot.width)])
 
     def action_go(self, columns: int, rows: int) -> None:
-        """Go to the next spot in a direction."""
         if self.spot is not None:
             self.spot = spots.next_spot(self.spots, self.spot, columns, rows)
             self._show()
 
     def action_more(self) -> None:
-        """Look the word up in the help."""
         self.dismiss(self.spot.entry.word if self.spot is not None else "")
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
@@ -117,7 +112,6 @@ class ExplainScreen(Dialog[str]):
             self._show()
 
     def on_click(self, event: events.Click) -> None:
-        """Explain the clicked spot; elsewhere, close."""
         under = spots.spot_at(self.spots, event.screen_x, event.screen_y)
         if under is None:
             self.dismiss()
@@ -132,10 +126,7 @@ class ExplainScreen(Dialog[str]):
 
 
 def _focus(screen: Screen[Any]) -> tuple[int, int]:
-    """Return a cell of the focused pane's cursor row, or the first cell of another widget.
-
-    Without focus it is the first cell of the screen.
-    """
+    """Return a cell of the focused pane's cursor row, or the first cell of another widget or the screen."""
     widget = screen.focused
     if widget is None:
         return 0, 0

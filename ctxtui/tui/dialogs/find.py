@@ -1,7 +1,4 @@
-"""Search for a text in all sessions, in a separate process.
-
-Hits are listed as they are found.
-"""
+"""Search for a text in all sessions, in a separate process. Hits are listed as they are found."""
 
 from __future__ import annotations
 
@@ -66,11 +63,9 @@ class HitPane(Pane):
 
     @property
     def row_count(self) -> int:
-        """Number of sessions, listed blocks, and lines for folded blocks."""
         return len(self.rows)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render a block, or a session's name."""
         row, here = self.rows[index], index == self.cursor
         if isinstance(row, FoundSession):
             return cropped(search_hits.session_line(row, width, here=here), width)
@@ -79,11 +74,9 @@ class HitPane(Pane):
         return search_hits.TABLE.draw(row, width, here=here)
 
     def notes(self) -> Spans:
-        """Return the progress of the search."""
         return self.progress
 
     def empty(self) -> Spans:
-        """Return the text before a search and without a hit."""
         if self.empty_text:
             return [Span(self.empty_text)]
         return [Span("Type a text and press enter. With a capital letter, case matters.", "dim")]
@@ -135,7 +128,6 @@ class FindScreen(Commanded, Dialog[None]):
         self.query_line.refresh()
 
     def action_ask(self) -> None:
-        """Type another text."""
         self.query_line.focus()
 
     @on(LineEdit.Submitted)
@@ -169,7 +161,6 @@ class FindScreen(Commanded, Dialog[None]):
             self.dismiss(None)
 
     def on_search_step(self, message: SearchStep) -> None:
-        """Show progress and list new hits."""
         step, pane = message.step, self.pane
         if message.search_id != self._search_id:
             return
@@ -198,7 +189,6 @@ class FindScreen(Commanded, Dialog[None]):
             pane.refresh_rule()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the block counts."""
         row = self.pane.row_under(spot.line)
         if spot.pane != "found":
             return {}
@@ -207,10 +197,7 @@ class FindScreen(Commanded, Dialog[None]):
         return {ROW: search_hits.explain_count(self.pane.rows[row])}
 
     def on_pane_chosen(self) -> None:
-        """Open the session at the hit, or fold or unfold the blocks of a session.
-
-        The list is still there when the session is closed.
-        """
+        """Open the session at the hit, or fold or unfold the blocks of a session."""
         row = self.pane.rows[self.pane.cursor] if self.pane.rows else None
         if isinstance(row, (FoundSession, Folded)):
             session = row if isinstance(row, FoundSession) else row.session

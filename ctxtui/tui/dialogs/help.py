@@ -1,7 +1,4 @@
-"""The help: signs, the screen's keys by task, keys of other screens, and all words.
-
-A filter narrows it down.
-"""
+"""The help: signs, the screen's keys by task, keys of other screens, and all words."""
 
 from __future__ import annotations
 
@@ -65,10 +62,7 @@ class Help(Struct, frozen=True):
 
 
 def rows(page: Help, query: str, room: int) -> list[Spans]:
-    """Return the page in `room` cells, filtered by all words of `query`.
-
-    Without a filter, signs come first, and commands without a key are only counted.
-    """
+    """Return the page in `room` cells, filtered by all words of `query`."""
     terms = query.casefold().split()
     shared = {name for each in page.commands for name in each.help_partners}
     out: list[Spans] = []
@@ -148,8 +142,7 @@ def _section(title: str) -> list[Spans]:
 def _command_lines(command: type[Command], available: bool, room: int, *, alone: bool = False) -> Iterator[Spans]:
     """Render a command: keys (`^p` if it has none), name, help.
 
-    One that is not `available` is dim. `alone`: it also represents the commands that share its line, with their keys
-    and names.
+    `alone`: it also represents the commands that share its line, with their keys and names.
     """
     shared = command.help_row if alone and command.help_partners else ("", "")
     keys, name = shared[0] or _keys(command) or "^p", shared[1] or command.name
@@ -167,10 +160,7 @@ def _key_span(keys: str) -> Span:
 
 
 def _help_lines(head: Spans, name: str, text: str, style: str, room: int) -> Iterator[Spans]:
-    """Render keys or signs (`head`), a name and its text for a page of `room` cells.
-
-    They are side by side from `_WIDE_COLUMNS` cells on; in less space the text is below.
-    """
+    """Render keys or signs (`head`), a name and its text, side by side from `_WIDE_COLUMNS` cells on."""
     bold = f"{style} bold" if style == "ink" else style
     if room >= _WIDE_COLUMNS:
         lines = safe_text.wrap(text, room - _KEY_CELLS - _NAME_CELLS - 5)
@@ -231,7 +221,6 @@ class HelpPage(ScrolledRows):
         self._built_for: tuple[str, int] | None = None
 
     def search(self, query: str) -> None:
-        """Show only entries that contain all words of `query`."""
         self._query, self.viewport.top = query, 0
         self.reload()
 
@@ -250,7 +239,6 @@ class HelpPage(ScrolledRows):
         return self._rows[index]
 
     def notes(self) -> Spans:
-        """Return the keys that scroll and close."""
         keys = (("↑ ↓ pgdn", " scroll  "), ("esc", " close"))
         return [span for key, text in keys for span in (Span(key, "accent bold"), Span(text, "dim"))]
 
@@ -280,7 +268,6 @@ class HelpScreen(Dialog[None]):
         yield self._page
 
     def on_mount(self) -> None:
-        """Focus the filter, so that typing filters at once."""
         hint = [Span("type to search: drop, cache, cost, ▲ …", "faint")]
         self._filter.hint = hint
         self._filter.show([Span(" ? ", "accent bold"), *([] if self._first_query else hint)], self._first_query)

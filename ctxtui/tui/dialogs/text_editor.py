@@ -50,7 +50,6 @@ class _Head(Board):
     details = ""
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Return nothing: there is only the rule."""
         return ()
 
     def notes(self) -> Spans:
@@ -70,10 +69,7 @@ class _Area(TextArea):
 
 
 class TextEditor(Commanded, Dialog[str | None]):
-    """Edits `text`; `title` and `details` describe it.
-
-    Closes with the text, changed or not; None if the user left.
-    """
+    """Edits `text`; closes with it, changed or not, or None if the user left."""
 
     commands: ClassVar[tuple[type[Command], ...]] = TEXT_EDITOR
     BINDINGS = [
@@ -119,5 +115,4 @@ class TextEditor(Commanded, Dialog[str | None]):
         self.dismiss(None)
 
     def undo_typing(self) -> None:
-        """Undo, as the text area's own key does."""
         self.area.undo()

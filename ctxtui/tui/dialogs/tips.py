@@ -30,20 +30,14 @@ _SIGN_CELLS: Final = 9
 
 
 def _free_cell(line: str) -> int:
-    """Return the cell of a pane's first line where a three-cell number hides no word.
-
-    0 if there is none.
-    """
+    """Return the cell of a pane's first line where a three-cell number hides no word, or 0."""
     # If there are no blanks, cover part of a bar, which is no word.
     match = re.search(r"(?<=[─━ ·])[─━ ·╱]{3}", line) or re.search(r"[█░·╱┃▏▎▍▌▋▊▉]{3}", line)
     return match.start() if match is not None else 0
 
 
 class TipsScreen(Dialog[None]):
-    """The tips over the `screen` below.
-
-    A key that is not one of theirs closes them and acts below.
-    """
+    """The tips over the `screen` below. A key that is not one of theirs closes them and acts below."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding(_NEXT, "step(1)", show=False),
@@ -110,10 +104,7 @@ class TipsScreen(Dialog[None]):
         self._show()
 
     async def on_key(self, event: events.Key) -> None:
-        """Go to the tip of a number; close the tips and act on the screen below for another key.
-
-        Keys that are bound here are left to their bindings.
-        """
+        """Go to the tip of a number; close the tips and act on the screen below for a key not bound here."""
         if self.is_current and event.key.isdecimal() and 1 <= int(event.key) <= len(tips.TIPS):
             event.stop()
             self._index = int(event.key) - 1

@@ -30,11 +30,7 @@ class OrderChanged(Message):
 
 
 class Browser(Vertical):
-    """Shows entries and holds the requested order, `list_order`.
-
-    `home` is the folder that is written ``~``. Posts `OrderChanged` when the order or filter changes, and its list's
-    `Pane.Moved` and `Pane.Chosen`.
-    """
+    """Shows entries and holds the requested order, `list_order`. `home` is the folder that is written ``~``."""
 
     DEFAULT_CSS = """
     Browser { height: 1fr; }
@@ -62,19 +58,16 @@ class Browser(Vertical):
             yield GrowthPreview(self.rows.home, title="growth", join="┬", id="growth")
 
     def on_mount(self) -> None:
-        """Set the time for ages; show the welcome at the first run."""
         self.rows.now = time.time()
         self._welcome.styles.height, self._welcome.display = WELCOME_HEIGHT, self._shows_welcome
 
     def on_resize(self, event: events.Resize) -> None:
-        """Give the preview the space that the screen allows."""
         parts = preview_size(self.app.size.width, self.app.size.height)
         preview = self.query_one("#preview")
         preview.styles.height, preview.display = parts.height, parts.height > 0
         self.query_one("#composition").styles.width = parts.composition
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures of a row, or of the preview."""
         if spot.pane == "sessions":
             return {ROW: self.rows.sum_at(spot.x - self.rows.region.x, spot.line)}
         session = self.rows.current
@@ -83,10 +76,7 @@ class Browser(Vertical):
     # Showing
 
     def show(self, entries: Sequence[Entry], *, has_sessions: bool, to_top: bool = False) -> None:
-        """Show these entries.
-
-        `has_sessions`: whether there are sessions at all; `to_top`: move the cursor to the first row.
-        """
+        """Show these entries; `has_sessions`: whether there are sessions at all."""
         self.rows.empty_text = empty_list_text(has_sessions, self.list_order.words)
         self._welcome.show(not any(isinstance(entry, SessionsSought) for entry in entries))
         self.rows.show(entries, to_top=to_top)
@@ -94,7 +84,6 @@ class Browser(Vertical):
         self.preview()
 
     def preview(self) -> None:
-        """Show the session at the cursor in the preview."""
         self.query_one(CompositionPreview).show(self.rows.current)
         self.query_one(GrowthPreview).show(self.rows.current)
 
@@ -164,7 +153,6 @@ class Browser(Vertical):
         self._set_order(replace(self.list_order, words=""))
 
     def on_key(self, event: events.Key) -> None:
-        """Move in the list while the filter is typed."""
         if not self.filter.has_focus:
             return
         if event.key in ("up", "down"):

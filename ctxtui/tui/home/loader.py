@@ -1,8 +1,4 @@
-"""Background loading for Home.
-
-Threads list, watch and read sessions and post messages to the screen. Sessions in view are read first. Figures are
-posted in batches, so that the screen is not redrawn for each session.
-"""
+"""Background loading for Home: threads list, watch and read sessions, and post messages to the screen."""
 
 from __future__ import annotations
 
@@ -54,16 +50,13 @@ class ReadingDone(Message):
 
 
 class ReadingQueue:
-    """The sessions still to be read; those in `front` (in view) come first.
-
-    The screen adds sessions; iterating, in a worker thread, removes them.
-    """
+    """The sessions still to be read. The screen adds them; iterating, in a worker thread, removes them."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._pending: dict[str, SessionSummary] = {}
         self.front: tuple[str, ...] = ()
-        """Keys of the sessions in view."""
+        """Keys of the sessions in view, which come first."""
 
     def add(self, sessions: Iterable[SessionSummary]) -> bool:
         """Add sessions to read; return whether the queue has any."""
@@ -95,10 +88,7 @@ class ReadingQueue:
 
 
 def post_figures(sessions: SessionLibrary, queue: ReadingQueue, stop: Event, post: Callable[[Message], object]) -> None:
-    """Post the figures of queued sessions in batches; for a worker thread.
-
-    Cached figures are not read again.
-    """
+    """Post the figures of queued sessions in batches; for a worker thread."""
     batch: list[SessionSummary] = []
     posted = 0.0
     for session in _read_sessions(sessions, queue, stop):
@@ -124,10 +114,7 @@ def _read_sessions(sessions: SessionLibrary, queue: ReadingQueue, stop: Event) -
 TICK_SECONDS = 2.0
 """Seconds between checks of live sessions."""
 MAX_LISTING_SECONDS = 30.0
-"""Seconds after which all sessions are listed again, even if no folder changed.
-
-Longer if listing is slow: see `LISTING_PAUSE_FACTOR`.
-"""
+"""Seconds after which all sessions are listed again even if no folder changed; longer if listing is slow."""
 LISTING_PAUSE_FACTOR = 400.0
 """Pause after a listing, as a multiple of its processor time: many thousand files are listed more rarely.
 
@@ -136,11 +123,9 @@ After one pause, a changed folder causes the next listing; after two pauses, not
 
 
 class SessionWatcher:
-    """Threads that find and read sessions for `screen`.
+    """Threads that find and read sessions for `screen`, and post the messages above.
 
-    They post `SessionsListed`, `SessionsChanged`, `SessionFigures`, `HeldRequestsChanged` and `ReadingDone`. Every
-    `TICK_SECONDS` the files in `watched`, the folders and held requests (`held_reasons`) are checked. A full listing is
-    made when requested, after a folder changed, and every `MAX_LISTING_SECONDS`, more rarely if listing is slow.
+    Every `TICK_SECONDS` the files in `watched`, the folders and held requests (`held_reasons`) are checked.
     """
 
     def __init__(
@@ -158,17 +143,14 @@ class SessionWatcher:
         self._held_reasons, self._held_before = held_reasons, dict[str, str]()
         self._stop = Event()
         self._wake = Event()
-        self._ask_store = True
         self._listing_requested = True
         self._earliest = self._latest = 0.0
 
     def start(self) -> None:
-        """Start watching; the first listing includes the database."""
         self._screen.run_worker(self._loop, thread=True, group="look")
 
-    def request_listing(self, ask_store: bool = False) -> None:
-        """List all sessions now; with `ask_store`, also read the database again."""
-        self._ask_store |= ask_store
+    def request_listing(self) -> None:
+        """List all sessions now, and read the database again."""
         self._listing_requested = True
         self._wake.set()
 
@@ -185,9 +167,9 @@ class SessionWatcher:
             self._held_before = held_requests
             self._screen.post_message(HeldRequestsChanged(held_requests))
         if self._listing_requested or now >= self._latest or (now >= self._earliest and self._source.folders_changed()):
-            ask, self._ask_store, self._listing_requested = self._ask_store, False, False
+            requested, self._listing_requested = self._listing_requested, False
             start = time.thread_time()
-            sessions = self._source.all_sessions() if ask else self._source.refresh()
+            sessions = self._source.all_sessions() if requested else self._source.refresh()
             pause = LISTING_PAUSE_FACTOR * (time.thread_time() - start)
             self._earliest, self._latest = now + pause, now + max(MAX_LISTING_SECONDS, 2 * pause)
             trouble = self._source.trouble

@@ -83,7 +83,6 @@ class SessionPreview(Board):
     session: SessionSummary | None = None
 
     def show(self, session: SessionSummary | None) -> None:
-        """Show another session, or new figures of the same."""
         if session != self.session:
             self.session = session
             self.redraw()
@@ -93,11 +92,9 @@ class CompositionPreview(SessionPreview):
     """Composition of the largest context by category."""
 
     def notes(self) -> Spans:
-        """Return the call of the largest context."""
         return preview.composition_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw categories with bars."""
         return preview.composition(self.session, width, height) if self.session else ()
 
 
@@ -109,11 +106,9 @@ class GrowthPreview(SessionPreview):
         self.home = home
 
     def notes(self) -> Spans:
-        """Return calls, misses, compactions, changes of model."""
         return preview.growth_notes(self.session) if self.session else ()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the strip, the sentence, texts and the directory."""
         if self.session is None:
             return ()
         return preview.growth(self.session, width, height, home=self.home, colour=self.look.coloured)
@@ -123,13 +118,11 @@ class Welcome(Board):
     """Three lines and five keys for the first run."""
 
     def notes(self) -> Spans:
-        """Return the key that closes it."""
         return [Span("esc", "accent bold"), Span(" close", "dim")]
 
     has_sessions = True
 
     def show(self, has_sessions: bool) -> None:
-        """Set whether there are sessions besides the samples."""
         if has_sessions != self.has_sessions:
             self.has_sessions = has_sessions
             self.redraw()
@@ -168,7 +161,6 @@ class SessionList(Pane):
         return isinstance(self.entries[index], SessionSummary)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render a session, a group heading, or a place that was searched."""
         entry = self.entries[index]
         if isinstance(entry, Group):
             return rule(width, entry.name, after=[Span(entry.note, "dim")])

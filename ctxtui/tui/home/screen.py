@@ -1,7 +1,4 @@
-"""Home: the list of the user's sessions, and its commands.
-
-Names come first, figures as sessions are read.
-"""
+"""Home: the list of the user's sessions, and its commands."""
 
 from __future__ import annotations
 
@@ -67,7 +64,6 @@ class _Change(Command):
     """A command that changes or copies the session under the cursor."""
 
     change: ClassVar[Callable[[SessionQuestions, SessionSummary], None]]
-    """The method that asks for the change and makes it."""
 
     def __init_subclass__(cls) -> None:
         cls.run = Act(lambda: HomeScreen, lambda home: home.change(cls))
@@ -120,8 +116,7 @@ class ShowToolLedger(Command):
 class ShowStats(Command):
     """Show tokens and cost of all sessions by project, model, tool, week and more.
 
-    Other groups are source, client version, skill, day and window of 5 hours. Cache hits, misses and calls over the
-    usable window are shown, too.
+    Other groups are source, client version, skill, day and window of 5 hours.
     """
 
     name, keys, label, group = "stats of all sessions", ("dollar_sign",), "stats", "sessions"
@@ -137,7 +132,6 @@ class NextSort(Command):
 
     @classmethod
     def help(cls) -> str:
-        """Return the help line with the columns."""
         return f"Sort by the next column: {', '.join(column.name for column in sorts())}."
 
 
@@ -241,10 +235,7 @@ HOME: tuple[type[Command], ...] = (
 
 
 _KEYS_BEFORE_QUIT = 4
-"""Keys of the key line before the quit key: open, filter, find, stats.
-
-With a held request its key comes second, and stats after the quit key; without a readable session open is missing.
-"""
+"""Keys of the key line before the quit key: open, filter, find, stats; other ones with a held request."""
 
 
 class HomeScreen(Commanded, Screen[None]):
@@ -288,11 +279,9 @@ class HomeScreen(Commanded, Screen[None]):
         self.browser = Browser(str(home), welcome=first_run)
         self.prompt = LineEdit(id="prompt")
         self.watcher = SessionWatcher(self, source, lambda: held_requests.hold_reasons(attached_dir()))
-        self.changes = SessionQuestions(
-            self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing(True)
-        )
+        self.changes = SessionQuestions(self.prompt, self.browser.rows, actions, lambda: self.watcher.request_listing())
         self._trouble = ""
-        """Last message about the database."""
+        """Last message about the database that was shown."""
         self._list_fast = source.list_fast
         self._make_find, self._make_ledger, self._make_stats = find, ledger, stats
 
@@ -336,13 +325,11 @@ class HomeScreen(Commanded, Screen[None]):
         self._progress()
 
     def on_session_figures(self, message: SessionFigures) -> None:
-        """Show figures in place of dots."""
         for session in message.sessions:
             self.collection.add_figures(session, time.monotonic())
         self.show()
 
     def on_held_requests_changed(self, message: HeldRequestsChanged) -> None:
-        """Show which sessions have held requests."""
         self.collection.held_reasons = message.held
         self.show()
 
@@ -364,7 +351,7 @@ class HomeScreen(Commanded, Screen[None]):
         """After a pause, list all sessions again, including the database."""
         if not self.watcher.is_awake:
             self.watcher.is_awake = True
-            self.watcher.request_listing(True)
+            self.watcher.request_listing()
 
     # Showing
 
@@ -437,13 +424,11 @@ class HomeScreen(Commanded, Screen[None]):
             self.post_message(Open(path).sent_from(self))
 
     def change(self, command: type[_Change]) -> None:
-        """Change the session under the cursor, if the command is available for it."""
         session = self.browser.rows.current
         if session is not None and command in self.commands_now():
             command.change(self.changes, session)
 
     def target(self) -> Target:
-        """Return the session under the cursor, for the user's own commands."""
         session = self.browser.rows.current
         return Target({"CTXTUI_SESSION": session.path or session.stored} if session is not None else {})
 
@@ -478,7 +463,6 @@ class HomeScreen(Commanded, Screen[None]):
             self.post_message(Open(miss.key, note="`c` lists its misses").sent_from(self))
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures at a spot."""
         if spot.pane == "homeheader":
             return explain_totals(self.collection.totals(self.browser.list_order.words))
         return self.browser.sums(spot)
@@ -499,7 +483,6 @@ class HomeScreen(Commanded, Screen[None]):
         self.changes.close()
 
     def on_key(self, event: events.Key) -> None:
-        """Close a notice at the next key."""
         if self.prompt.display and not self.changes.is_asking and event.key != "escape":
             self.changes.close()
 

@@ -1,7 +1,6 @@
 """Home's actions on a session: import, export, rename, tag, archive, payment, delete.
 
-Questions are asked on the prompt line. Only ctxtui's own database is changed, and an exported file written; never a
-recording.
+Only ctxtui's own database is changed, and an exported file written; never a recording.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ FORMATS: Final = {"c": "ctxtui", "a": "anthropic", "o": "openai-chat", "r": "ope
 
 
 class SessionQuestions:
-    """Asks for and runs changes of a session.
+    """Asks for changes of a session and runs them in a thread; `done` is called after each.
 
-    `prompt` is the prompt line; `after` gets the focus when it closes. Work runs in a thread; `done` is called after
-    it.
+    `prompt` is the prompt line; `after` gets the focus when it closes.
     """
 
     def __init__(self, prompt: LineEdit, after: Widget, actions: SessionActions, done: Callable[[], object]) -> None:
@@ -53,15 +51,12 @@ class SessionQuestions:
         self._ask("tags", tags, lambda words: self._actions.tag(session, words.split()), may_be_empty=bool(tags))
 
     def archive(self, session: SessionSummary) -> None:
-        """Archive the session, or restore it."""
         self._run(lambda: self._actions.archive(session, not session.archived), "archiving")
 
     def subscription(self, session: SessionSummary) -> None:
-        """Switch between paid by subscription and paid by use."""
         self._run(lambda: self._actions.subscription(session, not session.subscription), "marking")
 
     def delete(self, session: SessionSummary) -> None:
-        """Ask for confirmation, then delete."""
         consequence = "? Its recording is not touched." if session.path else ", its only copy?"
         question = f"delete ctxtui's copy of “{safe_text.one_line(session.title, 60)}”{consequence}"
         self._ask_key(question, {"y": "delete"}, lambda _: self._run(lambda: self._actions.delete(session), "deleting"))
@@ -75,7 +70,6 @@ class SessionQuestions:
         self._ask_key("export as", FORMATS, chosen)
 
     def close(self) -> None:
-        """Close the question, or the notice."""
         if self.line.is_asking:
             self.line.cancel()
         else:

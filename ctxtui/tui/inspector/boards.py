@@ -49,7 +49,6 @@ class HeaderLine(Still):
     def __init__(self) -> None:
         super().__init__(id="header")
         self.content: Header | None = None
-        """Content; None before the first call is shown."""
 
     def show(self, content: Header) -> None:
         if content != self.content:
@@ -69,10 +68,7 @@ class HeaderLine(Still):
 
 
 class WhyLine(Board):
-    """The main reasons for the size of the context, in one line.
-
-    Enter or a click goes to the blocks.
-    """
+    """The main reasons for the size of the context, in one line; Enter or a click goes to the blocks."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "choose", "go there", show=False)]
     DEFAULT_CSS = "WhyLine { height: 1; }"
@@ -93,7 +89,6 @@ class WhyLine(Board):
             self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the line, with a cursor sign while it has the focus."""
         spans: Spans = ()
         if self.content is not None:
             key = self.content.composition, self.content.groups, width
@@ -110,7 +105,6 @@ class WhyLine(Board):
         self.action_choose()
 
     def on_focus(self, event: events.Focus | events.Blur) -> None:
-        """Redraw with or without the cursor sign."""
         self.redraw()
 
     on_blur = on_focus
@@ -136,10 +130,7 @@ class TooSmallLine(Still):
 
 
 class ViewBoard(Board, Generic[T]):
-    """A board for one view model, drawn by functions for its body and its notes.
-
-    They take (model, width, height) and (model, width).
-    """
+    """A board for one view model, drawn by functions for its body and its notes."""
 
     def __init__(
         self,
@@ -176,10 +167,7 @@ class ViewBoard(Board, Generic[T]):
 
 
 class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
-    """Composition of the context.
-
-    A click on a category filters; Enter, or a click on the residual, opens the residual.
-    """
+    """Composition of the context. A click on a category filters, one on the residual opens it, as does Enter."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "open_residual", "what the residual is", show=False)]
 
@@ -216,7 +204,6 @@ class ContextBoard(ViewBoard["composition.Composition"], can_focus=True):
         return super().body_line(y, look)
 
     def on_click(self, event: events.Click) -> None:
-        """Filter by the clicked category, or open the residual."""
         if self.content is None:
             return
         room, height, line = self.body_width, self.body_height, event.y - self.body_top

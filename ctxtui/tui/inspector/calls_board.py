@@ -34,10 +34,7 @@ class CallsBoard(Board, can_focus=True):
     ]
 
     class Pointed(Message):
-        """A click on a column: 0 is that of the first call in view.
-
-        Less than 0 on the axis, more than there are calls to the right of the last one.
-        """
+        """A click on a column from the first call in view on; less than 0 on the axis."""
 
         def __init__(self, column: int) -> None:
             super().__init__()
@@ -64,10 +61,7 @@ class CallsBoard(Board, can_focus=True):
             self.redraw()
 
     def show(self, make_content: Callable[[int, int], StripContent]) -> None:
-        """Show other calls, or the cursor on another one.
-
-        `make_content` makes the content for a number of cells and a pane width; it is called now and for a new width.
-        """
+        """Show other calls, or the cursor on another one; `make_content` takes the strip's and pane's width."""
         self._make_content, previous = make_content, (self._strip, self._range, self._legend)
         self._update()
         if previous != (self._strip, self._range, self._legend):
@@ -79,12 +73,10 @@ class CallsBoard(Board, can_focus=True):
             self._strip, self._range, self._legend = self._make_content(self.room, self._made_width)
 
     def fit(self) -> None:
-        """Make the content again for a new width."""
         if self._made_width != self.size.width:
             self._update()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw columns and marks."""
         if self._strip is None:
             return ()
         return call_strip.lines(self._strip, width, self.strip_rows, marked=self.shows_marks, colour=self.look.coloured)

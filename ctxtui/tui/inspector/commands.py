@@ -22,7 +22,7 @@ from ctxtui.tui.inspector.controllers.compactions import COMPACTIONS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
 from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, EditLog, OnlyEdits, Redo, Undo, When
 from ctxtui.tui.inspector.controllers.export import ShowNext, WriteContext
-from ctxtui.tui.inspector.controllers.fork import TALKING
+from ctxtui.tui.inspector.controllers.fork import FORKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
 from ctxtui.tui.inspector.controllers.notes import NOTING, NotesController
 from ctxtui.tui.inspector.controllers.playing import PLAYING
@@ -331,5 +331,5 @@ INSPECTOR: tuple[type[Command], ...] = (
     *PLAYING, Home, PreviousCall, FirstCall, LastCall, PreviousEvent, *SEEK_COMMANDS, OpenTurn, PreviousThread,
     *FILTERS,
     SkippedLines,
-    *SEARCH, *NOTING, *TALKING, LeaveOpen, ShowTips,
+    *SEARCH, *NOTING, *FORKING, LeaveOpen, ShowTips,
 )  # fmt: skip

@@ -65,7 +65,6 @@ class ContextEdits:
         state.on.reopened.subscribe(self.load)
 
     def load(self) -> None:
-        """Load earlier edits in a worker."""
         self.staging_area, self._load_error = None, ""
         self._access.work(self._load, "load edits", exclusive=True)
 
@@ -137,12 +136,10 @@ class ContextEdits:
         return self.staging_area.overlay(self._state.thread) if self.staging_area is not None else None
 
     def facts(self) -> set[str]:
-        """Return facts about editing for commands."""
-        overlay = (
-            self.overlay if self.staging_area is not None and self.staging_area.study is self._state.study else None
-        )
-        if overlay is None:
+        area = self.staging_area
+        if area is None or area.study is not self._state.study:
             return set()
+        overlay = area.overlay(self._state.thread)
         facts = {EDITS} if self.is_editable() else set()
         facts |= {STAGED} if overlay.staged else set()
         facts |= {MARKED} if self._state.marks else set()
@@ -150,7 +147,6 @@ class ContextEdits:
         return facts | ({UNDOABLE} if overlay.version else set())
 
     def _on_tools(self) -> bool:
-        """Whether a tool definition is marked or under the cursor."""
         scene, node = self._state.panels.scene, self._state.panels.transcript.node
         nodes = self._state.marks or ([node] if node else [])
         return scene is not None and any(scene.session.tree[node].block.kind == TOOL for node in nodes)
@@ -160,10 +156,7 @@ class ContextEdits:
         return self.staging_area is not None and self._state.glimpse is None and self._state.panels.scene is not None
 
     def check_ready(self, *, counted: bool = False) -> bool:
-        """Whether the context can be edited now, and is `counted` if required; if not, shows why.
-
-        If the list of heaviest blocks has the focus, the transcript is moved to its block, which the key then changes.
-        """
+        """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
         scene = self._state.panels.scene
         if self._load_error:
             self._prompt.show_message(warned(self._load_error))
@@ -200,19 +193,13 @@ class ContextEdits:
         return blocks if sent is None else [sent.block(node) for node in blocks]
 
     def nodes_in(self, scene: Scene | None, nodes: Iterable[int]) -> list[int]:
-        """Return the nodes that show these blocks in `scene` (inverse of `blocks_of`).
-
-        An edited request has its own nodes.
-        """
+        """Return the nodes that show these blocks in `scene` (inverse of `blocks_of`)."""
         blocks = [*nodes]
         sent = self._sent_blocks(scene) if blocks and scene is not None and scene.call.is_edited else None
         return blocks if sent is None else [sent.shown(node) for node in blocks]
 
     def selected_positions(self, *, marked: bool = True) -> list[int]:
-        """Return the positions that a key acts on.
-
-        Marked blocks (if `marked`), else the one under the cursor.
-        """
+        """Return the positions that a key acts on: marked blocks (if `marked`), else that under the cursor."""
         marks = self._state.marks if marked else ()
         positions = map(self.position, marks or (self._state.panels.transcript.node,))
         return sorted(at for at in positions if at is not None)
@@ -261,11 +248,7 @@ class ContextEdits:
         return pane.staging, pane
 
     def next_call_of(self, scene: Scene) -> NextCallForecast | None:
-        """Return the forecast of the next call if it is to be shown, else None.
-
-        Unless the user hid it, it is shown for edited contexts, at the end of a live session, while the last call is
-        still cached, or on request. None also while it is being computed.
-        """
+        """Return the forecast of the next call if it is to be shown and is computed, else None."""
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or self.shows_next_call is False:
             return None
@@ -296,12 +279,12 @@ class ContextEdits:
         if not pane.moments and self.staging_area is not None and self.staging_area.is_forecasting:
             self._prompt.show_message([Span("The prices are still being computed.", "dim")])
             return
-        there = {NOW, *(moment.name for moment in pane.moments)}
+        offered = {NOW, *(moment.name for moment in pane.moments)}
         until = next(iter(overlay.waiting.values()), "")
         order = [*CONDITION_OF_MOMENT]
         at = order.index(MOMENT_OF_CONDITION.get(until, NOW)) + 1
         overlay.postpone(
-            CONDITION_OF_MOMENT[next(moment_name for moment_name in (*order[at:], *order) if moment_name in there)]
+            CONDITION_OF_MOMENT[next(moment_name for moment_name in (*order[at:], *order) if moment_name in offered)]
         )
         self.changed()
         shown = self._state.panels.staged.content
@@ -380,7 +363,6 @@ class ContextEdits:
         self.answers.show_message(edit_answers.revert_answer(edits, self.answers.blocks(), self.freed_since(before)))
 
     def current_sizes(self) -> SizesBefore:
-        """Return the present size of the context."""
         scene = self._state.panels.scene
         has_edits = self.staging_area is not None and scene is not None and self.staging_area.has_edits(scene.thread)
         if self.staging_area is None or scene is None or not has_edits:
@@ -419,7 +401,7 @@ class ContextEdits:
 
 
 class EditController(Controller):
-    """A controller that edits the context; `edits` is shared with the other ones."""
+    """A controller that edits the context."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess, edits: ContextEdits) -> None:
         super().__init__(state, prompt, access)

@@ -40,14 +40,11 @@ class Delivery(Message, bubble=False):
 
 
 class ScreenAccess:
-    """The controllers' access to the screen: open screens, run work, use the terminal.
+    """The controllers' access to the screen: open screens, run work, use the terminal."""
 
-    `planned` is a widget whose layout the screen computes.
-    """
-
-    def __init__(self, screen: Screen[Any], planned: Widget) -> None:
+    def __init__(self, screen: Screen[Any], child: Widget) -> None:
         self._screen = screen
-        self._planned = planned
+        self._child = child
         self._scheduled: set[Callable[[], object]] = set()
 
     @property
@@ -56,7 +53,6 @@ class ScreenAccess:
 
     @property
     def is_covered(self) -> bool:
-        """Whether another screen covers this one."""
         return self._screen.app.screen is not self._screen
 
     def push(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
@@ -72,10 +68,7 @@ class ScreenAccess:
         self._screen.post_message(Delivery(do))
 
     def work(self, job: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-        """Run `job` in a thread until the screen closes.
-
-        With `exclusive`, cancel earlier work of its `group`.
-        """
+        """Run `job` in a thread; with `exclusive`, cancel earlier work of its `group`."""
         self._screen.run_worker(end_when_closed(job), thread=True, group=group, exclusive=exclusive)
 
     def run(self, job: Coroutine[Any, Any, object], group: str, *, exclusive: bool = False) -> None:
@@ -110,12 +103,10 @@ class ScreenAccess:
         return self._screen.set_interval(seconds, do)
 
     def replan(self) -> None:
-        """Lay out the panes again."""
         # A layout change of a child makes Textual lay out the panes again.
-        self._planned.refresh(layout=True)
+        self._child.refresh(layout=True)
 
     def suspended(self) -> AbstractContextManager[None]:
-        """Return a context manager that gives the terminal to another program."""
         return self._screen.app.suspend()
 
     def repaint(self) -> None:
@@ -132,17 +123,13 @@ class ScreenAccess:
         return app.copied_blocks if isinstance(app, KeepsCopiedBlocks) else None
 
     def keep_copied(self, copied: CopiedBlocks) -> None:
-        """Keep copied blocks for every session of the app."""
         app = self._screen.app
         if isinstance(app, KeepsCopiedBlocks):
             app.copied_blocks = copied
 
 
 class Controller:
-    """One job of the inspector.
-
-    `state` is what is shown, `prompt` the line for questions and messages.
-    """
+    """One job of the inspector."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         self.state = state

@@ -1,7 +1,4 @@
-"""Messages of editing keys, shown once their figures are counted.
-
-Edits without effect are withdrawn.
-"""
+"""Messages of editing keys, shown once their figures are counted. Edits without effect are withdrawn."""
 
 from __future__ import annotations
 
@@ -47,7 +44,6 @@ class SizesBefore(Struct, frozen=True):
 
     @property
     def repairs(self) -> int:
-        """Number of blocks that were removed along with edits."""
         return self.staging.repairs if self.staging is not None else 0
 
 
@@ -66,7 +62,6 @@ class EditAnswers:
     # What blocks are called
 
     def blocks(self) -> edit_answers.Blocks:
-        """Return the names of blocks for messages."""
         return edit_answers.Blocks(self.describe, self._is_block)
 
     def describe(self, target: Target) -> str:
@@ -84,7 +79,6 @@ class EditAnswers:
         return cells.fit(safe_text.one_line(words, 2 * edit_answers.NAME_CELLS), edit_answers.NAME_CELLS).rstrip()
 
     def _node_of(self, path: Sequence[int], digest: str) -> int | None:
-        """Return the first node on `path` whose block has this digest."""
         if self._nodes is None or self._nodes[0] is not path:
             assert self._state.study is not None
             tree = self._state.study.session.tree
@@ -121,10 +115,9 @@ class EditAnswers:
         left: int = 0,
         why: str = "",
     ) -> None:
-        """Report what was staged, compared to `before`.
+        """Report what was staged, compared to `before`. Edits that free nothing are withdrawn.
 
-        Edits that free nothing are withdrawn, and then `changed` is called. `left` blocks stay unchanged because of
-        `why`.
+        `changed` is called then. `left` blocks stay unchanged because of `why`.
         """
         ids = {edit.id for edit in edits}
 
@@ -166,7 +159,6 @@ class EditAnswers:
             self.show_message(describe(staging) or ())
 
     def show_message(self, message: Spans) -> None:
-        """Show a message and remember it."""
         self._last_message = message
         self._prompt.show_message(message)
 

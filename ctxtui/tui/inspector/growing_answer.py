@@ -1,7 +1,4 @@
-"""An answer being received at the end of the transcript.
-
-Each frame paints only new lines, usually one.
-"""
+"""An answer being received at the end of the transcript. Each frame paints only new lines, usually one."""
 
 from __future__ import annotations
 
@@ -12,17 +9,13 @@ from ctxtui.views.transcript.live_rows import LiveRows
 
 
 class GrowingAnswer:
-    """Paints an answer in `pane`, whose rows are `LiveRows`.
-
-    The caller reports growth by `grew`.
-    """
+    """Paints an answer in `pane`, whose rows are `LiveRows`."""
 
     def __init__(self, pane: Transcript) -> None:
         self._pane = pane
 
     @property
     def rows(self) -> LiveRows | None:
-        """The rows; None before there are any."""
         return self._pane.data if isinstance(self._pane.data, LiveRows) else None
 
     def grew(self) -> None:

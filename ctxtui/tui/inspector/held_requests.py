@@ -1,8 +1,4 @@
-"""Held requests of an attached program.
-
-Shown as the next call, with a countdown and a question. The run of `ctxtui exec` that holds them is queried over
-loopback.
-"""
+"""Held requests of an attached program: shown as the next call, with a countdown and a question."""
 
 from __future__ import annotations
 
@@ -48,10 +44,7 @@ _QUERY_SECONDS: Final = 0.5
 
 
 class HeldRequestsController(Controller):
-    """Watches for held requests of the session shown, and asks what to do.
-
-    `log` applies staged edits.
-    """
+    """Watches for held requests of the session shown, and asks what to do."""
 
     def __init__(
         self,
@@ -83,7 +76,6 @@ class HeldRequestsController(Controller):
         state.on.fitted.subscribe(self._show_figures)
 
     def facts(self) -> set[str]:
-        """Return whether a program is attached, and whether a request is held."""
         return ({ATTACHED} if self._is_attached else set()) | ({HELD} if self._held else set())
 
     # Looking
@@ -139,7 +131,7 @@ class HeldRequestsController(Controller):
                 self.show_message([Span("○ ", "warn"), Span(f"the cache is not kept warm: {why}", "dim")])
 
     def _tell_compaction(self) -> None:
-        """Say once that the program compacts its history, while the request passes."""
+        """Say once that the program compacts its history."""
         study = self.state.study
         events = study.session.happenings[-1:] if study is not None and self._is_attached else ()
         for event in events:
@@ -199,7 +191,6 @@ class HeldRequestsController(Controller):
         )
 
     def _clear(self) -> None:
-        """Clear the state when no request is held."""
         self._asked_id = ""
         self.state.set_held_countdown(None)
         if self._own_question is not None and self.prompt.question is self._own_question:
@@ -260,13 +251,11 @@ class HeldRequestsController(Controller):
         self.prompt.ask(self._own_question)
 
     def _refresh(self, request: RemoteHeldRequest) -> None:
-        """Update the countdown in the question."""
         assert self._own_question is not None
         self._own_question.lead = self.prompt.edit.lead = self._question(request)
         self.prompt.edit.refresh()
 
     def _explain_later(self) -> None:
-        """Tell which key decides, once the question is closed."""
         if self._held:
             self.access.soon(self._explain)
 
@@ -294,7 +283,6 @@ class HeldRequestsController(Controller):
             self._decide(id_, "refuse" if key == "x" else "release")
 
     def _answered_summary(self, request: RemoteHeldRequest, key: str) -> None:
-        """Carry out the answer to the question about a held summary."""
         summary = self._summaries.get(request.id)
         if key == "l":
             self._open_summary(request)
@@ -401,12 +389,12 @@ class HeldRequestsController(Controller):
 
 
 class HoldRequest(Command):
-    """Hold the attached program's next request, so that you can inspect and change it.
+    """Hold the attached program's next request before it is sent, so that you can inspect and change it.
 
-    It is held before it is sent. Again: do not hold it.
+    Press again to cancel.
     """
 
-    name, keys, label, short_label, group = "hold the next request", ("ctrl+o",), "hold", "hold", "attached program"
+    name, keys, label, group = "hold the next request", ("ctrl+o",), "hold", "attached program"
     run = Act(HeldRequestsController, HeldRequestsController.hold)
     needs = frozenset({ATTACHED})
     unless = frozenset({HELD})
@@ -418,11 +406,10 @@ class DecideRequest(Command):
     It is sent as is or with the applied edits; your answer takes the place of the model's.
     """
 
-    name, label, short_label, group = "decide about the held request", "decide", "decide", "attached program"
+    name, label, group = "decide about the held request", "decide", "attached program"
     run = Act(HeldRequestsController, HeldRequestsController.hold)
     shown = "^o"
     needs = frozenset({HELD})
 
 
 ATTACHED_KEYS: tuple[type[Command], ...] = (DecideRequest, HoldRequest)
-"""Commands on requests of an attached program."""

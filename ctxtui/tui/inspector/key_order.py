@@ -1,7 +1,4 @@
-"""Order of keys in the key line.
-
-Navigation, or editing while blocks are marked or edits staged.
-"""
+"""Order of keys in the key line: navigation, or editing while blocks are marked or edits staged."""
 
 from __future__ import annotations
 
@@ -33,9 +30,7 @@ ON_MARKED: Final[tuple[type[Command], ...]] = (
 )  # fmt: skip
 """Commands on marked blocks, listed before `esc`; a model summary comes last without an API key."""
 MORE_ON_MARKED: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
-"""Further commands on marks."""
 ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
-"""Commands on staged edits."""
 _FIRST: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
 """Commands that come before all others."""
 _ON_PANES: Final[dict[str, tuple[Key, ...]]] = {
@@ -100,7 +95,6 @@ def _key(command: type[Command], top: bool) -> Key:
 
 
 def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
-    """Return what `esc` closes next, if anything is open."""
     for fact, label, short in _CLOSED_BY_ESC:
         if fact in facts:
             return (Key("esc", label, short, LeaveOpen.actions()),)
@@ -110,10 +104,7 @@ def _escape(facts: frozenset[str]) -> tuple[Key, ...]:
 def _typing(
     facts: frozenset[str], available: Sequence[type[Command]], *, talking: bool, choice: bool, esc: str
 ) -> Iterator[Key]:
-    """Yield the keys that are not letters while a line is typed in.
-
-    `talking`: Enter sends a message; `choice`: a question takes one of a few keys, so only `esc` is listed.
-    """
+    """Yield the keys that are not letters while a line is typed in; only `esc` for a `choice` of keys."""
     seeking = SEEKING in facts
     if not choice:
         yield Key("⏎", "send" if talking else "keep" if seeking else "accept")

@@ -1,7 +1,4 @@
-"""Background work of the inspector.
-
-Threads open, count and follow a session and post messages.
-"""
+"""Background work of the inspector: threads open, count and follow a session, and post messages."""
 
 from __future__ import annotations
 
@@ -40,21 +37,14 @@ T = TypeVar("T")
 
 
 class Pace:
-    """Determines how long a worker must wait before its next round.
-
-    `clock` returns monotonic seconds.
-    """
+    """Determines how long a worker must wait before its next round."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._due = 0.0
         self._quiet_end = 0.0
         self.is_urgent = True
-        """Whether the user waits for figures.
-
-        So it is until the first round after the one that computed the whole recording, and from `ask` to the end of the
-        next round.
-        """
+        """Whether the user waits for figures: until the first `worked`, and from `ask` to the next one."""
 
     def grew(self) -> None:
         """The session has grown."""
@@ -79,22 +69,22 @@ class ReportCache:
 
     def __init__(self, source: SessionSource) -> None:
         self._source = source
-        self._entries: dict[str, tuple[object, Any]] = {}
+        self._entries: dict[tuple[str, str], tuple[object, Any]] = {}
 
     def get(self, kind: Report[T], loaded: Loaded) -> T:
         """Return a report, computed if it is not cached or the recording has grown."""
-        read = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
-        name = f"{kind.name} {kind.about}"
-        entry = self._entries.get(name)
-        if entry is None or entry[0] != read:
-            entry = self._entries[name] = read, self._source.report(kind, loaded)
+        state = id(loaded.session), loaded.bytes_read, len(loaded.session.calls)
+        key = kind.name, kind.about
+        entry = self._entries.get(key)
+        if entry is None or entry[0] != state:
+            entry = self._entries[key] = state, self._source.report(kind, loaded)
         return cast("T", entry[1])
 
 
 POST_SECONDS: Final = 0.1
 """Seconds between two posts about figures, short enough to look continuous."""
 _MAX_DISPLAY_WAIT_SECONDS: Final = 0.03
-"""Maximum seconds that the first reading waits until a part is on screen; ten times as long for `Glimpsed`."""
+"""Longest wait of the first reading until a part is added; ten times that until `Glimpsed` is drawn."""
 
 _LOW_PRIORITY_PAUSE_SECONDS: Final = 0.01
 """Seconds between two slices of low-priority work."""
@@ -137,18 +127,15 @@ class Complete(Message):
 
 
 class Worked(Message):
-    """More figures are known; with `done`, a round of work ended.
-
-    The low-priority ones (lifetimes, repeats, loops) may follow with another `done`.
-    """
+    """More figures are known. With `done` a round of work ended; low-priority figures may follow with another."""
 
     def __init__(self, done: bool = False) -> None:
         super().__init__()
         self.done = done
 
 
-class Read(Message):
-    """A requested large block was read."""
+class RequestsRun(Message):
+    """Requested loads have run: a large block was read, or a pane's figures were computed."""
 
 
 class Failed(Message):
@@ -163,12 +150,7 @@ Post = Callable[[Message], object]
 
 
 class SessionLoader:
-    """The threads of one inspector.
-
-    `read` and `compute_figures` run in a worker thread each. The screen calls `on_displayed` after each `Glimpsed` and
-    `Brought`, `work_on` with the study, `grew` when the session has grown, `work` when there may be more to compute,
-    `pause_for_key` and `resume` around the handling of a key, and `stop` at the end.
-    """
+    """The threads of one inspector: `read` and `compute_figures` run in a worker thread each."""
 
     def __init__(self, source: SessionSource, post: Post) -> None:
         self.reports = ReportCache(source)
@@ -219,6 +201,7 @@ class SessionLoader:
         run_follower(follower, self._on_followed, self._stop)
 
     def _on_followed(self, followed: FollowedNews) -> None:
+        # After a rewrite the study is still that of the old session.
         if self._study is not None and followed.news.session is None and not self._stop.is_set():
             self._study.prefetch_new()
         self._post(Failed(followed.error) if followed.error is not None else Brought(followed.news))
@@ -232,7 +215,6 @@ class SessionLoader:
         self._paused_until = time.monotonic() + _MAX_KEY_WAIT_SECONDS
 
     def resume(self) -> None:
-        """Resume after the frame of a key."""
         self._paused_until = 0.0
         self._key_handled.set()
 
@@ -243,11 +225,10 @@ class SessionLoader:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
-        """The last posted message was handled."""
+        """The last `Glimpsed` or `Brought` was handled."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:
-        """Compute the figures of `study` from now on."""
         self._study = study
         self._more.set()
 
@@ -259,17 +240,14 @@ class SessionLoader:
         self._woken.set()
 
     def grew(self, *, counted: bool) -> None:
-        """The session has grown; unless its new blocks are `counted` already, count them at once.
-
-        All other figures wait for the next round.
-        """
+        """The session has grown; unless its new blocks are `counted` already, count them at once."""
         self._pace.grew()
         self._more.set()
         if not counted:
             self._woken.set()
 
     def request_load(self, load: Callable[[], None]) -> None:
-        """Run `load`, which reads a large block, before other work."""
+        """Run `load` in the figures thread before other work: it reads or computes what a pane lacks."""
         self._requests.put(load)
         if time.monotonic() < self._paused_until:
             self._pace.ask()
@@ -279,12 +257,12 @@ class SessionLoader:
             self._woken.set()
 
     def _run_requests(self) -> bool:
-        # Leave later requests for the next round: a growing session always has more.
+        # Only those present now: a growing session always has more.
         count = self._requests.qsize()
         for _ in range(count):
             self._requests.get()()
         if count:
-            self._post(Read())
+            self._post(RequestsRun())
         return count > 0
 
     def compute_figures(self) -> None:
@@ -296,7 +274,7 @@ class SessionLoader:
             computed = self._compute()
             if self._stop.is_set():
                 return
-            # Without either, an edit only checked for uncounted tokens: show nothing again.
+            # Otherwise there was nothing to compute.
             if computed or finished is not self._study:
                 finished = self._study
                 self._post(Worked(done=True))
@@ -308,7 +286,7 @@ class SessionLoader:
             self._compute_low_priority()
 
     def _wait(self) -> None:
-        """Wait for work and, while the session grows, for the next round; count new calls meanwhile."""
+        """Wait for work and, while the session grows, for the next round; count new blocks meanwhile."""
         self._more.wait()
         while not self._stop.is_set() and (left := self._pace.left()) > 0:
             self._woken.clear()
@@ -327,13 +305,13 @@ class SessionLoader:
         """Compute what the screen waits for; return whether there was anything."""
         computed = False
         if self._is_computed:
-            # New records are already shown; post their figures together.
+            # New records are already shown: post no partial figures in the first `POST_SECONDS`.
             self._last_post = time.monotonic()
+        # Requests that come meanwhile wait for the next round, unless the user waits.
         while not self._stop.is_set() and (
             ((not computed or self._pace.is_urgent) and self._run_requests())
             or (self._study is not None and self._study.work())
         ):
-            # Later requests wait for the next round, unless the user waits.
             computed = True
             self.wait_for_keys()
             self._post_partial()
@@ -344,7 +322,7 @@ class SessionLoader:
     def _freeze_session(self, session: Session) -> None:
         """Exempt all present objects from garbage collection if the session is large.
 
-        They live as long as the session. Once it is computed, no more are frozen: later ones may be short-lived.
+        Nearly all belong to it and live as long. Once it is computed, no more are frozen: they may be short-lived.
         """
         if not self._is_computed and len(session.tree) >= _MIN_FROZEN_NODES:
             gc.freeze()
@@ -363,7 +341,6 @@ class SessionLoader:
             self._post(Worked(done=True))
 
     def stop(self) -> None:
-        """Stop both threads and close the source."""
         self._stop.set()
         self.resume()
         self._more.set()

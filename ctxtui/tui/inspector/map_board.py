@@ -99,10 +99,7 @@ class MapBoard(Board, can_focus=True):
         )
 
     def notes(self) -> Spans:
-        """Return the sign for the end of the prefix if it is drawn, else the limit.
-
-        A wide pane also shows the scale before the limit; a narrow one omits the sign.
-        """
+        """Return the sign for the end of the prefix if it is drawn, else the limit, if there is space."""
         if self._map is None:
             return ()
         if self._map.break_at is not None:
@@ -119,7 +116,6 @@ class MapBoard(Board, can_focus=True):
         self.post_message(self.Pointed(max(0.0, at + (columns * self.raster_rows * 2 + rows) * step)))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """Move on by a column of the raster."""
         event.stop()
         self.action_point(1, 0)
 

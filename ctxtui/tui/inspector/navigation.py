@@ -10,7 +10,7 @@ from ctxtui.tui.inspector.panels import ALL_LINES
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.lazy import later
-from ctxtui.tui.lists.registry import ListHost, open_list
+from ctxtui.tui.lists.registry import ListHost, list_class
 from ctxtui.tui.messages import GoHome
 from ctxtui.tui.widgets.prompt_line import Question
 from ctxtui.views.text import numbers
@@ -64,10 +64,7 @@ class NavigationController(Controller, ListHost):
             self.prompt.refuse(command.message)
 
     def leave(self) -> None:
-        """Close a search, or another job that listens to `closed`; else clear the marks.
-
-        Unless only marks were cleared, the message goes and the transcript gets the focus.
-        """
+        """Close a search, or another job that listens to `closed`; else clear the marks."""
         if self.state.on.closed.emit() or not self.state.unmark():
             self.prompt.leave()
 
@@ -84,7 +81,6 @@ class NavigationController(Controller, ListHost):
         self._say_if_at_edge(before, side)
 
     def _say_if_at_edge(self, before: int, side: int) -> None:
-        """Show a message if the call did not change from `before`."""
         if self.state.study is not None and self.state.index == before:
             which = "last" if side > 0 else "first"
             place = f"{which} of {self.state.count:,} calls" if self.state.count > 1 else "only call"
@@ -137,7 +133,9 @@ class NavigationController(Controller, ListHost):
         self.access.post(GoHome())
 
     def open_list(self, opens: str) -> None:
-        open_list(self.access.push, self.state, opens)
+        screen = list_class(opens)
+        if screen.ready(self.state):
+            self.access.push(screen(self.state))
 
     # Filters
 
@@ -153,7 +151,6 @@ class NavigationController(Controller, ListHost):
         self.show_message([*words, *back, *call])
 
     def show_all(self) -> None:
-        """Remove all filters."""
         self.state.filter(ALL_LINES)
 
     # By pointing

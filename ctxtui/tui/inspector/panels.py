@@ -90,10 +90,7 @@ class View(Struct, frozen=True, kw_only=True):
 
 
 class Panels:
-    """All panes of the screen, with state kept between updates.
-
-    `make_rows` makes the transcript's rows.
-    """
+    """All panes of the screen, with state kept between updates."""
 
     def __init__(self, make_rows: MakeRows = ContextRows) -> None:
         self.header = HeaderLine()
@@ -173,22 +170,15 @@ class Panels:
 
     @property
     def sides(self) -> Sides:
-        """State of the side panes for the open session."""
         assert self.transcript.data is not None
         if self._sides is None:
             self._sides = side_panels.Sides(self.transcript.data.readings.tree)
         return self._sides
 
     def has_space_for(self, name: str) -> bool:
-        """Whether the pane `name` has space in the current layout."""
         return name in self.layout.boxes
 
-    def show(
-        self,
-        study: Study,
-        view: View,
-        edits: ContextEdits | None,
-    ) -> bool:
+    def show(self, study: Study, view: View, edits: ContextEdits | None) -> bool:
         """Update all panes except the map (`draw_map`); return whether they need another layout."""
         thread_study = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
@@ -224,11 +214,8 @@ class Panels:
             # Edits are about the following request.
             scene = replace(scene, figures=staging.following)
         header_figures = header.header(scene, view.state, spent, priced, subscription=study.subscription)
-        composition_, used, after = (
-            self.sides.composition(study, thread_study, scene, view.shown),
-            header_figures.used,
-            None,
-        )
+        composition_ = self.sides.composition(study, thread_study, scene, view.shown)
+        used, after = header_figures.used, None
         self._composition = composition_
         self.show_reasons()
         if staging is not None and numbers.tokens(staging.without) != numbers.tokens(staging.after):
@@ -237,10 +224,9 @@ class Panels:
                 composition_, staging.applied_by_category, staging.by_category, used, after
             )
         header_figures = replace(
-            header_figures, partial=priced and thread_study.lacking[scene.number] > 0, totals=study.totals
-        )
-        header_figures = replace(
             header_figures,
+            partial=priced and thread_study.lacking[scene.number] > 0,
+            totals=study.totals,
             behind=view.behind,
             record=record,
             used=used,
@@ -259,7 +245,6 @@ class Panels:
         self.transcript.marks_note = _marked_note(rows, scene, view.marks)
 
     def set_reading(self, is_reading: bool) -> None:
-        """Switch the transcript between reading mode and the normal layout."""
         self.is_reading = is_reading
         self._needs = replace(self._needs, reading=is_reading)
         self.transcript.read(is_reading)
@@ -309,10 +294,7 @@ class Panels:
             self.map.set_cursor(context_map.cursor_token(self.scene, self.transcript.node))
 
     def _thread_rows(self, study: Study) -> list[threads.ThreadRow]:
-        """Return the rows of the threads pane, and start pricing all threads.
-
-        On narrow screens, or with one thread, there are no rows and nothing is priced.
-        """
+        """Return the rows of the threads pane and start pricing all threads; nothing on narrow screens."""
         if len(study.session.threads) < 2 or self.calls.size.width < layout.WIDE:
             return []
         for id_ in list(study.session.threads):

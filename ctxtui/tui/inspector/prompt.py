@@ -14,16 +14,11 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class SessionPrompt(PromptLine):
-    """Asks and shows messages on `edit`, and returns the focus to `pane`.
-
-    `hint` is shown without a message; while a question is open, without its first span, the key. `replan` is called
-    when the line may appear or disappear.
-    """
+    """Asks and shows messages on `edit`, and returns the focus to `pane`; `hint` is shown without a message."""
 
     def __init__(self, edit: LineEdit, pane: Widget, hint: Spans, replan: Callable[[], object]) -> None:
         super().__init__(edit, self._open, self._close_line)
         self.has_message = False
-        """Whether a message is shown."""
         self.message_shown: Signal[[Spans]] = Signal()
         """Emits messages, for lists that cover the line."""
         self._pane = pane
@@ -55,7 +50,6 @@ class SessionPrompt(PromptLine):
         return self._hint[1:] if self.is_asking else self._hint
 
     def refuse(self, why: str) -> None:
-        """Show why nothing was done."""
         self.show_message(failed(why))
 
     def leave(self) -> None:

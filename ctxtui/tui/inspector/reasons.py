@@ -39,18 +39,13 @@ class Reasons:
         self._groups_cache: tuple[tuple[int, float, int], Sequence[HeavyGroup] | None] | None = None
 
     def forget(self) -> None:
-        """Clear everything for another session."""
         self.groups = self.cut = self.subject = self._groups_cache = None
 
     def set_cut(self, subject: Subject, cut: Advice | None) -> None:
-        """Set the best safe cut of a subject."""
         self.subject, self.cut = subject, cut
 
     def describe(self, scene: Scene, path: Sequence[int], composition: Composition, staged: int = 0) -> WhySoBig:
-        """Return what is known of the context shown, with nodes `path` and parts `composition`.
-
-        `staged` is the number of tokens that staged edits free already.
-        """
+        """Return what is known of the context shown; `staged` is the number of tokens that edits free already."""
         here = self.subject is not None and self.subject[:2] == (scene.thread, scene.head)
         # A cut for other edits does not apply to the present ones.
         anew = here and self.subject != self.shown

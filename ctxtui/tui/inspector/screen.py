@@ -74,9 +74,6 @@ if TYPE_CHECKING:
     from ctxtui.views.glossary.spots import Spot
 
 
-_OVERLAY_IDS = frozenset({"textual-tooltip"})
-
-
 class PaneLayout(Layout):
     """Layout that puts each child into its box of `boxes`, by id.
 
@@ -90,11 +87,10 @@ class PaneLayout(Layout):
 
     def arrange(self, parent: Widget, children: list[Widget], size: Size, greedy: bool = True) -> ArrangeResult:
         parent.pre_layout(self)
-        if all(child.id not in _OVERLAY_IDS for child in children):
-            boxes = self._boxes(size.width, size.height)
-        else:
+        if any(child.id == "textual-tooltip" for child in children):
             # Textual's tooltip has its own layer and the size of its text.
             return VerticalLayout().arrange(parent, children, size, greedy)
+        boxes = self._boxes(size.width, size.height)
         return [
             WidgetPlacement(Region(*boxes[child.id]), NULL_OFFSET, Spacing(), child, order)
             for order, child in enumerate(children)
@@ -155,7 +151,6 @@ class SessionScreen(StillScreen, Commanded):
         yield self.prompt  # on a tiny screen it covers the keys
 
     def on_mount(self) -> None:
-        """Show the empty screen as the first frame; a worker reads meanwhile."""
         self.prompt.can_focus, self.prompt.lead = False, [Span(" › ", "accent")]
         self.line.show_message(())
         self.offer_keys()
@@ -167,7 +162,6 @@ class SessionScreen(StillScreen, Commanded):
         self.set_interval(1.0, self._tick)
 
     def begin(self) -> None:
-        """Start loading."""
         self.owner(OpeningController).start()
 
     def on_unmount(self) -> None:
@@ -191,11 +185,9 @@ class SessionScreen(StillScreen, Commanded):
     has_background_work = True
 
     def pause_background(self) -> None:
-        """Pause background work for a key."""
         self.state.feed.pause_for_key()
 
     def resume_background(self) -> None:
-        """Resume background work after the key's frame."""
         self.call_after_refresh(self.state.feed.resume)
 
     def on_delivery(self, message: Delivery) -> None:
@@ -221,7 +213,6 @@ class SessionScreen(StillScreen, Commanded):
         self.offer_keys()
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Act on the chosen row of a pane."""
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.place.rule
             if rule is not None and self.state.glimpse is not None:
@@ -257,16 +248,13 @@ class SessionScreen(StillScreen, Commanded):
         self.line.show_message([Span(key, "accent bold"), Span(f" has moved: {moved.describe_moved_key(key)}")])
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Update the key line for another pane."""
         self.offer_keys()
 
     def on_click(self, event: events.Click) -> None:
-        """Enter the prompt on a click."""
         if event.widget is self.prompt and not self.line.is_asking:
             self.enter_prompt()
 
     def apply_when_ready(self, edits: Sequence[Edit]) -> None:
-        """Apply these edits to the context once it is loaded."""
         self.edits.apply_when_ready(edits)
 
     def enter_prompt(self) -> None:
@@ -274,7 +262,6 @@ class SessionScreen(StillScreen, Commanded):
         self.owner(NavigationController).go()
 
     def _line_changed(self) -> None:
-        """Update layout and keys after a change of the prompt line."""
         self.access.replan()
         self.offer_keys()
 
@@ -288,11 +275,9 @@ class SessionScreen(StillScreen, Commanded):
         self.leave_prompt()
 
     def leave_prompt(self) -> None:
-        """Cancel the question on the prompt line."""
         self.line.cancel()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures at a spot."""
         from ctxtui.tui.inspector.sums import sums  # late: rarely needed
 
         return sums(self.panels, spot.pane, spot.line, self.state.count)
@@ -300,7 +285,6 @@ class SessionScreen(StillScreen, Commanded):
     # Commands
 
     def target(self) -> Target:
-        """Return the session, the call and the block under the cursor, for the user's own commands."""
         return self.owner(BlocksController).target()
 
     def show_message(self, message: Spans) -> None:
@@ -310,10 +294,7 @@ class SessionScreen(StillScreen, Commanded):
         return self.controllers
 
     async def action_command(self, name: str) -> None:
-        """Run a command; ask first if it would only change marked blocks out of view.
-
-        If too little of the recording is loaded for it, say so instead.
-        """
+        """Run a command; ask first if it would only change marked blocks out of view."""
         command, do = self.command(name), partial(super().action_command, name)
         if command is not None and not self._is_read_for(command):
             self.line.refuse(NOT_LOADED if self.state.glimpse is not None else _NOTHING_LOADED)
@@ -323,7 +304,6 @@ class SessionScreen(StillScreen, Commanded):
             await do()
 
     def _is_read_for(self, command: type[Command]) -> bool:
-        """Whether enough of the recording is loaded for a command."""
         return self._is_all_loaded or command.works_on_end or command in EVERYWHERE
 
     @property
@@ -395,30 +375,26 @@ class InspectorScreen(SessionScreen):
     def __init__(self, source: SessionSource, *, pager: str = "", follow: bool = True) -> None:
         super().__init__(Panels(LiveRows), LineEdit(id="prompt"), _HINT)
         self.state = InspectorState(source, self.panels, self.access, follow=follow)
-        every = self.state, self.line, self.access
-        self.edits = ContextEdits(*every)
-        session = session_controllers(*every, self.edits, pager, RecordedModelAccess(source))
+        parts = self.state, self.line, self.access
+        self.edits = ContextEdits(*parts)
+        session = session_controllers(*parts, self.edits, pager, RecordedModelAccess(source))
         log = next(controller for controller in session if isinstance(controller, EditLogController))
         self.controllers = (
             *session,
-            NavigationController(*every, [Span(" › ", "accent bold")]),
-            ForksController(*every),
-            ForkController(*every, self.edits),
-            HeldRequestsController(*every, self.edits, log),
-            AttachedProgramController(*every),
-            LiveAnswerController(*every),
+            NavigationController(*parts, [Span(" › ", "accent bold")]),
+            ForksController(*parts),
+            ForkController(*parts, self.edits),
+            HeldRequestsController(*parts, self.edits, log),
+            AttachedProgramController(*parts),
+            LiveAnswerController(*parts),
         )
 
     @property
     def _is_all_loaded(self) -> bool:
-        """Whether more than a preview of the recording's end is loaded.
-
-        False also before it is opened.
-        """
+        """Whether the recording is opened, and more than a preview of its end is loaded."""
         return super()._is_all_loaded and self.state.study is not None
 
     def on_mount(self) -> None:
-        """Subscribe to loading messages."""
         self.state.on.complete.subscribe(self._complete)
         self.state.on.loader.subscribe(self._heard)
 
@@ -434,7 +410,6 @@ class InspectorScreen(SessionScreen):
 
     @property
     def aim(self) -> Aim | None:
-        """Cursor position to take once all is read."""
         return self.owner(SearchController).aim
 
     @aim.setter

@@ -40,10 +40,7 @@ _MAX_CURVE_POINTS = 400
 
 
 class Sides:
-    """View models of composition, heaviest blocks, growth, tools and calls of one session.
-
-    `tree` is the session's.
-    """
+    """View models of composition, heaviest blocks, growth, tools and calls of one session."""
 
     def __init__(self, tree: Tree) -> None:
         self._heavy = Heaviest()
@@ -121,10 +118,7 @@ class Sides:
         return CallStrip(shown, visible.per, scene.index - visible.first, columns.top, scene.limits.usable), visible
 
     def range_of(self, window: Window, thread_study: ThreadStudy, *, ghosts: bool, colour: bool) -> list[Span]:
-        """Return the range of calls in view with their cost, and a legend for `ghosts`.
-
-        It is for the rule; empty if the thread has fewer than two calls.
-        """
+        """Return the range of calls in view with their cost, and a legend for `ghosts`; empty for one call."""
         if len(thread_study.calls) < 2:
             return []
         first, last, money = window.first, window.last + 1, ""
@@ -144,7 +138,6 @@ class Sides:
         return call_strip.legend(misses, folds, errors, room, loops)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
-        """Return the nodes of the heaviest blocks of the context with nodes `path`."""
         return self._heavy.update(scene, path)
 
     def heavy(self, rows: ContextRows, thread_study: ThreadStudy, scene: Scene, node: int) -> HeaviestRow:
@@ -163,15 +156,14 @@ class Sides:
         return costs[node, tokens]
 
     def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:
-        every = [column.total for column in self.columns(thread_study, scene).columns]
-        last = max(1, len(every) - 1)
+        sizes = [column.total for column in self.columns(thread_study, scene).columns]
+        last = max(1, len(sizes) - 1)
         folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
         return GrowthChart(
-            growth_chart.downsample(every, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
+            growth_chart.downsample(sizes, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
         )
 
     def threads(self, study: Study) -> list[ThreadRow]:
-        """Return the threads with contexts, peaks and costs."""
         return self._threads.rows(study.session, study.costs, partial(context_size, study.book))
 
     def tools(self, scene: Scene) -> Toolset:
@@ -191,10 +183,9 @@ class HeaviestPane(Pane):
         self._painted_rows: dict[int, heaviest.HeaviestRow] = {}
 
     def show(self, nodes: Sequence[int], most: int, money: bool, make: Callable[[int], heaviest.HeaviestRow]) -> None:
-        """Show other blocks, heaviest first.
+        """Show other blocks, heaviest first; the cursor stays on its block if it is still listed.
 
         `make` returns the row of a node, `most` is the size of a full bar, `money`: whether costs are shown.
-        The cursor stays on its block if it is still listed. Nothing is painted if the rows in view are the same.
         """
         same = (nodes, most, money) == (self.nodes, self._most, self.money)
         self._make = make
@@ -227,7 +218,6 @@ class HeaviestPane(Pane):
         return [Span("·", "faint")]
 
     def notes(self) -> Spans:
-        """Return the period of the costs."""
         return [Span("since they entered", "dim")] if self.money else ()
 
 
@@ -241,7 +231,6 @@ class ThreadsPane(Pane):
         self._table: Table[threads.ThreadRow] | None = None
 
     def show(self, rows: Sequence[threads.ThreadRow], current: str) -> None:
-        """Show other threads, or another current one."""
         if tuple(rows) == tuple(self.rows) and current == self.current:
             return
         moved = current != self.current
@@ -260,5 +249,4 @@ class ThreadsPane(Pane):
         return self._table.draw(self.rows[index], width, here=here)
 
     def notes(self) -> Spans:
-        """Return the heads of the figures."""
         return [Span(threads.PANE_HEADS, "dim")]

@@ -1,7 +1,4 @@
-"""State of an inspector: the session, the call and the view. Only its methods change it, except `list_positions`.
-
-Controllers subscribe to its signals and receive them in the order of the screen's list.
-"""
+"""State of an inspector: the session, the call and the view. Only its methods change it, except `list_positions`."""
 
 from __future__ import annotations
 
@@ -26,8 +23,6 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.context_rows import HIDDEN, LINE
 
 if TYPE_CHECKING:
-    from ctxtui.analysis.cache.miss_finder import Misses
-    from ctxtui.analysis.money.statement import Statement
     from ctxtui.services.recordings.recording import Loaded, RecordingNews
     from ctxtui.services.study.study import Study
     from ctxtui.services.study.thread_study import RecordingEnd
@@ -90,7 +85,6 @@ class InspectorState:
 
     @property
     def follows(self) -> bool:
-        """Whether the view follows a growing recording."""
         return self._following.on
 
     @property
@@ -115,7 +109,6 @@ class InspectorState:
 
     @property
     def view(self) -> View:
-        """The present view."""
         behind = self.count - 1 - self.index if self.live and self.count else 0
         return View(
             thread=self.thread,
@@ -173,7 +166,6 @@ class InspectorState:
         self.show()
 
     def show_only_edits(self, only: bool) -> None:
-        """Show only rows that edits touch, or all rows."""
         if only == self.only_edits:
             return
         self.only_edits = only
@@ -208,7 +200,6 @@ class InspectorState:
         self.edits = edits
 
     def set_held_countdown(self, left: int | None) -> None:
-        """Set the seconds until a held request is released; None: none is held."""
         before, self.held_countdown = self.held_countdown, left
         if (before is None) != (left is None):
             self.show()
@@ -242,10 +233,7 @@ class InspectorState:
         self.go(number - 1)
 
     def to_block(self, node: int | None) -> None:
-        """Move the cursor to a block of the context, unfolding or unhiding its row.
-
-        If it is not in this context, a message is shown and the cursor stays.
-        """
+        """Move the cursor to a block of the context, unfolding or unhiding its row."""
         rows = self.panels.transcript.data
         if rows is None or node is None:
             return
@@ -263,14 +251,11 @@ class InspectorState:
             pane.move_into_row(row, 0)
 
     def unfold(self, node: int) -> None:
-        """Give a block of the context its own row, even if it is folded or hidden.
-
-        The row of node `ROOT` is the unrecorded part, which has no category to unhide.
-        """
+        """Give a block of the context its own row, even if it is folded or hidden."""
         rows = self.panels.transcript.data
         if rows is None or rows.scene is None:
             return
-        if node != ROOT:
+        if node != ROOT:  # the unrecorded part, which has no category
             category = rows.scene.running.category(node)
             if self.shown[category] == HIDDEN:
                 self.filter((*self.shown[:category], LINE, *self.shown[category + 1 :]))
@@ -314,7 +299,6 @@ class InspectorState:
         return lambda: self.on.said.unsubscribe(do)
 
     def preview(self, node: int) -> Preview:
-        """Return the preview of a block of the context."""
         rows = self.panels.transcript.data
         assert rows is not None
         return rows.readings.preview(node)
@@ -325,18 +309,6 @@ class InspectorState:
             for id_ in list(self.study.session.threads):
                 self.study.thread(id_)
             self.feed.work()
-
-    def statement(self) -> Statement:
-        """Return the session's bill; slow."""
-        from ctxtui.services.workers.session_report import STATEMENT
-
-        return self.report(STATEMENT)
-
-    def misses(self) -> Misses:
-        """Return the cache misses and their causes; slow."""
-        from ctxtui.services.workers.session_report import MISSES
-
-        return self.report(MISSES)
 
     def report(self, kind: Report[T]) -> T:
         """Return a report, cached until the recording grows; slow."""
@@ -362,7 +334,6 @@ class InspectorState:
         self.feed.work_on(self.study)
 
     def add_news(self, news: RecordingNews) -> None:
-        """Add new records of the recording."""
         if self.loaded is None:
             return
         at_end = self.at_end
@@ -434,7 +405,6 @@ class InspectorState:
             self.panels.show_progress(study, self.shown)
 
     def check_live(self) -> None:
-        """Update whether the recording is being written."""
         was, self.live = self.live, self.loaded is not None and self.source.is_live(self.loaded)
         if was != self.live:
             self.show()

@@ -15,10 +15,7 @@ _LINE = 1_000
 
 
 def sums(panels: Panels, pane: str, line: int, count: int) -> Mapping[str, str]:
-    """Return the arithmetic of the figures in line `line` of a pane.
-
-    `count` is the thread's number of calls.
-    """
+    """Return the arithmetic of the figures in line `line` of a pane; `count` is the thread's number of calls."""
     scene = panels.scene
     sentences = {"call": f"Call {scene.number:,} of {count:,} is shown."} if scene is not None else {}
     if panels.context.content is not None:
@@ -50,7 +47,6 @@ def _node(panels: Panels, pane: str, line: int) -> int | None:
 
 
 def _block(panels: Panels, node: int) -> str:
-    """Return a block's tokens, carry and cost."""
     scene, rows = panels.scene, panels.transcript.data
     if scene is None or rows is None or not scene.running.is_counted(node):
         return ""

@@ -35,9 +35,9 @@ class Transcript(Pane):
         Binding("end", "screen.command('LastCall')", "last call", show=False),
     ]
 
-    def __init__(self, rows: ContextRows | None = None) -> None:
+    def __init__(self) -> None:
         super().__init__(title="transcript", id="transcript")
-        self.data = rows
+        self.data: ContextRows | None = None
         self.note: Spans = ()
         """Note on the rule about reading, counting, filters and unreadable records."""
         self._on_rule: RuleRow | None = None
@@ -45,13 +45,11 @@ class Transcript(Pane):
         self._measured_around = 0
         """The row around which rows are measured in reading mode."""
         self._painted_lines = PaintedLines()
-        """Cache of painted lines, since most keys change few rows."""
         self.marks_note: Spans = ()
         """Note on the rule about marked blocks."""
 
     @property
     def grid(self) -> Grid:
-        """The present columns."""
         staged = self.data is not None and self.data.staging is not None
         return Grid.for_pane(self.body_width, self.app.size.width, staged=staged)
 
@@ -102,10 +100,7 @@ class Transcript(Pane):
         self.refresh()
 
     def opened_rows(self) -> frozenset[int]:
-        """Return the open rows: opened ones, near ones of full categories, and incoming ones.
-
-        In reading mode they are all rows near the measured one, and incoming ones.
-        """
+        """Return the rows that are opened, incoming or near and shown in full (in reading mode, all near ones)."""
         data = self.data
         if data is None or data.scene is None:
             return frozenset(data.streaming_rows if data is not None else ())
@@ -114,7 +109,6 @@ class Transcript(Pane):
         return frozenset((*(rows if data.reading is not None else data.opened_rows(rows)), *data.streaming_rows))
 
     def measure_again(self) -> None:
-        """Drop painted lines, and measure the rows again."""
         self.forget()
         self.opened = self.opened_rows()
         self.measure()
@@ -207,11 +201,9 @@ class Transcript(Pane):
         return "on-turn" if line == 0 and self.data is not None and self.data.is_user_row(index) else ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the user row of the turn in view."""
         return self.data.turn_row(index) if self.data is not None else None
 
     def render_sticky(self, index: int, width: int) -> Spans:
-        """Render row `index` with a sign that it is above the view."""
         assert self.data is not None
         return self.data.line(index, 0, self.grid, "↑")
 
@@ -223,7 +215,6 @@ class Transcript(Pane):
         return [*self.marks_note, *self.note, *mode]
 
     def notes(self) -> Spans:
-        """Return the heads of the columns, and how much is above the view."""
         if self.data is None or self.data.reading is not None:
             return ()
         above = self.viewport.first_row

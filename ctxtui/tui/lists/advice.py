@@ -1,7 +1,4 @@
-"""Advice: proposals of findings and policies for the context shown, in one list.
-
-Enter shows the blocks that would change; a second Enter stages the edits.
-"""
+"""Advice: proposals of findings and policies for the context shown, in one list."""
 
 from __future__ import annotations
 
@@ -60,10 +57,7 @@ class AdviceSource(NamedTuple):
 
 
 class ShowChanges(Command):
-    """Show the blocks that would change; Enter there stages the edits as one action.
-
-    Nothing is sent before you apply them. If there is nothing to stage, the reason is shown.
-    """
+    """Show the blocks that would change, or why there is nothing to stage; Enter there stages the edits."""
 
     name, keys, group = "what would go", ("enter",), "advice"
     label, short_label = "what would go, then stage", "see, stage"
@@ -148,7 +142,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             self.post_message(SearchEnded(None, error))
 
     def on_search_ended(self, message: SearchEnded) -> None:
-        """Add results to the list; the cursor stays on its row."""
         self._searches_left -= 1
         if isinstance(message.result, list):
             self.advice = message.result
@@ -171,7 +164,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         return not self._searches_left
 
     def load(self) -> Sequence[Suggestion]:
-        """Return the results so far, ranked."""
         return self.source.rank(self.findings, self.advice)
 
     def draw_rows(self, cursor: int | None = None) -> None:
@@ -185,26 +177,17 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         super().draw_rows(cursor)
 
     def table(self, rows: Sequence[Suggestion]) -> Table[Suggestion]:
-        """Return the table of what each frees, costs and risks."""
         return views.TABLE
 
     def rule_notes(self, rows: Sequence[Suggestion]) -> Spans:
-        """Return which searches are still running."""
         if self.is_complete:
             return [Span("priced at the cheapest moment", "dim")] if rows else ()
         return [Span("· trying policies" if self.findings is not None else "· reading every call", "dim")]
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the row under the cursor."""
         return {ROW: views.explain(self.pane.row)} if self.pane.row is not None else {}
 
-    def show(self, rows: Sequence[Suggestion]) -> None:
-        """Show the rows, and details of the one under the cursor."""
-        super().show(rows)
-        self.board.redraw()
-
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Show details of the row under the cursor."""
         self.board.redraw()
 
     def _detail(self, width: int) -> list[Spans]:
@@ -219,7 +202,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         return ""
 
     def copy_command(self) -> None:
-        """Copy the command line to the clipboard through the terminal."""
         command = self._command(self.pane.row)
         if command:
             self.app.copy_to_clipboard(command)
@@ -228,10 +210,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             self.message_line.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def accept(self) -> None:
-        """Show the blocks that the row would change; Enter there stages its edits.
-
-        Without edits the reason is shown. If none would change a block, they are staged at once, which reports that.
-        """
+        """Show the blocks that the row would change; if none would, stage its edits at once, which says so."""
         row = self.pane.row
         if row is None:
             return
@@ -258,7 +237,6 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             self.message_line.show_message([Span("No safe advice frees tokens here.", "dim")])
 
     def show_policies(self) -> None:
-        """Show all policies; stage the chosen one."""
 
         def chosen(row: Proposed | None) -> None:
             if row is not None:
@@ -275,10 +253,7 @@ class StageChanges(Command):
 
 
 class ChangesScreen(ListScreen[ChangedBlock, bool]):
-    """The blocks that a `suggestion` would change.
-
-    Closes with True if its edits are to be staged.
-    """
+    """The blocks that a `suggestion` would change; closes with True if its edits are to be staged."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StageChanges,)
     heading, empty_text = "what would go", "No block of this context would change."
@@ -289,26 +264,21 @@ class ChangesScreen(ListScreen[ChangedBlock, bool]):
         super().__init__()
 
     def load(self) -> Sequence[ChangedBlock]:
-        """Return the changed blocks."""
         return self.source.changed(self.suggestion.edits)
 
     def is_final(self, rows: Sequence[ChangedBlock]) -> bool:
-        """Whether every block is counted."""
         return all(row.after is not None for row in rows)
 
     def table(self, rows: Sequence[ChangedBlock]) -> Table[ChangedBlock]:
         return views.changed_table(self.source.preview)
 
     def title_suffix(self, rows: Sequence[ChangedBlock]) -> Spans:
-        """Return the title of the suggestion."""
         return [Span(views.title(self.suggestion))]
 
     def rule_notes(self, rows: Sequence[ChangedBlock]) -> Spans:
-        """Return the number of blocks and the tokens freed."""
         return views.changed_note(self.suggestion, rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the tokens freed."""
         return {ROW: views.explain(self.suggestion)}
 
     def accept(self) -> None:

@@ -1,7 +1,4 @@
-"""Lists of blocks as tabs of one list: heaviest, stale, duplicates, tools by server.
-
-Blocks are marked and edited like those of the transcript, and the list stays open. Tools are only listed.
-"""
+"""Lists of blocks as tabs of one list: heaviest, stale, duplicates, tools by server."""
 
 from __future__ import annotations
 
@@ -36,10 +33,7 @@ Row = TypeVar("Row")
 
 
 class BlockList(HostedList[Row, int], Generic[Row]):
-    """A list of blocks of the context shown; closes with the node of one.
-
-    Its order and cursor are kept for the next time it is opened.
-    """
+    """A list of blocks of the context shown; keeps order and cursor for the next time it is opened."""
 
     edit_hint: ClassVar[str] = "⏎ goes to the block"
 
@@ -59,11 +53,9 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         """Return the table of these rows, without the column of marks."""
 
     def on_mount(self) -> None:
-        """Subscribe to messages of the inspector."""
         self._unsubscribe = self.host.subscribe_messages(self._show_message)
 
     def on_unmount(self) -> None:
-        """Store order and cursor."""
         if self._unsubscribe is not None:
             self._unsubscribe()
         row = self.pane.row
@@ -73,7 +65,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         )
 
     def first_cursor(self, rows: Sequence[Row]) -> int:
-        """Return the row of the block that had the cursor before."""
         listed = self.in_order(rows, self.figures(rows))
         return next((index for index, row in enumerate(listed) if self.node(row) == self._cursor_node), 0)
 
@@ -88,7 +79,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
             self.draw_rows()
 
     def table(self, rows: Sequence[Row]) -> Table[Row]:
-        """Return the table with a column for marks and edits."""
         table = self.figures(rows)
         return replace(table, columns=(Column("", 2, lambda row, _: self.sign(row), "left"), *table.columns))
 
@@ -101,7 +91,6 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         return MARK[name].span if name else Span(" ")
 
     def title_suffix(self, rows: Sequence[Row]) -> Spans:
-        """Return the call, and how many blocks are marked."""
         if self.scene is None:
             return ()
         marks = len(self.host.marks)
@@ -152,7 +141,7 @@ class _BlockListCommand(Command):
 class GoToBlock(_BlockListCommand):
     """Close the list and go to this block in the transcript."""
 
-    name, keys, label, short_label = "go to the block", ("enter",), "go to it", "go to it"
+    name, keys, label = "go to the block", ("enter",), "go to it"
     run = Act(lambda: BlockList, lambda screen: screen.accept())
 
 
@@ -164,10 +153,7 @@ class MarkRow(_BlockListCommand):
 
 
 class DropRow(_BlockListCommand):
-    """Drop the marked blocks, or this one, from the context.
-
-    Again: take it back. The list stays open.
-    """
+    """Drop the marked blocks, or this one, from the context. Again: take it back. The list stays open."""
 
     name, keys, label = "drop block", ("d",), "drop"
     synonyms = ("remove", "delete", "stale", "old", "out")
@@ -189,10 +175,7 @@ class TruncateRow(_BlockListCommand):
 
 
 class ExternalizeRow(_BlockListCommand):
-    """Keep the content of the marked blocks, or of this one, outside the context.
-
-    A reference takes its place.
-    """
+    """Keep the content of the marked blocks, or of this one, outside the context; a reference replaces it."""
 
     name, keys = "externalize block", ("x",)
     run = Act(lambda: BlockList, lambda screen: screen.edit("externalize"))
@@ -222,18 +205,16 @@ class MarkAll(_BlockListCommand):
 ON_ROWS: tuple[type[Command], ...] = (GoToBlock, MarkRow, DropRow)
 """Commands that come first in the key line of a list of blocks."""
 MORE_ON_ROWS: tuple[type[Command], ...] = (ApplyInList, UndoInList, PinRow, TruncateRow, ExternalizeRow)
-"""Further commands on rows."""
 
 
 class HeaviestScreen(BlockList[HeavyBlock]):
-    """The heaviest blocks by tokens, by carry or by cost; closes with the node of one."""
+    """The heaviest blocks by tokens, by carry or by cost."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, OrderRows, *MORE_ON_ROWS)
     heading, empty_text, order, max_rows = "heaviest", "No block in this context.", "carry", heaviest_blocks.MAX_BLOCKS
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether the context shown is counted."""
         return host.study is not None and host.scene is not None and host.scene.counted
 
     def load(self) -> Sequence[HeavyBlock]:
@@ -261,11 +242,9 @@ class HeaviestScreen(BlockList[HeavyBlock]):
         return row.weight.node
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the total carry."""
         return {ROW: heaviest_blocks.explain_total(self.rows)}
 
     def rule_notes(self, rows: Sequence[HeavyBlock]) -> Spans:
-        """Return the total carry."""
         return heaviest_blocks.total(rows)
 
 
@@ -276,18 +255,15 @@ class StaleScreen(HeaviestScreen):
     heading, empty_text, order = "stale", "No result in this context is stale.", "stale"
 
     def load(self) -> Sequence[HeavyBlock]:
-        """Return the stale blocks."""
         return [row for row in super().load() if row.stale]
 
     def figures(self, rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
         return heaviest_blocks.stale_table(self.host.preview, rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the tokens that could go."""
         return {ROW: heaviest_blocks.explain_stale_tokens(self.rows)}
 
     def rule_notes(self, rows: Sequence[HeavyBlock]) -> Spans:
-        """Return how much could go."""
         return heaviest_blocks.stale_tokens(rows)
 
 
@@ -299,14 +275,13 @@ class ShowOther(Command):
 
 
 class RepeatsScreen(BlockList[Repeated]):
-    """Blocks that repeat others; closes with the node of one."""
+    """Blocks that repeat others."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (*ON_ROWS, ShowOther, MarkAll, *MORE_ON_ROWS)
     heading, empty_text = "duplicates", "No block in this context is a duplicate."
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether the context shown is counted."""
         return host.scene is not None and host.scene.counted
 
     def load(self) -> Sequence[Repeated]:
@@ -327,18 +302,15 @@ class RepeatsScreen(BlockList[Repeated]):
         return duplicates.table(self.host.preview, rows)
 
     def rule_notes(self, rows: Sequence[Repeated]) -> Spans:
-        """Return how much could go."""
         return duplicates.total(rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the tokens that could go."""
         return {ROW: duplicates.explain_total(self.rows)}
 
     def node(self, row: Repeated) -> int:
         return row.repeat.node
 
     def show_other(self) -> None:
-        """Close with the node of the other block."""
         row = self.pane.row
         if row is not None and row.repeat.counterpart != ROOT:
             self.dismiss(row.repeat.counterpart)
@@ -356,7 +328,6 @@ class ToolsScreen(HostedList[ListRow, None]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether a call is shown."""
         return host.scene is not None
 
     def load(self) -> Sequence[ListRow]:
@@ -364,20 +335,16 @@ class ToolsScreen(HostedList[ListRow, None]):
         return toolset.rows(toolset.thread_toolset(self.scene).servers) if self.scene is not None else ()
 
     def table(self, rows: Sequence[ListRow]) -> Table[ListRow]:
-        """Return the table of servers, each followed by its tools."""
         return toolset.table(rows, self.scene.session.about.source if self.scene is not None else "")
 
     def title_suffix(self, rows: Sequence[ListRow]) -> Spans:
-        """Return the number of the call up to which calls are counted."""
         return [Span(f"calls up to {self.scene.number:,}", "dim")] if self.scene is not None else ()
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of tools never called."""
         servers = [row for row in self.rows if isinstance(row, ToolServer)]
         defined, unused = count_definitions(servers)
         return {ROW: f"{defined:,} definitions in {len(servers):,} groups; {unused:,} of them were never called."}
 
     def rule_notes(self, rows: Sequence[ListRow]) -> Spans:
-        """Return how many tools were never called."""
         servers = tuple(row for row in rows if isinstance(row, ToolServer))
         return toolset.notes(Toolset(servers, *count_definitions(servers)))

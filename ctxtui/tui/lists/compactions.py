@@ -1,7 +1,4 @@
-"""The compactions of a thread.
-
-The context before and after, and facts that were lost or came back.
-"""
+"""The compactions of a thread: the context before and after, and facts that were lost or came back."""
 
 from __future__ import annotations
 
@@ -27,10 +24,9 @@ BLOCK, BEFORE, SUMMARIZE, TALK, GO_ON = "block", "before", "summarize", "talk", 
 
 
 class CompactionAction(NamedTuple):
-    """The result of the screen, an action at the call before a compaction.
+    """An action at the call before a compaction.
 
-    Show the block of `node`, show that call, stage a better summary, chat from there, or chat from there with the
-    better summary.
+    Show the block of `node`, show that call, stage a better summary, chat from there, or both.
     """
 
     kind: str
@@ -41,7 +37,7 @@ class CompactionAction(NamedTuple):
 class ShowFact(Command):
     """Show where this was last in the context before the compaction."""
 
-    name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "compactions"
+    name, keys, label, group = "show where it was", ("enter",), "show", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.accept())
 
 
@@ -76,11 +72,7 @@ class CallBefore(Command):
 
 
 class BetterSummary(Command):
-    """Go to the call before and stage a better summary there.
-
-    It is the client's, plus the files and decisions that it lost. Read it, change it, apply it, then continue from
-    there.
-    """
+    """Go to the call before and stage a better summary: the client's, plus files and decisions that it lost."""
 
     name, keys, label, short_label, group = "better summary", ("ctrl+s",), "better summary", "better", "compactions"
     run = Act(lambda: CompactionsScreen, lambda screen: screen.close_with(SUMMARIZE))
@@ -95,10 +87,7 @@ class TalkBefore(Command):
 
 
 class GoOnBetter(Command):
-    """Continue from the call before, with a better summary in place of the history.
-
-    It opens for you to read, and enter starts a new chat with it.
-    """
+    """Continue from the call before, with a better summary in place of the history, which you read first."""
 
     name, group = "chat with a better summary", "compactions"
     synonyms = ("continue", "resume", "fork", "go on with a better summary")
@@ -114,12 +103,10 @@ class BarsBoard(Board):
         self.index = 0
 
     def show(self, compactions: Sequence[Compaction], index: int) -> None:
-        """Show compaction `index` of these."""
         self.compactions, self.index = compactions, index
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw as many bars as fit, then the sentences."""
         if not self.compactions:
             return ()
         compaction = self.compactions[self.index]
@@ -128,7 +115,6 @@ class BarsBoard(Board):
         return [views.heads(width), *views.bars_of(compaction, width, room), *sentences][:height]
 
     def after(self) -> Spans:
-        """Return which compaction it is."""
         return views.title(self.compactions, self.index) if self.compactions else ()
 
 
@@ -149,7 +135,6 @@ class FactList(HostedList[Fact, Result], Generic[Result]):
         self.pane.title = self.listed
 
     def facts(self) -> Sequence[Fact]:
-        """Return the facts to list."""
         return views.facts(self.compaction, self.listed) if self.compaction is not None else ()
 
     def show(self, rows: Sequence[Fact]) -> None:
@@ -162,17 +147,15 @@ class FactList(HostedList[Fact, Result], Generic[Result]):
         super().draw_rows(cursor)
 
     def rule_notes(self, rows: Sequence[Fact]) -> Spans:
-        """Return the number of listed facts."""
         return views.listed_counts(self.compaction, self.listed) if self.compaction is not None else ()
 
     def list_facts(self) -> None:
-        """List the facts of another compaction, or other ones of this."""
         self.rows = self.facts()
         self.update_rule()
         self.draw_rows(0)
 
     def toggle_listed(self) -> None:
-        """List lost facts, kept facts, or both."""
+        """Go on from lost facts to kept ones, to both, and again."""
         self.listed = views.FACT_FILTERS[(views.FACT_FILTERS.index(self.listed) + 1) % len(views.FACT_FILTERS)]
         self.pane.title = "lost and kept" if self.listed == views.ALL else self.listed
         self.list_facts()
@@ -205,7 +188,6 @@ class CompactionsScreen(FactList[CompactionAction]):
         yield from super().compose()
 
     def load(self) -> Sequence[Fact]:
-        """Load all compactions of the thread, with the costs known so far."""
         study = self.host.study
         if study is None:
             return ()
@@ -225,7 +207,6 @@ class CompactionsScreen(FactList[CompactionAction]):
         return self.facts()
 
     def is_final(self, rows: Sequence[Fact]) -> bool:
-        """Whether all costs are known."""
         return self._has_all_costs
 
     def show(self, rows: Sequence[Fact]) -> None:
@@ -234,11 +215,9 @@ class CompactionsScreen(FactList[CompactionAction]):
         super().show(rows)
 
     def table(self, rows: Sequence[Fact]) -> Table[Fact]:
-        """Return the table of facts and how they came back."""
         return views.TABLE
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the bars."""
         return views.explain_bars(self.compaction) if self.compaction is not None else {}
 
     def step(self, step: int) -> None:
@@ -249,10 +228,8 @@ class CompactionsScreen(FactList[CompactionAction]):
             self.list_facts()
 
     def close_with(self, kind: str) -> None:
-        """Close with an action at the call before."""
         if self.compaction is not None:
             self.dismiss(CompactionAction(kind, self.compaction))
 
     def choose(self, row: Fact) -> CompactionAction | None:
-        """Return the action that shows the fact's block."""
         return CompactionAction(BLOCK, self.compaction, row.node) if self.compaction is not None else None

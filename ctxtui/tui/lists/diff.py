@@ -30,7 +30,6 @@ class DiffPane(Pane):
         self.reload(cursor=0)
 
     def toggle_row(self) -> None:
-        """Open or fold the row under the cursor."""
         if self.data is not None and self.data.selectable(self.cursor):
             self.data.toggle(self.cursor)
             self.open_rows(self.data.opened)
@@ -42,7 +41,6 @@ class DiffPane(Pane):
             self.reload()
 
     def sort(self) -> None:
-        """Sort by size, or back to prompt order."""
         if self.data is not None:
             self.data.sort()
             self.opened = self.data.opened
@@ -69,19 +67,15 @@ class DiffPane(Pane):
         return self.data.line(index, line, width, here=index == self.cursor)
 
     def selectable(self, index: int) -> bool:
-        """Only differences take the cursor."""
         return self.data is None or self.data.selectable(index)
 
     def empty(self) -> Spans:
-        """Return the text while the diff is computed."""
         return [Span("·", "faint")]
 
     def after(self) -> Spans:
-        """Return what is compared."""
         return self._title
 
     def notes(self) -> Spans:
-        """Return the number of differences."""
         if self.data is None:
             return ()
         count = len(self.data.diff.changes)
@@ -151,7 +145,6 @@ class DiffScreen(PageScreen[DiffList, Change]):
         self._make = make
 
     def load(self) -> DiffList:
-        """Compute the diff; slow for very different contexts."""
         return self._make()
 
     def show(self, diff: DiffList) -> None:
@@ -160,23 +153,18 @@ class DiffScreen(PageScreen[DiffList, Change]):
         self.pane.move_to(next((row for row in range(len(diff.rows)) if self._depth(diff, row) >= self._block), 0))
 
     def _depth(self, diff: DiffList, row: int) -> int:
-        """Return the position of a row's block in its context, from 1 with the headers.
-
-        0 for no block.
-        """
+        """Return the position of a row's block in its context, from 1 with the headers; 0 for no block."""
         change, tree = diff.change(row), diff.diff.b.book.session.tree
         node = (change.after or change.before) if change is not None else None
         return tree[node].depth if node else 0
 
     def fail(self, trouble: str) -> None:
-        """Show why the calls cannot be compared."""
         self.notify(trouble, severity="error")
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         self.pane.toggle_row()
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figures of a line."""
         data, row = self.pane.data, self.pane.row_under(spot.line)
         if data is None or spot.pane != "diff":
             return {}
@@ -184,6 +172,5 @@ class DiffScreen(PageScreen[DiffList, Change]):
         return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
 
     def accept(self) -> None:
-        """Close and show the block under the cursor in its context."""
         if self.pane.data is not None and (change := self.pane.data.change(self.pane.cursor)) is not None:
             self.dismiss(change)

@@ -1,7 +1,4 @@
-"""The edit log: every action on a context with author and time.
-
-Single edits can be taken back.
-"""
+"""The edit log: every action on a context with author and time. Single edits can be taken back."""
 
 from __future__ import annotations
 
@@ -62,7 +59,6 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         self._show_details()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Show details of the row under the cursor."""
         self._show_details()
 
     def _show_details(self) -> None:
@@ -73,18 +69,12 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return edit_log.rows(self._log, self._label)
 
     def table(self, rows: Sequence[EditRow]) -> Table[EditRow]:
-        """Return the table of actions with author, time and state."""
         return edit_log.table(datetime.fromtimestamp)
 
     def rule_notes(self, rows: Sequence[EditRow]) -> Spans:
-        """Return how many edits are active."""
         active = sum(row.state in ("staged", "applied") for row in rows)
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:
-        """Return the id of the entry, to take it back; None if it applied edits or let them wait.
-
-        Taking back a revert restores its edit. For an entry that handed the context over, the command is copied
-        again.
-        """
+        """Return the id of the entry; None if it applied edits or let them wait, which cannot be taken back."""
         return [row.edit.id] if row.edit.kind not in (APPLY, WAIT) else None

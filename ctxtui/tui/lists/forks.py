@@ -24,7 +24,6 @@ class ForksScreen(ListScreen[ForkRow, ForkRow]):
         return self._make()
 
     def first_cursor(self, rows: Sequence[ForkRow]) -> int:
-        """Return the row of the open session."""
         return next((n for n, row in enumerate(rows) if row.is_open), 0)
 
     def table(self, rows: Sequence[ForkRow]) -> Table[ForkRow]:

@@ -1,7 +1,4 @@
-"""The growth of the thread: a chart by category, sentences about it, and phases.
-
-Enter goes to a phase's first call.
-"""
+"""The growth of the thread: a chart by category, sentences about it, and phases."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class GrowthFigures(Struct, frozen=True):
 
 
 class NamePhaseHere(Command):
-    """Name the phase that starts with the call shown.
-
-    It is stored as a note on that call, ``phase: name``.
-    """
+    """Name the phase that starts with the call shown, by a note on that call, ``phase: name``."""
 
     name, keys, label, short_label, group = "name a phase here", ("number_sign",), "name a phase here", "name", "phases"
     run = Act(lambda: GrowthScreen, lambda screen: screen.dismiss(NAME_PHASE))
@@ -72,13 +66,11 @@ class ChartBoard(Board):
         self.chart: StackedChart | None = None
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the columns and the marks below them."""
         if self.chart is None:
             return [[Span(" ·", "dim")]]
         return stacked_chart.lines(self.chart, width, height, colour=look_of(self.app).coloured)
 
     def notes(self) -> Spans:
-        """Return the legend of the colours."""
         return stacked_chart.legend(self.chart, self.body_width - 14) if self.chart is not None else ()
 
 
@@ -99,7 +91,6 @@ class WordsBoard(Board):
         return views.wrap(self.report, width, height)
 
     def notes(self) -> Spans:
-        """Return how many sentences do not fit."""
         if self.report is None or self.error:
             return ()
         more = views.count_left_out(self.report, self.body_width, self.body_height)
@@ -120,10 +111,10 @@ class GrowthReported(Message):
 
 
 class GrowthScreen(ListScreen[GrownPhase, int]):
-    """Chart and phases of a thread.
+    """Chart and phases of a thread; closes with the number of a call, or `NAME_PHASE`.
 
     `make` returns chart and phases and is called until all are priced; `report` computes the sentences and takes time.
-    `number` is the call shown. Closes with the number of a call, or `NAME_PHASE`.
+    `number` is the call shown.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = (NamePhaseHere, EverySentence)
@@ -147,7 +138,6 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         yield from super().compose()
 
     def on_mount(self) -> None:
-        """Start computing the sentences."""
         super().on_mount()
         self.run_worker(self._compute_report, thread=True, group="growth")
 
@@ -155,15 +145,11 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._arrange()
 
     def toggle_sentences(self) -> None:
-        """Show all sentences in place of the chart, or both again."""
         self._sentences_only = not self._sentences_only
         self._arrange()
 
     def _arrange(self) -> None:
-        """Place chart and sentences side by side if it is wide enough, else above each other.
-
-        With `_sentences_only` the chart is hidden, and the sentences get the space they need.
-        """
+        """Place chart and sentences side by side if it is wide enough, else above each other."""
         wide, height = self.size.width >= WIDE_CELLS, self.size.height
         self._above.set_class(not wide, "high")
         self._chart.display = not self._sentences_only
@@ -213,27 +199,21 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         self._add_phases()
 
     def is_final(self, rows: Sequence[GrownPhase]) -> bool:
-        """Whether all phases are priced."""
         return all(row.phase.priced for row in rows)
 
     def first_cursor(self, rows: Sequence[GrownPhase]) -> int:
-        """Return the row of the phase of the call shown."""
         return next((i for i, row in enumerate(rows) if row.phase.last >= self._number), 0)
 
     def table(self, rows: Sequence[GrownPhase]) -> Table[GrownPhase]:
-        """Return the table of growth, tokens and cost."""
         return phases.grown_table(rows, self._number)
 
     def rule_notes(self, rows: Sequence[GrownPhase]) -> Spans:
-        """Return the typical growth per phase."""
         return phases.summary([row.phase for row in rows])
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the typical growth and the total."""
         return {ROW: phases.explain_summary([row.phase for row in self.rows])}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the chart's scale, or the sources of the sentences."""
         if spot.pane == self._chart.id:
             chart = self._figures.chart if self._figures is not None else None
             return {ROW: stacked_chart.explain_scale(chart)} if chart is not None else {}
@@ -241,7 +221,7 @@ class GrowthScreen(ListScreen[GrownPhase, int]):
         return {ROW: views.explain_growth(report.growth)} if report is not None else {}
 
     def fail(self, error: str) -> None:
-        """Show that the rule for phases is no valid expression."""
+        """Show why the phases of the configured rule cannot be found."""
         self.pane.title_spans = failed(f"setting phases: {error}")
         self.pane.show((), self.table(()), cursor=0)
 

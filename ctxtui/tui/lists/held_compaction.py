@@ -1,7 +1,4 @@
-"""The held summary of a client's compaction.
-
-Its text, and the facts that it loses, to be kept one by one.
-"""
+"""The held summary of a client's compaction: its text, and the facts that it loses, to be kept one by one."""
 
 from __future__ import annotations
 
@@ -24,10 +21,7 @@ if TYPE_CHECKING:
 
 
 class SummaryChange(NamedTuple):
-    """The result of the screen: the summary as the user changed it, and what is next.
-
-    Show the fact `shown`, edit the text (`edits`), or neither.
-    """
+    """The summary as the user changed it. Next, show the fact `shown`, edit the text (`edits`), or neither."""
 
     summary: str
     shown: CompactionAction | None = None
@@ -37,7 +31,7 @@ class SummaryChange(NamedTuple):
 class ShowHeldFact(Command):
     """Show where this was last in the history; the summary stays held."""
 
-    name, keys, label, short_label, group = "show where it was", ("enter",), "show", "show", "held compaction"
+    name, keys, label, group = "show where it was", ("enter",), "show", "held compaction"
     run = Act(lambda: HeldCompactionScreen, lambda screen: screen.accept())
 
 
@@ -45,7 +39,7 @@ class KeepFact(Command):
     """Add this fact to the summary."""
 
     name, keys, shown = "keep this fact", ("plus",), "+"
-    label, short_label, group = "keep", "keep", "held compaction"
+    label, group = "keep", "held compaction"
     run = Act(lambda: HeldCompactionScreen, lambda screen: screen.keep())
 
 
@@ -60,7 +54,7 @@ class BetterHeldSummary(Command):
 class EditSummary(Command):
     """Edit the summary's text."""
 
-    name, keys, label, short_label, group = "edit the summary", ("R",), "edit", "edit", "held compaction"
+    name, keys, label, group = "edit the summary", ("R",), "edit", "held compaction"
     run = Act(lambda: HeldCompactionScreen, lambda screen: screen.edit())
 
 
@@ -96,15 +90,11 @@ class SummaryBoard(Board):
         return [*([Span(f" {line}", "ink")] for line in lines), *sentences][:height]
 
     def after(self) -> Spans:
-        """Return which compaction it is."""
         return views.title([self.compaction], 0) if self.compaction is not None else ()
 
 
 class HeldCompactionScreen(FactList[SummaryChange]):
-    """The losses of a held `summary`; the result has the summary as the user changed it.
-
-    `thread` is the thread whose history it summarizes.
-    """
+    """The losses of a held `summary` of `thread`; the result has the summary as the user changed it."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (
         ShowHeldFact, KeepFact, BetterHeldSummary, EditSummary, LostOrKeptFacts,
@@ -149,19 +139,16 @@ class HeldCompactionScreen(FactList[SummaryChange]):
         return views.HELD_TABLE
 
     def keep(self) -> None:
-        """Add the fact under the cursor to the summary."""
         row = self.pane.row
         if row is not None and not row.is_kept:
             self._change(keep_fact(self.summary, row))
 
     def keep_all(self) -> None:
-        """Add every lost file and decision to the summary."""
         study = self.host.study
         if study is not None and self.compaction is not None:
             self._change(improve_summary(study.session.tree, self.compaction, self.summary))
 
     def edit(self) -> None:
-        """Close, for the inspector to open the summary in the editor."""
         self.dismiss(SummaryChange(self.summary, edits=True))
 
     def _change(self, summary: str) -> None:
@@ -169,11 +156,9 @@ class HeldCompactionScreen(FactList[SummaryChange]):
         self.begin()
 
     async def action_dismiss(self, result: SummaryChange | None = None) -> None:
-        """Close with the summary."""
         await super().action_dismiss(result or SummaryChange(self.summary))
 
     def choose(self, row: Fact) -> SummaryChange | None:
-        """Return the action that shows the fact's block."""
         if self.compaction is None:
             return None
         return SummaryChange(self.summary, CompactionAction(BLOCK, self.compaction, row.node))

@@ -50,20 +50,14 @@ class LabAction(NamedTuple):
 
 
 class OpenVariant(Command):
-    """Open this variant as a session: what every call would have sent, block by block.
-
-    Its usage is simulated.
-    """
+    """Open this variant as a session: what every call would have sent, with simulated usage."""
 
     name, keys, label, short_label, group = "open variant", ("enter",), "open variant", "open", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.open_variant())
 
 
 class StageVariant(Command):
-    """Stage the edits that this variant's policy had made by the end of the recording.
-
-    Nothing is sent before you apply them.
-    """
+    """Stage the edits that this variant's policy had made by the end of the recording."""
 
     name, keys, label, short_label, group = "stage its edits", ("A",), "stage its edits", "stage", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.stage())
@@ -89,7 +83,7 @@ class AddCache(Command):
 class AddModel(Command):
     """Try another model on the recording: its tokens, its window, its prices."""
 
-    name, keys, label, short_label, group = "another model", ("M",), "model", "model", "the lab"
+    name, keys, label, group = "another model", ("M",), "model", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.ask("model"))
 
 
@@ -104,10 +98,7 @@ class SeekBest(Command):
 
 
 class PlaceMarkers(Command):
-    """Stage the cache breakpoints of this row's strategy, or of the cheapest one tried.
-
-    They are for the next request.
-    """
+    """Stage the cache breakpoints of this row's strategy, or of the cheapest one tried."""
 
     name, keys, label, short_label, group = "place its breakpoints", ("b",), "breakpoints", "marks", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.place())
@@ -116,7 +107,7 @@ class PlaceMarkers(Command):
 class ShowCurve(Command):
     """Show or hide the curve of this variant; at most six are drawn."""
 
-    name, keys, label, short_label, group = "show or hide curve", ("space",), "curve", "curve", "the lab"
+    name, keys, label, group = "show or hide curve", ("space",), "curve", "the lab"
     run = Act(lambda: LabScreen, lambda screen: screen.toggle_curve())
 
 
@@ -161,7 +152,6 @@ class CurvesBoard(Board):
         return [*chart, *([Span(" "), *line] for line in visible)][:height]
 
     def notes(self) -> Spans:
-        """Return a caption of the chart."""
         return [Span("all variants overlaid", "dim")] if self.lab is not None else ()
 
 
@@ -198,11 +188,9 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         yield self.curves
 
     def begin(self) -> None:
-        """Try the default variants."""
         self._try((), (), ())
 
     def load(self) -> Sequence[LabLine]:
-        """Return the rows so far."""
         return views.lab_lines(self.lab, tuple(self._hidden)) if self.lab is not None else ()
 
     def on_unmount(self) -> None:
@@ -237,7 +225,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.run_worker(work, thread=True, exclusive=True, group="lab")
 
     def on_lab_stepped(self, message: LabStepped) -> None:
-        """Show the progress, then the rows."""
         step = message.step
         if step is None:
             if self.lab is None:
@@ -265,11 +252,9 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         return views.lab_table(self.lab)
 
     def title_suffix(self, rows: Sequence[LabLine]) -> Spans:
-        """Return the order of the rows."""
         return [Span(" cheapest first", "dim")] if rows else [Span(" · reading the session", "dim")]
 
     def rule_notes(self, rows: Sequence[LabLine]) -> Spans:
-        """Return the legend of the star, and the error of the simulation."""
         if self.lab is None:
             return ()
         return [
@@ -279,13 +264,11 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         ]
 
     def show(self, rows: Sequence[LabLine]) -> None:
-        """Show the rows and their curves."""
         super().show(rows)
         self.curves.lab, self.curves.lines = self.lab, self.rows
         self._highlight_curve()
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Highlight the curve of the row under the cursor."""
         self._highlight_curve()
 
     def _highlight_curve(self) -> None:
@@ -299,7 +282,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         return None
 
     def open_variant(self) -> None:
-        """Write the variant as a session, then open it."""
         row = self.pane.row
         if row is None or self.lab is None:
             return
@@ -316,7 +298,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.run_worker(work, thread=True, group="write")
 
     def on_lab_written(self, message: LabWritten) -> None:
-        """Open the written session."""
         if message.variant is not None and not self.is_current:
             self.message_line.show_message([Span(f"written: {safe_text.one_line(str(message.variant.path))}")])
         elif message.variant is not None:
@@ -353,7 +334,6 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         self.show(self.load())
 
     def ask(self, kind: str) -> None:
-        """Ask for the name of a policy, a cache strategy or a model."""
         self.prompt.ask(Question([Span(f" {kind} › ", "accent bold")], partial(self._try_named, kind)))
 
     def _try_named(self, kind: str, text: str) -> None:

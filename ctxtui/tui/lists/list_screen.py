@@ -66,7 +66,6 @@ class TabLine(Still):
         return paint.strip(self._spans, self.size.width, look_of(self.app), "on-panel")
 
     def on_click(self, event: events.Click) -> None:
-        """Go to the tab under the pointer."""
         event.stop()
         start = 0
         for at, span in enumerate(self._spans, -1):
@@ -86,10 +85,9 @@ class MessageLine(Still):
     def __init__(self) -> None:
         super().__init__(id="said")
         self.message: Spans = ()
-        """The message."""
 
     def show_message(self, message: Spans) -> None:
-        """Show a message; the row stays until the screen closes or an empty message hides it."""
+        """Show a message; an empty one hides the line."""
         self.message, self.display = message, bool(message)
         self.refresh()
 
@@ -122,7 +120,7 @@ def overlay_bindings(commands: Iterable[type[Command]]) -> list[BindingType]:
 
 
 class ContentLoaded(Message, Generic[Content]):
-    """Content of a page is loaded, or `error` says why not."""
+    """The loaded content of a page, or the error why there is none."""
 
     def __init__(self, content: Content | None, error: CtxtuiError | None = None) -> None:
         super().__init__()
@@ -148,8 +146,8 @@ class PreviousTab(Command):
 class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
     """A page that fills the screen, closed by `esc`.
 
-    It shows what `load` returns from a worker thread; with `loads_at_once` content is loaded without a worker. A
-    subclass sets its `commands`. `has_key_line`: a key line shows them; `esc_label` is the label of `esc` there.
+    It shows what `load` returns from a worker thread, or at once with `loads_at_once`. A subclass sets its `commands`,
+    which a key line shows with `has_key_line`.
     """
 
     commands: ClassVar[tuple[type[Command], ...]] = ()
@@ -177,7 +175,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         self._board = board
 
     def compose(self) -> ComposeResult:
-        """Yield the tabs, the page and the key line."""
         if self.tab_group:
             yield TabLine(self.tab_group, tuple(TABS[self.tab_group]), self._tab)
         yield self._board
@@ -187,7 +184,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
             yield KeyLine()
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        """Update the key line: other keys act while typing."""
         for line in self.query(KeyLine):
             if isinstance(event.widget, LineEdit):
                 line.show([ACCEPT], right=WHILE_TYPING, out=LEAVE)
@@ -203,11 +199,9 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         return ()
 
     def show_message(self, message: Spans) -> None:
-        """Show a message below the page."""
         self.message_line.show_message(message)
 
     def commands_now(self) -> list[type[Command]]:
-        """Return the commands for the palette."""
         return [*self.commands, *EVERYWHERE]
 
     async def on_key(self, event: events.Key) -> None:
@@ -229,7 +223,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
             self.message_line.show_message([*message, Span(self.edit_hint if commands[0].panes else _ESC, "dim")])
 
     def on_mount(self) -> None:
-        """Start loading."""
         for line in self.query(KeyLine):
             self._show_keys(line)
         self.begin()
@@ -267,7 +260,6 @@ class PageScreen(Commanded, Dialog[Result], Generic[Content, Result]):
         return [opens.rpartition(".")[2] for opens in TABS[self.tab_group].values()].index(type(self).__name__)
 
     def next_tab(self, step: int) -> None:
-        """Go to the next or previous tab."""
         self.to_tab((self._tab + step) % len(TABS[self.tab_group]))
 
     def to_tab(self, at: int) -> None:
@@ -315,10 +307,8 @@ class OrderRows(Command):
 class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
     """A list of the rows that `PageScreen.load` returns, drawn by their `table`.
 
-    Enter closes it with what `choose` makes of a row.
     - `heading`: its title. `empty_text`: the text without rows; `loading_text`: the text before.
     - `order`: the column by which rows are sorted ("": as they are); at most `max_rows` are shown.
-    - `is_final`, `reload_seconds`: rows that are not final are loaded again at this interval.
     - `inset`: blanks left free at the right of the rows.
     """
 
@@ -348,7 +338,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         table_pane.title_spans = self.title_suffix(())
 
     def compose(self) -> ComposeResult:
-        """Yield the page and the prompt line above its key line."""
         yield from super().compose()
         yield self.line
 
@@ -357,11 +346,11 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         """Return the table of these rows."""
 
     def choose(self, row: Row) -> Result | None:
-        """Return the result for a chosen row; None keeps the list open."""
+        """Return the result with which Enter on a row closes the list; None keeps it open."""
         return None
 
     def is_final(self, rows: Sequence[Row]) -> bool:
-        """Whether these rows are complete."""
+        """Whether these rows are complete; if not, they are loaded again after `pause`."""
         return True
 
     def pause(self) -> float:
@@ -381,10 +370,7 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return ()
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Show these rows; the cursor stays unless they are the first.
-
-        If they are not final, they are loaded again after `pause`.
-        """
+        """Show these rows; the cursor stays unless they are the first."""
         first = self.pane.rows is None
         if first or rows != self.rows:
             self.rows = rows
@@ -419,7 +405,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         )
 
     def filter_rows(self, text: str) -> None:
-        """Show only rows with the words of `text`; "" shows all."""
         if text.strip() != self.pane.filter_text and self.pane.rows is not None:
             self.pane.filter_text = text.strip()
             self.draw_rows(0)
@@ -453,26 +438,20 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
             await super().action_dismiss(result)
 
     def fit_list(self) -> None:
-        """Fit the list's height to its rows; what is below gets the rest."""
         if self.min_lines_below:
             needed = self.pane.body_top + max(1, self.pane.lines)
             self.pane.styles.height = min(needed, max(4, self.size.height - 1 - self.min_lines_below))
 
     def on_resize(self) -> None:
-        """Fit the height again."""
         if self.pane.rows is not None:
             self.fit_list()
 
     def in_order(self, rows: Sequence[Row], table: Table[Row]) -> Sequence[Row]:
         """Return the rows to list, in order."""
-        return (
-            table.sort_rows(rows, self.order)[: self.max_rows]
-            if self.order in table.sortable_names
-            else rows[: self.max_rows]
-        )
+        limit = slice(self.max_rows)
+        return table.sort_rows(rows, self.order)[limit] if self.order in table.sortable_names else rows[limit]
 
     def sums(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the figure at a spot: of a row, of the rule, or of another pane."""
         if spot.pane != self.pane.id:
             return self.sums_beside(spot)
         if spot.line == 0:
@@ -482,7 +461,6 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         return {ROW: arithmetic} if arithmetic else {}
 
     def is_text(self, spot: Spot) -> bool:
-        """Whether a spot is only part of a row's text."""
         return spot.pane == self.pane.id and self.pane.is_text(
             spot.x - self.pane.region.x, spot.line, figure=spot.figure
         )
@@ -506,13 +484,11 @@ class ListScreen(PageScreen[Sequence[Row], Result], Generic[Row, Result]):
         self.draw_rows(0)
 
     def on_table_pane_head_clicked(self, message: TablePane.HeadClicked) -> None:
-        """Sort by a clicked column, if it can be sorted."""
         if message.name in self.table(self.rows).sortable_names:
             self.order = message.name
             self.draw_rows(0)
 
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
-        """Choose a row by Enter or a double click."""
         self.accept()
 
     def accept(self) -> None:

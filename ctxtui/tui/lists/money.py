@@ -55,10 +55,7 @@ class PreviousMiss(Command):
 
 
 class ShowProof(Command):
-    """Show the two requests at the block where the miss begins.
-
-    Going to a block from there closes this list.
-    """
+    """Show the two requests at the block where the miss begins; going to a block closes this list."""
 
     name, keys, label, short_label, group = "diff of the two requests", ("P",), "diff of the requests", "diff", "misses"
     run = Act(lambda: MissesScreen, lambda screen: screen.prove())
@@ -77,13 +74,11 @@ class DetailBoard(Board):
         self.redraw()
 
     def draw(self, width: int, height: int) -> Sequence[Spans]:
-        """Draw the cause to scale, with the remedy."""
         if self.index >= len(self.misses):
             return ()
         return misses.detail(self.misses[self.index], self.misses, width, height)
 
     def after(self) -> Spans:
-        """Return which miss it is."""
         return misses.title(self.misses[self.index]) if self.misses else ()
 
 
@@ -106,27 +101,24 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether all calls are read."""
         return host.loaded is not None and host.complete
 
     def below(self) -> Iterable[Widget]:
         yield self.detail
 
     def load(self) -> Sequence[CacheMiss]:
-        """Run every call through the simulator."""
-        self.misses = self.host.misses()
+        from ctxtui.services.workers.session_report import MISSES
+
+        self.misses = self.host.report(MISSES)
         return self.misses.misses
 
     def table(self, rows: Sequence[CacheMiss]) -> Table[CacheMiss]:
-        """Return the table of call, cause, change and cost."""
         return misses.table(rows)
 
     def title_suffix(self, rows: Sequence[CacheMiss]) -> Spans:
-        """Return the order of the rows."""
         return [Span("most expensive first", "dim")] if self.size.width >= misses.NARROW else ()
 
     def rule_notes(self, rows: Sequence[CacheMiss]) -> Spans:
-        """Return the total, and the quality of the forecasts."""
         if self.misses is None:
             return ()
         head = misses.heading(self.misses)
@@ -135,11 +127,9 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         )
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the total loss."""
         return misses.explain_total(self.misses) if self.misses is not None else {}
 
     def sums_beside(self, spot: Spot) -> Mapping[str, str]:
-        """Return the arithmetic of the miss in detail."""
         row = self.pane.row
         if row is None:
             return {}
@@ -147,11 +137,9 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         return {"written again": tokens, "read": tokens, "tokens": tokens, "lost": money, "cost": money, ROW: tokens}
 
     def on_resize(self) -> None:
-        """Fit the rule to the width."""
         self.update_rule()
 
     def show(self, rows: Sequence[CacheMiss]) -> None:
-        """Fit the list to its rows; the details get the rest."""
         if self.misses is not None:
             self.pane.none = f" {misses.none_found(self.misses)}"
         super().show(rows)
@@ -160,12 +148,10 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         self.detail.show(rows, 0)
 
     def on_pane_moved(self, message: Pane.Moved) -> None:
-        """Show details of the miss under the cursor."""
         if self.pane.row is not None:
             self.detail.show(self.pane.rows or (), self.pane.cursor)
 
     def prove(self) -> None:
-        """Show the diff of the two requests over this list."""
         row = self.pane.row
         if row is not None:
             self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
@@ -173,7 +159,6 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
             self.message_line.show_message([Span("The misses are still being computed.", "dim")])
 
     def step(self, step: int) -> None:
-        """Go to the next miss, or back."""
         self.pane.move_to(self.pane.cursor + step)
 
     def choose(self, row: CacheMiss) -> CallAt:
@@ -196,17 +181,17 @@ class StatementList(HostedList[Row, None], Generic[Row]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether all calls are read."""
         return host.loaded is not None and host.complete
 
     def load(self) -> Sequence[Row]:
-        """Add up every call."""
-        self.statement = self.host.statement()
+        from ctxtui.services.workers.session_report import STATEMENT
+
+        self.statement = self.host.report(STATEMENT)
         return self.listed(self.statement)
 
     @abstractmethod
     def listed(self, statement: Statement) -> Sequence[Row]:
-        """Return the rows."""
+        """Return the rows of this tab."""
 
 
 class ShowAdvice(Command):
@@ -223,18 +208,15 @@ class TotalScreen(StatementList[BillLine]):
     heading = "bill"
 
     def listed(self, statement: Statement) -> Sequence[BillLine]:
-        """Return lines as wide as the screen."""
         return bill.overview(statement, self.size.width - 2)
 
     def table(self, rows: Sequence[BillLine]) -> Table[BillLine]:
         return bill.LINE_TABLE
 
     def title_suffix(self, rows: Sequence[BillLine]) -> Spans:
-        """Return the total and the number of calls."""
         return bill.heading(self.statement)[1:] if self.statement is not None else ()
 
     def on_resize(self) -> None:
-        """Lay out the lines again for the new width."""
         if self.statement is not None:
             self.show(self.listed(self.statement))
 
@@ -242,7 +224,6 @@ class TotalScreen(StatementList[BillLine]):
         return {ROW: bill.explain_total(self.statement)} if self.statement is not None else {}
 
     def show_advice(self) -> None:
-        """Open the advice."""
         below = self.app.screen_stack[-2]
         self.dismiss(None)
         below.call_after_refresh(below.run_action, "command('AdviceList')")
@@ -257,11 +238,9 @@ class ToolCostScreen(StatementList[SpendingRow]):
         return statement.tools
 
     def table(self, rows: Sequence[SpendingRow]) -> Table[SpendingRow]:
-        """Return the table with shares of the bill."""
         return bill.spending_table(rows, self.statement.bill.usd if self.statement is not None else None)
 
     def rule_notes(self, rows: Sequence[SpendingRow]) -> Spans:
-        """Return the total."""
         if self.statement is None:
             return ()
         return [
@@ -270,7 +249,6 @@ class ToolCostScreen(StatementList[SpendingRow]):
         ]
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the total."""
         usd = self.statement.bill.usd if self.statement is not None else None
         return {ROW: sums.money_addition(usd, [row.usd for row in self.rows], "rows")}
 

@@ -20,10 +20,7 @@ class GoToNote(Command):
 
 
 class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
-    """The notes `rows` in the order of calls; closes with the chosen one.
-
-    `category` returns the category of the block at a node.
-    """
+    """The notes `rows` in the order of calls; `category` returns that of the block at a node."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (GoToNote,)
     heading, loads_at_once, inset = "notes and bookmarks", True, 0
@@ -37,7 +34,6 @@ class NotesScreen(ListScreen[PlacedNote, PlacedNote]):
         return self._notes
 
     def table(self, rows: Sequence[PlacedNote]) -> Table[PlacedNote]:
-        """Return the table of places and texts."""
         return notes.table(self._category)
 
     def choose(self, row: PlacedNote) -> PlacedNote:

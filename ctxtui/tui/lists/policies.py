@@ -27,20 +27,14 @@ from ctxtui.views.text.table import Table
 
 
 class StagePolicy(Command):
-    """Stage the edits of this policy as one action under its name; again: take them back.
-
-    It never changes pinned blocks, and never repeats an edit that you took back.
-    """
+    """Stage the edits of this policy as one action under its name; again: take them back."""
 
     name, keys, label, group = "stage policy", ("enter",), "stage or take back", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.accept())
 
 
 class SetPolicy(Command):
-    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`.
-
-    Its effect is computed again; an empty line restores the defaults.
-    """
+    """Change the settings of the policy under the cursor: `n=5`, `exclude=Read,Bash`; empty: the defaults."""
 
     name, keys, label, group = "settings of policy", ("i",), "settings", "policies"
     run = Act(lambda: PoliciesScreen, lambda screen: screen.type_settings())
@@ -65,10 +59,7 @@ class AboutBoard(Board):
 
 
 class PoliciesScreen(ListScreen[Proposed, Proposed]):
-    """Lists the effects that `proposals` computes, row by row, in a worker.
-
-    Closes with the row whose edits are to be staged, or taken back if it has no new ones.
-    """
+    """Lists the effects that `proposals` computes, row by row; closes with the row to stage or take back."""
 
     commands: ClassVar[tuple[type[Command], ...]] = (StagePolicy, SetPolicy)
     heading, empty_text = "policies", "There are no policies."
@@ -87,12 +78,10 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         yield self.about
 
     def begin(self) -> None:
-        """Show all names at once, then compute row by row."""
         self.show(self.load())
         self.run_worker(end_when_closed(self._compute_rows), thread=True, exclusive=True)
 
     def load(self) -> Sequence[Proposed]:
-        """Return the rows so far."""
         return policies.sort_policies(self._rows)
 
     def _compute_rows(self) -> None:
@@ -106,11 +95,9 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         return policies.TABLE
 
     def rule_notes(self, rows: Sequence[Proposed]) -> Spans:
-        """Return how many are computed."""
         return policies.notes(rows)
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return how many have an effect."""
         return {ROW: policies.explain_notes(self.rows)}
 
     def on_policy_computed(self, message: PolicyComputed) -> None:
@@ -140,14 +127,12 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         self.about.redraw()
 
     def type_settings(self) -> None:
-        """Ask for settings."""
         row = self.pane.row
         if row is not None and row.settings:
             lead = [Span(f" {row.name} › ", "accent bold")]
             self.prompt.ask(Question(lead, partial(self._set, row.name), text=policies.format_settings(row)))
 
     def _set(self, name: str, text: str) -> None:
-        """Set and compute again."""
         index = next(n for n, row in enumerate(self._rows) if row.name == name)
         try:
             self._proposals.set(index, text)
@@ -160,5 +145,4 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         self.run_worker(job, thread=True)
 
     def choose(self, row: Proposed) -> Proposed | None:
-        """Return a row that has something to stage or to take back."""
         return row if not row.why and (row.has_gain or row.active_ids) else None

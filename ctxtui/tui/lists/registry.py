@@ -1,41 +1,30 @@
 """The lists that the inspector opens, one command each.
 
-Classes are imported when first opened. The lists that `ctxtui show` also prints are in `cli.inspect.lists`, from the
-same tables.
+Classes are imported when first opened. The lists that `ctxtui show` also prints are in `cli.inspect.lists`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Final
-
-from textual.screen import Screen
+from typing import Any, ClassVar, Final
 
 from ctxtui.tui.commands.command import Act, Command
 from ctxtui.tui.commands.situation import CALLS, SKIPPED, THREADS
-
-if TYPE_CHECKING:
-    from ctxtui.tui.inspector.state import InspectorState
-
-    Push = Callable[[Screen[Any]], None]
 
 
 class ListHost:
     """A screen or controller over which lists are opened."""
 
     def open_list(self, opens: str) -> None:
-        """Open the list class `opens`: ``module.Class`` of this package, or a full dotted path."""
+        """Open the list class `opens` (`ListCommand.opens`)."""
 
 
 class ListCommand(Command):
-    """Base of commands that open a list.
-
-    `opens` is the list's class: ``module.Class`` of this package, or a full dotted path.
-    """
+    """Base of commands that open a list."""
 
     group = "lists"
     opens: ClassVar[str] = ""
+    """The list's class: ``module.Class`` of this package, or a full dotted path."""
 
     def __init_subclass__(cls) -> None:
         cls.run = Act(lambda: ListHost, lambda host: host.open_list(cls.opens))
@@ -132,13 +121,3 @@ TABS: Final = {
 def list_class(opens: str) -> Any:
     module, _, name = opens.rpartition(".")
     return getattr(import_module(module if "." in module else f"{__package__}.{module}"), name)
-
-
-def open_list(push: Push, host: InspectorState, opens: str) -> None:
-    """Open the list class `opens` over `host` if there is anything to list.
-
-    `push` shows the screen.
-    """
-    screen = list_class(opens)
-    if screen.ready(host):
-        push(screen(host))

@@ -67,7 +67,6 @@ class RequestPane(Pane):
         self._wrapped_for: tuple[int, int] | None = None
 
     def show(self, lines: Sequence[Spans], title_spans: Spans) -> None:
-        """Show these lines from the start."""
         self.lines, self.title_spans = lines, title_spans
         self.reload(cursor=0)
 
@@ -113,7 +112,6 @@ class RequestScreen(PageScreen[Texts, None]):
         self._draw()
 
     def fail(self, trouble: str) -> None:
-        """Show why there is no request."""
         self._pane.show([[Span(f"✗ {safe_text.one_line(trouble, 300)}", "crit")]], ())
 
     def toggle_difference(self) -> None:

@@ -23,7 +23,6 @@ class AnswersPane(Pane):
         self.lines: list[Spans] = []
 
     def measure(self) -> None:
-        """Lay out the lines for the width."""
         name = safe_text.one_line(self._model, 60)
         heading = [
             Span(" "),

@@ -25,7 +25,6 @@ class SkippedScreen(HostedList[Skipped, None]):
 
     @classmethod
     def ready(cls, host: InspectorState) -> bool:
-        """Whether the recording is open."""
         return host.loaded is not None
 
     def load(self) -> Sequence[Skipped]:
@@ -35,5 +34,4 @@ class SkippedScreen(HostedList[Skipped, None]):
         return faults.SKIPPED_TABLE
 
     def rule_notes(self, rows: Sequence[Skipped]) -> Spans:
-        """Return the key that closes."""
         return _LEAVE

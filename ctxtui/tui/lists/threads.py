@@ -31,30 +31,24 @@ class ThreadsScreen(HostedList[ThreadNode, str]):
         return host.study is not None
 
     def load(self) -> Sequence[ThreadNode]:
-        """Return the threads with the prices so far."""
         study = self.host.study
         if study is None:
             return ()
         return thread_nodes(study.session, study.costs, partial(context_size, study.book))
 
     def is_final(self, rows: Sequence[ThreadNode]) -> bool:
-        """Whether all threads are priced."""
         return all(row.priced for row in rows)
 
     def first_cursor(self, rows: Sequence[ThreadNode]) -> int:
-        """Return the row of the previous thread."""
         return next((i for i, row in enumerate(rows) if row.id == self.host.previous_thread), 0)
 
     def table(self, rows: Sequence[ThreadNode]) -> Table[ThreadNode]:
-        """Return the table, with the present thread marked."""
         return threads.table(self.host.thread)
 
     def rule_notes(self, rows: Sequence[ThreadNode]) -> Spans:
-        """Return the key that shows a thread."""
         return [Span("⏎", "accent bold"), Span(" show", "dim")]
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the total cost."""
         return {ROW: threads.explain_total(self.rows)}
 
     def choose(self, row: ThreadNode) -> str:

@@ -21,13 +21,10 @@ _MAX_LINES: Final = 500
 
 
 def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge: Span | None = None) -> Strip:
-    """Paint `spans` as a strip of exactly `width` cells.
+    """Paint `spans` as a strip of exactly `width` cells, cached, since most lines stay the same.
 
     `edge` comes before them and takes one more cell. `ground` is the background (``on-cur``, ``on-panel`` ...), ""
     for the usual one. Controls and direction marks are made visible, even if a caller did not do so.
-
-    Strips are cached: most lines stay the same from one key to the next, and Textual caches its output with the
-    strip.
     """
     key = (tuple(spans), width, ground, edge)
     cached = look.strips.get(key)
@@ -44,10 +41,7 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge:
 
 
 class PaintedLines:
-    """Strips of painted lines by the line's identity, so that its content is not compared.
-
-    A line must not be modified after it was painted.
-    """
+    """Strips by the identity of lines, which must not be modified then, so that content is not compared."""
 
     def __init__(self) -> None:
         self._cache: dict[int, tuple[Iterable[Span], object, Strip]] = {}

@@ -48,14 +48,13 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
     """Translates style words to terminal styles.
 
     `colours` are CSS colours by variable name (empty: attributes only), `special` the styles of words that are more
-    than a colour. `name` is the theme's.
+    than a colour.
     """
 
     name: str
     colours: dict[str, Color] = field(default_factory=dict)
     special: dict[str, Style] = field(default_factory=dict)
     style_cache: dict[tuple[str, str], Style] = field(default_factory=dict)
-    """Cache of styles by words and ground."""
 
     @property
     def exact(self) -> bool:
@@ -68,10 +67,7 @@ class Palette(Struct, frozen=True, eq=False, dict=True):
         return bool(self.colours)
 
     def style(self, words: str, ground: str = "") -> Style:
-        """Return the style of `words` (see `span.Span`) on the row's `ground` (``on-cur``).
-
-        A ground in `words` overrides the row's. Raises KeyError for unknown words.
-        """
+        """Return the style of `words` (`span.Span`) on the row's `ground`, which a ground in `words` overrides."""
         style = self.style_cache.get((words, ground))
         if style is None:
             style = self.style_cache[words, ground] = self._build_style(words, ground)

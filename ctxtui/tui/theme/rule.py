@@ -1,7 +1,4 @@
-"""Title rules: the line above a pane with its title, further text and notes at the right.
-
-Also over each group of Home's list.
-"""
+"""Title rules: the line above a pane with its title, further text and notes at the right."""
 
 from __future__ import annotations
 

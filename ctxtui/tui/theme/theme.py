@@ -139,10 +139,9 @@ def native_colours(env: Mapping[str, str]) -> bool | None:
 
 
 def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) -> str:
-    """Choose the theme.
+    """Choose the theme: `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name.
 
-    `setting` is ``auto``, ``dark``, ``light``, ``16``, ``mono`` or a theme's full name. NO_COLOR and TERM=dumb mean
-    mono, whatever the setting. ``auto`` then checks `colour_system` as Rich names it (``standard``: 16 colours) and
+    NO_COLOR and TERM=dumb mean mono, whatever the setting. ``auto`` checks `colour_system` as Rich names it and
     COLORFGBG, in which some terminals report their background (7 and 9 to 15 are light).
     """
     if "NO_COLOR" in env or env.get("TERM") == "dumb":
@@ -157,10 +156,7 @@ def theme_name(setting: str, env: Mapping[str, str], colour_system: str | None) 
 
 
 def ascii_needed(setting: str, encoding: str | None) -> bool:
-    """Whether to write ASCII only.
-
-    `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``.
-    """
+    """Whether to write ASCII only; `setting` is ``auto`` (by encoding), ``unicode`` or ``ascii``."""
     if setting != "auto":
         return setting == "ascii"
     return (encoding or "ascii").lower().replace("-", "").replace("_", "") not in {"utf8", "utf16", "utf32"}
@@ -173,9 +169,9 @@ def apply_theme(
     glyphs: str = "auto",
     own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Register the themes with `app`, choose one, and store whether it writes ASCII only.
+    """Register the themes, the user's `own` by name too, choose one, and store whether `app` writes ASCII only.
 
-    For App.__init__. `own` are the user's themes by name. Raises `BadConfig` for one that is no theme.
+    For App.__init__. Raises `BadConfig` for one that is no theme.
     """
     for each in (*THEMES, *(own_theme(name, table) for name, table in own.items())):
         app.register_theme(each)
@@ -185,11 +181,7 @@ def apply_theme(
 
 
 def _set_first_theme(app: App[Any], name: str) -> None:
-    """Set the theme of an app that has drawn nothing yet.
-
-    A theme that is set later makes Textual parse all styles twice. If the theme is as dark as Textual's default, its
-    reactive attribute and class are set directly; no watcher has to run.
-    """
+    """Set the theme of an app that has drawn nothing yet, without parsing all styles twice if possible."""
     chosen = app.get_theme(name)
     if chosen is None or chosen.ansi or chosen.dark != app.current_theme.dark:
         app.theme = name
@@ -206,10 +198,7 @@ _LOOKS: dict[tuple[str, bool, bool], Look] = {}
 
 
 def look_of(app: App[Any]) -> Look:
-    """Return how `app` paints now.
-
-    A foreign theme paints with its own variables where it has ours.
-    """
+    """Return how `app` paints now; a foreign theme paints with its own variables where it has ours."""
     key = (app.theme, *_ASCII.get(app, (False, True)))
     if key not in _LOOKS:
         theme = app.current_theme

@@ -16,11 +16,10 @@ from ctxtui.views.text.span import Spans
 
 
 class Board(Still):
-    """A titled pane that draws itself whole: context, map, next call, strip.
+    """A titled pane that draws itself whole. A subclass implements `draw`, and calls `redraw` for new data.
 
     `title` "" means no rule. `join` is the rule's first character at the start of a column (``├``, ``┬``); then an edge
-    ``│`` runs down the pane's first column. A subclass implements `draw`, and for the rule `after` and `notes`. It
-    calls `redraw` when its data changed.
+    ``│`` runs down the pane's first column.
     """
 
     ALLOW_SELECT = False
@@ -55,12 +54,10 @@ class Board(Still):
 
     @property
     def body_width(self) -> int:
-        """Cells of a body line."""
         return max(0, (self._drawing or self.size).width - bool(self.join))
 
     @property
     def body_height(self) -> int:
-        """Lines below rule and head."""
         return max(0, (self._drawing or self.size).height - self.body_top)
 
     @property
@@ -70,7 +67,6 @@ class Board(Still):
 
     @property
     def rule_height(self) -> int:
-        """Lines of the rule."""
         return 1 if self.title else 0
 
     @property
@@ -79,7 +75,6 @@ class Board(Still):
         return 0
 
     def redraw(self) -> None:
-        """Redraw everything after the data changed."""
         self.forget()
         self.refresh()
 
@@ -144,7 +139,6 @@ class Board(Still):
         return paint.strip(spans, self.body_width, look, ground, EDGE if self.join else None)
 
     def on_focus(self, event: events.Focus | events.Blur) -> None:
-        """Repaint: rule and cursor row show the focus."""
         self.refresh()
 
     on_blur = on_focus

@@ -1,7 +1,4 @@
-"""The key line: as many keys of the focused pane as fit, with palette and help at the right.
-
-A click on a key runs it.
-"""
+"""The key line: as many keys of the focused pane as fit, with palette and help at the right."""
 
 from __future__ import annotations
 
@@ -48,8 +45,6 @@ _NAMES = {"⏎": "ret", "↑": "up", "↓": "down", "←": "left", "→": "right
 
 
 class _PlacedKey(NamedTuple):
-    """A key and its first cell."""
-
     x: int
     key: Key
     spans: list[Span]
@@ -77,10 +72,7 @@ def _spans(key: Key, room: int, ascii: bool) -> list[Span]:
 def _place_keys(
     room: int, keys: Sequence[Key], right: Sequence[Key], ascii: bool, out: Key | None = None
 ) -> list[_PlacedKey]:
-    """Place `keys` from the left until one does not fit, then `out`; `right` at the right end.
-
-    `out` and `right` are always placed; `keys` that are also in `right` are left out.
-    """
+    """Place `keys` that are not in `right`, until one does not fit, then `out`; `right` at the right end."""
     right = (EXPLAIN, *right) if room >= ROOMY and right == ALWAYS else right
     right_keys = {key.key for key in right}
     always = [_spans(key, room, ascii) for key in right]
@@ -115,8 +107,7 @@ def keyline(
 ) -> list[Span]:
     """Return a line of `room` cells: `keys` until one does not fit, `out`; `right` at its end.
 
-    `out` (the key that leaves, if any) and `right` are never dropped; the line is longer if they do not fit. With
-    `ascii`, keys are named in words.
+    `out` (the key that leaves, if any) and `right` are never dropped; the line is longer if they do not fit.
     """
     line: list[Span] = []
     for placed in _place_keys(room, keys, right, ascii, out):
@@ -144,7 +135,6 @@ class KeyLine(Still):
 
     @property
     def keys(self) -> tuple[Key, ...]:
-        """The keys at the left, in order; those that do not fit are not drawn."""
         return self._keys
 
     def show(self, keys: Iterable[Key], *, right: Sequence[Key] = ALWAYS, out: Key | None = None) -> None:

@@ -34,7 +34,6 @@ class TextBuffer:
         self.text, self.position = text, len(text)
 
     def insert(self, text: str) -> None:
-        """Insert `text` before the cursor."""
         self.text = self.text[: self.position] + text + self.text[self.position :]
         self.position += len(text)
 
@@ -44,24 +43,21 @@ class TextBuffer:
         self.text, self.position = self.text[:start] + self.text[self.position :], start
 
     def delete_ahead(self) -> None:
-        """Delete the character under the cursor."""
         self.text = self.text[: self.position] + self.text[self.position + 1 :]
 
     def delete_to_start(self) -> None:
-        """Delete everything before the cursor."""
         self.delete_behind(self.position)
 
     def delete_word(self) -> None:
         """Delete blanks before the cursor and the word before them."""
         before = self.text[: self.position].rstrip()
-        self.delete_behind(self.position - (before.rfind(" ") + 1))
+        word = before.rsplit(maxsplit=1)[-1] if before else ""
+        self.delete_behind(self.position - len(before) + len(word))
 
     def left(self) -> None:
-        """Move the cursor one character left."""
         self.position = max(0, self.position - 1)
 
     def right(self) -> None:
-        """Move the cursor one character right."""
         self.position = min(self.size, self.position + 1)
 
     def home(self) -> None:
@@ -95,8 +91,6 @@ class LineEdit(Still, can_focus=True):
     DEFAULT_CSS = "LineEdit { height: 1; }"
 
     class Changed(Message):
-        """The text changed."""
-
         def __init__(self, edit: LineEdit) -> None:
             super().__init__()
             self.edit = edit
@@ -221,11 +215,7 @@ class LineEdit(Still, can_focus=True):
         self.set_timer(self._pause, self.refresh)
 
     def _is_answer(self, event: events.Key) -> bool:
-        """Whether a key answers the question.
-
-        A key that comes too early (typed ahead, or held down) does not, and is passed on with those before it. A
-        wrong one is explained at the end of the line.
-        """
+        """Whether a key answers the question; a wrong one is explained at the end of the line."""
         typed = event.character if event.is_printable else event.key
         if typed is None or not (event.is_printable or typed in self.keys):
             return False
@@ -284,7 +274,6 @@ class LineEdit(Still, can_focus=True):
             self.post_message(self.Changed(self))
 
     def on_paste(self, event: events.Paste) -> None:
-        """Insert the first line of a paste."""
         event.stop()
         if not self.keys:
             self.insert(pasted_text(event).partition("\n")[0])

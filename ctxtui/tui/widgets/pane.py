@@ -44,26 +44,19 @@ class Pane(ScrolledRows, can_focus=True):
     def __init__(self, *, title: str = "", join: str = "", id: str | None = None) -> None:
         super().__init__(title=title, join=join, id=id)
         self.cursor: int = 0
-        """The row under the cursor."""
 
     def selectable(self, index: int) -> bool:
         """Whether the cursor may go to a row; lists with headings override this."""
         return True
 
     def row_state(self, index: int, line: int) -> str:
-        """Return the state of a line.
-
-        The first line of the cursor's row is ``on-cur`` with the focus, ``here`` without; all other lines are "".
-        """
+        """Return ``on-cur`` (``here`` without the focus) for the first line of the cursor's row, else ""."""
         if index != self.cursor or line > 0:
             return ""
         return "on-cur" if self.has_focus else "here"
 
     def reload(self, start: int = 0, *, cursor: int | None = None) -> None:
-        """Reload rows from `start` on, and put the cursor on row `cursor`.
-
-        None leaves it on its row, or as near as possible. See `ScrolledRows.reload`.
-        """
+        """Reload rows from `start` on; the cursor goes to row `cursor` (None: stays), or as near as possible."""
         super().reload(start)
         self.cursor = self._nearest_row(self.cursor if cursor is None else cursor)
         if cursor is not None:
@@ -163,12 +156,10 @@ class Pane(ScrolledRows, can_focus=True):
             self.scroll_to_line(self.viewport.last_top)
 
     def action_choose(self) -> None:
-        """Open the row under the cursor."""
         if self.row_count:
             self.post_message(self.Chosen(self, self.cursor))
 
     def on_click(self, event: events.Click) -> None:
-        """Move the cursor; a double click opens the row."""
         row = self.row_under(event.y)
         if row is None or not self.selectable(row):
             return

@@ -52,7 +52,6 @@ class PromptLine:
     def __init__(self, edit: LineEdit, opened: Callable[[], object], closed: Callable[[], object]) -> None:
         self.edit = edit
         self.question: Question | None = None
-        """The open question."""
         self._opened = opened
         self._closed = closed
         self._paused: Callable[[], object] | None = None
@@ -97,7 +96,6 @@ class PromptLine:
         self._resume_paused()
 
     def change(self) -> None:
-        """Notify the question that the text changed."""
         if self.question is not None:
             self.question.on_change()
 

@@ -16,10 +16,7 @@ from ctxtui.views.text.span import Span, Spans
 
 
 class Viewport:
-    """The scroll position of a view of `room` lines over rows of these `heights`.
-
-    Rows and lines count from 0.
-    """
+    """The scroll position of a view over rows. Rows and lines count from 0."""
 
     def __init__(self) -> None:
         self.heights = Heights(0)
@@ -32,7 +29,6 @@ class Viewport:
 
     @property
     def last_top(self) -> int:
-        """Top line when scrolled to the end."""
         return max(0, self.heights.total - self.room)
 
     @property
@@ -42,12 +38,10 @@ class Viewport:
 
     @property
     def first_row(self) -> int:
-        """The row at the top."""
         return self.heights.row_at(self.top)[0]
 
     @property
     def rows(self) -> Sequence[int]:
-        """Rows with a line in view."""
         last = min(self.top + self.room, self.heights.total) - 1
         rows = range(self.first_row, self.heights.row_at(last)[0] + 1) if last >= self.top else ()
         return [row for row in rows if self.heights.height(row)]
@@ -61,10 +55,7 @@ class Viewport:
         return self.heights.line_of(row) - self.top
 
     def lines_out_of_view(self, row: int, step: int) -> int:
-        """Return the lines of `row` out of view below it (`step` > 0), or above it.
-
-        0 or less if there are none.
-        """
+        """Return the lines of `row` out of view below it (`step` > 0), or above it; 0 or less: none."""
         first = self.line_in_view(row)
         return first + self.heights.height(row) - self.room if step > 0 else -first
 
@@ -92,7 +83,6 @@ class Viewport:
         self.scroll_to(self.heights.line_of(row) - line)
 
     def scroll_to_end(self) -> None:
-        """Scroll to the end."""
         self.top = self.last_top
 
     def set_heights(self, heights: Heights) -> None:
@@ -120,7 +110,6 @@ class Heights:
         self._extra_before: list[int] | None = None
 
     def set(self, row: int, height: int) -> None:
-        """Set the height of `row` in lines."""
         index = bisect_left(self._rows, row)
         exists = index < len(self._rows) and self._rows[index] == row
         if exists:
@@ -131,7 +120,6 @@ class Heights:
         self._extra_before = None
 
     def height(self, row: int) -> int:
-        """Return the lines of `row`."""
         index = bisect_left(self._rows, row)
         return self._heights[index] if index < len(self._rows) and self._rows[index] == row else 1
 
@@ -143,11 +131,9 @@ class Heights:
 
     @property
     def total(self) -> int:
-        """Lines of all rows."""
         return self.count + self._extra_lines()[-1]
 
     def line_of(self, row: int) -> int:
-        """Return the first line of `row`."""
         return row + self._extra_lines()[bisect_left(self._rows, row)]
 
     def row_at(self, line: int) -> tuple[int, int]:
@@ -164,7 +150,7 @@ class Heights:
         return (row, inside) if row < self.count else (max(0, self.count - 1), 0)
 
 
-_MOST_STRIPS = 4000
+_MAX_STRIPS = 4000
 """Painted lines to keep; when there are more, all are dropped."""
 _WHEEL_LINES = 3
 _STATES = ("", "here", "on-cur")
@@ -187,7 +173,6 @@ class ScrolledRows(Board):
 
     @property
     def row_count(self) -> int:
-        """Number of rows."""
         raise NotImplementedError
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
@@ -203,21 +188,14 @@ class ScrolledRows(Board):
         return ""
 
     def row_state(self, index: int, line: int) -> str:
-        """Return a state that changes how a line is painted, one of `_STATES`.
-
-        ``on-cur`` replaces the row's background.
-        """
+        """Return a state that changes how a line is painted, one of `_STATES`."""
         return ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the row that stays at the top while `index` is first in view, or None.
-
-        That row is the heading of its turn.
-        """
+        """Return the heading that stays at the top while `index` is first in view, or None."""
         return None
 
     def render_sticky(self, index: int, width: int) -> Spans:
-        """Render row `index` while it stays at the top."""
         return self.render_row(index, 0, width)
 
     def empty(self) -> Spans:
@@ -227,10 +205,7 @@ class ScrolledRows(Board):
     # The data changed
 
     def reload(self, start: int = 0) -> None:
-        """Reload rows from `start` on, whose number may have changed.
-
-        The view keeps its rows if possible.
-        """
+        """Reload rows from `start` on, whose number may have changed; the view keeps its rows if possible."""
         if start <= 0:
             self._strips.clear()
         else:
@@ -269,7 +244,6 @@ class ScrolledRows(Board):
 
     @property
     def viewport(self) -> Viewport:
-        """The scroll position."""
         self._viewport.room = self.body_height
         return self._viewport
 
@@ -303,7 +277,6 @@ class ScrolledRows(Board):
         self._strips.clear()
 
     def fit(self) -> None:
-        """Measure again for the new width."""
         self.measure()
         self.viewport.mark_fitted()
 
@@ -322,7 +295,7 @@ class ScrolledRows(Board):
         state = self.row_state(index, line)
         strip = self._strips.get((index, line, state))
         if strip is None:
-            if len(self._strips) > _MOST_STRIPS:
+            if len(self._strips) > _MAX_STRIPS:
                 self._strips.clear()
             strip = self._strips[index, line, state] = self._paint_line(index, line, state, look)
         return strip

@@ -46,7 +46,6 @@ class Snapshot(Still):
         self._highlights: Sequence[Highlight] = ()
 
     def show(self, notes: Sequence[Note], highlights: Sequence[Highlight] = ()) -> None:
-        """Show other notes and highlights."""
         self._notes, self._highlights = notes, highlights
         self.refresh()
 

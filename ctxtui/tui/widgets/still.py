@@ -19,19 +19,12 @@ from ctxtui.tui.theme.theme import look_of
 
 
 class Still(Widget):
-    """A widget whose content is as large as itself.
-
-    Textual lays out and repaints the screen whenever the size of a widget's content changes, which here is at every
-    change of the widget's size.
-    """
+    """A widget whose content is as large as itself, so that Textual need not lay out a resized one again."""
 
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def refresh(self, *regions: Region, repaint: bool = True, layout: bool = False, recompose: bool = False) -> Self:
-        """The same as Textual's, but repaints no widget without a size.
-
-        Textual would lay out the whole screen for it; the widget is painted when it gets a size.
-        """
+        """Refresh, but repaint no widget without a size: Textual would lay out the whole screen for it."""
         if self.is_mounted and not self.size and not (layout or recompose):
             return self
         return super().refresh(*regions, repaint=repaint, layout=layout, recompose=recompose)
@@ -63,7 +56,6 @@ class StillScreen(Screen[None]):
     virtual_size = Reactive(Size(0, 0), layout=False, repaint=False)
 
     def on_screen_resume(self, event: events.ScreenResume) -> None:
-        """Call `begin` after the first time."""
         if not self.stack_updates:
             self.call_later(self.begin)
 

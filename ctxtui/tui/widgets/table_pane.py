@@ -48,7 +48,6 @@ class TablePane(Pane, Generic[Row]):
         self.rows: Sequence[Row] | None = None
         self.table: Table[Row] | None = None
         self.none = none
-        """Text of an empty list."""
         self.title_spans: Spans = ()
         """Spans after the title."""
         self.note_spans: Spans = ()
@@ -72,13 +71,11 @@ class TablePane(Pane, Generic[Row]):
         self.viewport.mark_fitted()
 
     def fail(self, error: str) -> None:
-        """Show why there are no rows."""
         self._error = error
         self.redraw()
 
     @property
     def row(self) -> Row | None:
-        """The row under the cursor; None if there is none."""
         return self.rows[self.cursor] if self.rows and self.cursor < len(self.rows) else None
 
     def row_in(self, line: int) -> Row | None:
@@ -109,10 +106,7 @@ class TablePane(Pane, Generic[Row]):
         return len(self.rows or ())
 
     def row_height(self, index: int, width: int) -> int:
-        """Return 1, or more for the first row of a group.
-
-        The group's heading is above it, after a blank line unless it is the first group.
-        """
+        """Return 1; more for the first row of a group, which has the heading above it."""
         return 1 + len(self._heading(index))
 
     def _heading(self, index: int) -> Sequence[Spans]:
@@ -128,11 +122,9 @@ class TablePane(Pane, Generic[Row]):
 
     @property
     def lines(self) -> int:
-        """Lines of all rows with their headings."""
         return self.row_count + sum(len(self._heading(index)) for index in self._groups)
 
     def render_row(self, index: int, line: int, width: int) -> Spans:
-        """Render a row, below the heading of its group."""
         assert self.rows is not None and self.table is not None
         heading = self._heading(index)
         if line < len(heading):
@@ -141,7 +133,6 @@ class TablePane(Pane, Generic[Row]):
 
     @property
     def head_height(self) -> int:
-        """One line for the heads, if there are rows."""
         return int(bool(self.rows) and self.table is not None and self.table.has_heads)
 
     def head_line(self, y: int, look: Look) -> Strip:
@@ -163,7 +154,6 @@ class TablePane(Pane, Generic[Row]):
             self.post_message(self.HeadClicked(name))
 
     def empty(self) -> Spans:
-        """Return the text of a list without rows: loading, filtered, empty, or the error."""
         if self._error:
             return [Span(f" ▲ {safe_text.one_line(self._error, 400)}", "warn")]
         if self.rows is not None and self.filter_text:

@@ -123,7 +123,7 @@ def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
     style = "warn bold" if left < EXPIRY_WARNING_SECONDS else "ink bold"
-    spans = [*lead, Span("  expires in ", "dim"), Span(_clock(left), style), Span(" ")]
+    spans = [*lead, Span("  expires in ", "dim"), Span(numbers.countdown(left), style), Span(" ")]
     bar = max(0, room - sum(cells.width(span.text) for span in spans) - 1)
     return [
         *spans,
@@ -133,13 +133,6 @@ def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
             else ()
         ),
     ]
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return (
-        f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
-    )
 
 
 def plain_lines(forecast: NextCallForecast, now: float) -> list[Spans]:

@@ -25,14 +25,10 @@ REASONS: Final = {
     EDITED: "changed since",
     WORKSPACE: "still in the file",
 }
-"""Why a block could go, in a few words."""
 
 
 class Repeated(Struct, frozen=True):
-    """A duplicate with its tokens and category, and the turn and position of the other block.
-
-    Both count from 1; 0: none.
-    """
+    """A duplicate, and the turn and position (from 1; 0: none) of the other block."""
 
     repeat: Duplicate
     tokens: int
@@ -42,15 +38,10 @@ class Repeated(Struct, frozen=True):
 
 
 def duplicate_row(tree: Tree, turns: Turns, repeat: Duplicate, tokens: int, category: int) -> Repeated:
-    """The row of a duplicate in `tree` with `tokens`, shown in `category`.
-
-    `turns` are those of its thread.
-    """
     return Repeated(repeat, tokens, category, turns.number_of(repeat.counterpart), tree[repeat.counterpart].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:
-    """Tokens that could go, for the rule."""
     could = sum(row.tokens for row in rows)
     return [Span(numbers.tokens(could), "ink bold"), Span(" could go", "dim")] if rows else []
 
@@ -60,7 +51,6 @@ def explain_total(rows: Sequence[Repeated]) -> str:
 
 
 def sort_by_size(rows: Sequence[Repeated]) -> list[Repeated]:
-    """Sort by tokens, largest first."""
     return sorted(rows, key=lambda row: -row.tokens)
 
 
@@ -72,7 +62,7 @@ def other_location(row: Repeated) -> str:
 
 
 def table(preview_of: Callable[[int], Preview], rows: Sequence[Repeated] = ()) -> Table[Repeated]:
-    """The table; `preview_of` previews a node's block; `rows` are all rows."""
+    """The table; `preview_of` previews a node's block."""
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], preview_of(row.repeat.node)

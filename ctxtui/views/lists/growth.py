@@ -15,9 +15,7 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
-"""Cells of a sentence's name."""
 _NAMED_PARTS: Final = 4
-"""Maximum parts of the context that a sentence names."""
 
 
 def describe_shape(shape: GrowthShape) -> str:
@@ -39,7 +37,6 @@ def describe_shape(shape: GrowthShape) -> str:
 
 
 def describe_sent(growth: Growth) -> str:
-    """Total tokens sent, and how the total grows."""
     total = f"{numbers.tokens(growth.carry)} in {numbers.many(len(growth.calls), 'call')}"
     if growth.shape is None:
         return total
@@ -66,7 +63,6 @@ class GrowthSentence(NamedTuple):
 
 
 def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
-    """All sentences, in order."""
     grown = report.growth
     if grown.shape is not None:
         yield GrowthSentence(0, "context", [Span(describe_shape(grown.shape), "ink bold")])
@@ -95,7 +91,6 @@ def wrap(report: GrowthReport, room: int, height: int = 0) -> list[list[Span]]:
 
 
 def count_left_out(report: GrowthReport, room: int, height: int) -> int:
-    """Number of sentences that do not fit."""
     return sum(not lines for lines in _select_fitting(report, room, height))
 
 
@@ -120,7 +115,6 @@ def _wrap_sentence(sentence: GrowthSentence, room: int) -> Iterator[list[Span]]:
 
 
 def _complete_parts(spans: Spans, room: int) -> Iterator[Span]:
-    """Yield the parts, of three spans each, that fit completely."""
     for at in range(0, len(spans), 3):
         room -= width(spans[at : at + 3])
         # The blanks after the last part need no room.
@@ -190,7 +184,6 @@ _STYLES: Final = {
 
 
 def describe_feasible(feasible: Feasibility) -> str:
-    """Whether the requested number of units fits, as a range."""
     count = numbers.many(feasible.ahead, feasible.unit)
     if feasible.after is None:
         return f"{count} more: the growth of the context is still unknown"

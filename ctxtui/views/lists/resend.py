@@ -13,7 +13,6 @@ _GAP = " │ "
 
 
 def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
-    """Text and calls of an answer, in lines of `room` cells."""
     if step is None:
         return
     for line in safe_text.lines(step.text):
@@ -75,10 +74,7 @@ _STYLES = {"worse": "crit", "better": "ok", "not told apart": "ink", "not told":
 
 
 def agreement_lines(agreements: Sequence[Agreement], room: int) -> Iterator[Spans]:
-    """Each variant's agreement with the recording, in the given order.
-
-    The variant ``unchanged`` is the noise floor: the same requests, sent again.
-    """
+    """Each variant's agreement with the recording; ``unchanged`` is the noise floor: sent again as it was."""
     name_width = max(12, min(40, room - 56))
     yield [Span(f" {cells.left('variant', name_width)}  {'same tools':>20}  {'same arguments':>20}  vs noise", "dim")]
     for agreement in agreements:

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 def details(
     scene: Scene, node: int, lifetimes: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
-    """The detail lines for `node`'s block in `room` cells.
-
-    Empty if nothing is known yet, or for rules and inserts, which have no node.
-    """
+    """The detail lines for `node`'s block; empty if nothing is known yet, or for rules and inserts."""
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
 
@@ -51,7 +48,6 @@ def details(
 
 
 def describe_stability(weight: BlockWeight) -> str:
-    """Stability in words: ``cacheable: high, unchanged ... in 97 of 98 further calls``."""
     if not weight.stability:
         return "cacheable: not known yet"
     return (
@@ -61,10 +57,7 @@ def describe_stability(weight: BlockWeight) -> str:
 
 
 def describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    """A duplicate in a sentence, for the details of an open block.
-
-    `turn` is that of the other block (0: none).
-    """
+    """A duplicate in a sentence; `turn` is that of the other block (0: none)."""
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
@@ -92,19 +85,16 @@ _RESULT = INDEX["tool_result"]
 
 
 def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD.
-
-    None while it is unknown, or if the call's context does not hold the block.
-    """
+    """Cost of the block in the call shown; None if unknown, or if the context does not hold it."""
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
-    here = tree[node]
-    if here.category == _THINKING and scene.running.strips_thinking:
+    node_row = tree[node]
+    if node_row.category == _THINKING and scene.running.strips_thinking:
         start = tree[scene.head].turn_start
-        if start != ROOT and here.depth < tree[start].depth:
+        if start != ROOT and node_row.depth < tree[start].depth:
             return 0.0
-    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(node_row.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -130,7 +120,6 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
 
 
 def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
-    """``$0.007 this call · $1.61 so far``; "" while the cost is unknown."""
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
     now, whole = (

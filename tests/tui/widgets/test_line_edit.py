@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,8 +36,7 @@ class Plain:
         elif key == "ctrl+u":
             before = ""
         elif key == "ctrl+w":
-            before = before.rstrip()
-            before = before[: before.rfind(" ") + 1]
+            before = re.sub(r"\S*\s*\Z", "", before)
         elif key in ("left", "right", "home", "end"):
             self.at = {"left": max(0, self.at - 1), "right": self.at + 1, "home": 0, "end": len(self.text)}[key]
             self.at = min(self.at, len(self.text))
@@ -71,6 +71,13 @@ def test_a_buffer_is_a_text_with_a_cursor(text: str, keys: list[str]) -> None:
         acts(buffer).get(key, lambda key=key: buffer.insert(key))()
         assert (buffer.position, buffer.size) == (plain.at, len(plain.text))
     assert buffer.text == plain.text
+
+
+def test_the_last_word_of_several_lines_is_deleted_alone() -> None:
+    buffer = TextBuffer()
+    buffer.set_text("first\nsecond \n")
+    buffer.delete_word()
+    assert buffer.text == "first\n"
 
 
 @given(st.text(st.sampled_from("a漢́ "), max_size=30), st.integers(-1, 40))

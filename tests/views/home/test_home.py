@@ -173,13 +173,6 @@ def test_a_head_is_found_by_a_click_on_it() -> None:
     assert columns.TABLE.head_at(120, 119) == ""
 
 
-def test_model_names_lose_maker_and_date() -> None:
-    assert columns.short_model("claude-sonnet-4-5-20250929") == "sonnet-4-5"
-    assert columns.short_model("anthropic/claude-opus-4-6") == "opus-4-6"
-    assert columns.short_model("gpt-5.5") == "gpt-5.5"
-    assert columns.short_model("qwen2.5-coder:32b") == "qwen2.5-coder:32b"
-
-
 def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
     made = one("x", title="refactor the parser", calls=0, copied=7, cost_usd=0.0, live=True, mtime=NOW - 120)
     for size in (80, 120, 200):

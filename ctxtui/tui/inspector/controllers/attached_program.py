@@ -19,9 +19,10 @@ from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.attach import held_requests, registry
+    from ctxtui.services.attach import held_requests, hold_rules, registry
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
+    hold_rules = later("ctxtui.services.attach.hold_rules")
     registry = later("ctxtui.services.attach.registry")
 
 SOURCE: Final = "attached"
@@ -48,7 +49,6 @@ class AttachedProgramController(Controller):
     """Sets hold rules of the attached run, and copies the command that forks it from a call."""
 
     def facts(self) -> set[str]:
-        """Return whether the session was recorded by the relay."""
         return {BY_RELAY} if recording(self.state) is not None else set()
 
     # Rules
@@ -68,7 +68,7 @@ class AttachedProgramController(Controller):
 
     def _ask(self, path: Path, active: tuple[str, ...]) -> None:
         if not self.prompt.is_asking:
-            text, right = held_lines.rules_text(active), held_lines.RULES_SPELLED
+            text, right = held_lines.rules_text(active), [Span(f"{hold_rules.RULES_SPELLED} ", "dim")]
             self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
 
     def _set(self, path: Path, text: str) -> None:
@@ -106,8 +106,7 @@ class AttachedProgramController(Controller):
 class HoldByRules(Command):
     """Set which requests of the attached program are held; "off" for none.
 
-    You can hold all, those over a number of tokens or dollars, those that will miss the cache, or those that match a
-    pattern.
+    You can hold all, those over a number of tokens or dollars, cache misses, or those that match a pattern.
     """
 
     name, group = "hold by rules", "attached program"
@@ -116,10 +115,7 @@ class HoldByRules(Command):
 
 
 class ForkProgram(Command):
-    """Copy the command that runs the program again from the call shown.
-
-    Requests up to it are answered from the recording, later ones are live. Add the program's own arguments.
-    """
+    """Copy the command that runs the program again, answered from the recording up to the call shown."""
 
     name, group = "fork the program from here", "attached program"
     synonyms = ("again", "replay", "exec")
@@ -128,4 +124,3 @@ class ForkProgram(Command):
 
 
 PROGRAM_KEYS: tuple[type[Command], ...] = (HoldByRules, ForkProgram)
-"""Commands for an attached program, apart from decisions on its requests."""

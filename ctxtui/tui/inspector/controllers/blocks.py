@@ -51,22 +51,18 @@ class BlocksController(Controller):
         self.show_message([Span("There is no block to open here.", "dim")])
         return None
 
-    def open_block(self) -> None:
+    def open_block(self, *, raw: bool | None = None) -> None:
         """Open the block or fold it."""
-        self._toggle()
-
-    def _toggle(self, *, raw: bool | None = None) -> None:
         if self._rows is not None:
             self._rows.toggle(self._pane.cursor, raw=raw)
             self._pane.reopen()
 
     def raw(self) -> None:
-        """Switch between raw JSON and the readable form."""
         rows = self._rows
         if rows is not None:
             open_block = rows.open_state(self._pane.cursor)
             raw = not (open_block and open_block.raw)
-            self._toggle(raw=raw)
+            self.open_block(raw=raw)
             self.show_message([Span("raw JSON, without cache breakpoints" if raw else "readable form", "dim")])
 
     def more_lines(self) -> None:
@@ -75,7 +71,7 @@ class BlocksController(Controller):
         if rows is None:
             return
         if rows.open_state(self._pane.cursor) is None:
-            self._toggle()
+            self.open_block()
             return
         before = self._pane.viewport.heights.total
         rows.show_more(self._pane.cursor)
@@ -102,11 +98,7 @@ class BlocksController(Controller):
         self.show_message([Span(f"turn {turn}: {count} {'opened' if folded else 'folded'}", "dim")])
 
     def _text(self) -> str:
-        """Return the block's text as the model reads it; a call's input as JSON.
-
-        Its own JSON if that is open; a line for each image or file of a block without text. "" without a block, or
-        until it is loaded.
-        """
+        """Return the block's text as the model reads it, or its JSON if that is open; "" until it is loaded."""
         new = self._pane.place.new
         if new is not None:
             return read(new.item.block).text
@@ -139,7 +131,6 @@ class BlocksController(Controller):
         return "\n\n".join(out)
 
     def copy_call(self) -> None:
-        """Copy the new blocks of the call shown, and its answer."""
         scene = self.panels.scene
         if scene is not None:
             tree, end = scene.session.tree, scene.call.response_head or scene.head
@@ -147,10 +138,7 @@ class BlocksController(Controller):
             self._copy(self._texts(tree.path(end, tree.common(before, end))))
 
     def copy(self) -> None:
-        """Copy the text of the marked blocks, else of the one under the cursor.
-
-        The blocks themselves are kept for the command that puts them into any session.
-        """
+        """Copy the text of the marked blocks, else of the one under the cursor, and keep the blocks to put in."""
         marks = self.state.marks
         text, copied = self._texts(marks) if marks else self._text(), self._copied_blocks()
         if copied is not None:
@@ -158,10 +146,7 @@ class BlocksController(Controller):
         self._copy(text, copied)
 
     def _copied_blocks(self) -> CopiedBlocks | None:
-        """Return the marked blocks, else the one under the cursor, for other sessions.
-
-        None if there are none.
-        """
+        """Return the marked blocks, else the one under the cursor, for other sessions, or None."""
         scene, edits, loaded = self.panels.scene, self.state.edits, self.state.loaded
         if scene is None or edits is None or loaded is None or not edits.is_editable():
             return None
@@ -194,10 +179,7 @@ class BlocksController(Controller):
         return [Span(f" and {what}: ", "dim"), Span(")", "accent bold"), Span(_PUTS_IN, "dim"), *left]
 
     def target(self) -> Target:
-        """Return what the user's own commands run on.
-
-        The place shown, and the text of the block under the cursor.
-        """
+        """Return the place shown and the text of the block under the cursor, for the user's own commands."""
         state, pane = self.state, self._pane
         variables = {
             "CTXTUI_SESSION": str(state.loaded.path or state.loaded.name) if state.loaded is not None else "",
@@ -224,9 +206,6 @@ class BlocksController(Controller):
 
 
 def _text_of(block: Block, content: BlockContent) -> str:
-    """The text of `block`; without any, a line for each of its images and files.
-
-    Its JSON if it has none of them.
-    """
+    """Return the text of `block`, else a line for each of its images and files, else its JSON."""
     media_text = "\n".join(f"[{media_line(media)}]" for media in content.media)
     return content.text or media_text or block.body.decode("utf-8", "replace")

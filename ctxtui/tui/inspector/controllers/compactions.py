@@ -81,10 +81,7 @@ class CompactionsController(EditController):
             self.show_message([Span(f"call {compaction.number - 1:,}, the last one before the compaction")])
 
     def _summarize(self, compaction: Compaction, *, goes_on: bool = False) -> None:
-        """Stage a better summary for all messages of the call before.
-
-        With `goes_on`, ask to continue.
-        """
+        """Stage a better summary for all messages of the call before; with `goes_on`, ask to continue."""
         scene = self.panels.scene
         if scene is None or not self.edits.check_ready():
             return
@@ -106,11 +103,12 @@ class CompactionsController(EditController):
         text = improve_summary(scene.session.tree, compaction, str(own.params["text"]) if own is not None else "")
         whole = range(positions[0], positions[-1] + 1)
         staged = self.edits.stage([make(SUMMARIZE, context.targets(whole), {"text": text})])
-        if goes_on:
-            if staged:
-                self.access.soon(lambda: self._read_first(compaction, staged))
+        if not staged:
             return
-        self.access.soon(self._to_summary)
+        if goes_on:
+            self.access.soon(lambda: self._read_first(compaction, staged))
+            return
+        self.access.soon(lambda: self._to_summary(staged[0].id))
         more = numbers.tokens(compaction.summary_tokens)
         keys = [*key_hint("⏎", "reads it  "), *key_hint("R", "edits it  "), *key_hint("a", "applies")]
         self.show_message([*done(f"staged: the client's summary ({more}) plus what it lost"), Span("; "), *keys])
@@ -146,19 +144,18 @@ class CompactionsController(EditController):
         self.edits.changed()
         self.access.post(TalkFrom(self.state.source.name, compaction.thread, compaction.number - 1, overlay.applied))
 
-    def _to_summary(self) -> None:
-        """Move the cursor to the staged summary."""
+    def _to_summary(self, edit: str) -> None:
+        """Move the cursor to the summary that the edit of this id inserts."""
         rows = self.panels.transcript.data
-        row = next((n for n in range(rows.count) if rows.insert_at(n) is not None), None) if rows is not None else None
+        row = next((row for row, new in rows.inserts if new.edit.id == edit), None) if rows is not None else None
         if row is not None:
             self.panels.transcript.move_to(row)
 
 
 class Compactions(Command):
-    """Show what compactions did: the context before and after, and what the summary kept.
+    """Show what compactions did: the context before and after, and what the summary lost and kept.
 
-    Listed are the files, decisions and literals that it lost, which of them came back and at what cost. From there
-    you can go to the call before, or stage a better summary.
+    From there you can go to the call before, or stage a better summary.
     """
 
     name, keys, group = "compactions: what they lost", ("Z",), "lists"

@@ -62,10 +62,7 @@ class DiffController(Controller):
     def _compare(
         self, before: CallAddress, after: CallAddress, block: int = 0, then: Callable[[], object] = lambda: None
     ) -> None:
-        """Show the differences, with the cursor on the first one at or after `block`.
-
-        `then` is called when the user goes to a block.
-        """
+        """Show the differences from `block` on; `then` is called when the user goes to a block."""
         # Imported late: most users compare nothing.
         from ctxtui.tui.lists.diff import DiffScreen
 
@@ -113,10 +110,7 @@ def _title(before: CallAddress, after: CallAddress) -> Spans:
 
 
 class DiffMarked(Command):
-    """Mark this call, to compare it with another one.
-
-    The same command on another call shows their differences; on the marked call it unmarks.
-    """
+    """Mark this call, to compare it with another one by the same command; on the marked call it unmarks."""
 
     name = "mark call, then diff with it"
     run = Act(DiffController, DiffController.mark_call)
@@ -125,12 +119,9 @@ class DiffMarked(Command):
 
 
 class DiffBefore(DiffMarked):
-    """Compare this call's context with the previous call's.
+    """Compare this call's context with the previous call's: blocks that entered, left or changed."""
 
-    Shown are blocks that entered, left or changed.
-    """
-
-    name, keys, label, short_label = "diff with the call before", ("P",), "diff", "diff"
+    name, keys, label = "diff with the call before", ("P",), "diff"
     run = Act(DiffController, DiffController.diff_before)
 
 

@@ -33,15 +33,11 @@ class EditLogController(EditController):
         super().__init__(state, prompt, access, edits)
         self._asked_undo: set[str] = set()
         """First entries of earlier actions for which the user was already asked about undo."""
-
-    _warned_version = -1
-    """Version of the overlay for which the quit warning was shown."""
+        self._warned_version = -1
+        """Version of the overlay for which the quit warning was shown."""
 
     def may_quit(self) -> bool:
-        """Whether the program may end. With staged edits that do not wait, warns once.
-
-        The same key again quits.
-        """
+        """Whether the program may end. With staged edits that do not wait, warns once."""
         overlay = self.edits.overlay
         if overlay is None or not overlay.ready or self._warned_version == overlay.version:
             return True
@@ -53,7 +49,6 @@ class EditLogController(EditController):
         return False
 
     def apply(self) -> None:
-        """Apply staged edits, except those that wait."""
         overlay, staging = self.edits.overlay, self.panels.staging
         if overlay is None or staging is None or not overlay.staged:
             self._nothing_staged("apply")
@@ -80,7 +75,6 @@ class EditLogController(EditController):
         self.edits.changed()
 
     def _nothing_staged(self, does: str) -> None:
-        """Show that a key has nothing to act on, and how to stage edits."""
         self.show_message(
             [Span(f"No edit is staged to {does}: ", "dim"), *key_hint("d t s x", "on a block stage edits")]
         )
@@ -101,7 +95,6 @@ class EditLogController(EditController):
         return True
 
     def discard(self) -> None:
-        """Take back everything that is staged."""
         overlay = self.edits.overlay
         if overlay is None or not (discarded := overlay.discard()):
             self._nothing_staged("discard")
@@ -129,7 +122,6 @@ class EditLogController(EditController):
             self._undo_or_redo(overlay, overlay.undo)
 
     def redo(self) -> None:
-        """Redo the last undone action."""
         overlay = self.edits.overlay
         if overlay is None:
             return
@@ -149,7 +141,6 @@ class EditLogController(EditController):
         self.show_message(edit_answers.undo_answer(entries, by_id, blocks, freed, next_entries, key))
 
     def when(self) -> None:
-        """Choose the next moment for sending the staged edits."""
         overlay = self.edits.overlay
         if overlay is None or not overlay.staged:
             self._nothing_staged("delay")
@@ -173,20 +164,18 @@ class EditLogController(EditController):
             return
         from ctxtui.tui.lists.breaks import BreaksScreen
 
-        def keep(literal: str | None) -> None:
-            overlay = self.edits.overlay
-            if literal is None or overlay is None:
-                return
-            edit = edits_from_selection.keep_literal(self.edits.context_of(scene), overlay.in_force, literal)
-            if edit is None:
-                self.show_message([Span("No summary removed this; u takes the edit back.", "dim")])
-            else:
+        def keep(literal: str) -> Edit | None:
+            in_force = self.edits.overlay.in_force if self.edits.overlay is not None else ()
+            return edits_from_selection.keep_literal(self.edits.context_of(scene), in_force, literal)
+
+        def stage(edit: Edit | None) -> None:
+            if edit is not None:
                 self.edits.stage([edit])
 
-        self.access.push(BreaksScreen(*broken), keep)
+        self.access.push(BreaksScreen(*broken, keep), stage)
 
     def only_edits(self) -> None:
-        """Show all rows, or only those that edits touch."""
+        """Show only rows that edits touch, or all rows."""
         if self.panels.staging is None and not self.state.only_edits:
             self.show_message([Span("No edit touches this context; all rows are shown.", "dim")])
             return
@@ -195,7 +184,6 @@ class EditLogController(EditController):
         self.show_message([Span(message), Span("z", "accent bold"), Span(" again: the other view", "dim")])
 
     def edit_log(self) -> None:
-        """List every edit; the chosen ones are taken back."""
         if self.edits.overlay is None or not self.edits.overlay.log:
             self.edits.answers.say_quietly("The edit log is empty: this context was not edited.")
             return
@@ -216,10 +204,7 @@ class EditLogController(EditController):
 
 
 class Apply(Command):
-    """Apply the staged edits: the next request, forks and exports include them.
-
-    Edits that wait keep waiting.
-    """
+    """Apply the staged edits, except those that wait: the next request, forks and exports include them."""
 
     name, keys, label, group = "apply staged edits", ("a",), "apply", "editing the context"
     run = Act(EditLogController, EditLogController.apply)
@@ -234,20 +219,14 @@ class Discard(Apply):
 
 
 class When(Apply):
-    """Choose when staged edits are sent; each press selects the next time.
-
-    The times are now (by `a`), after the cache has expired, or at the next cache miss.
-    """
+    """Choose when staged edits are sent, with each press the next of: now, after the cache has expired, at a miss."""
 
     name, keys, label = "when to apply", ("w",), "when"
     run = Act(EditLogController, EditLogController.when)
 
 
 class Breaks(Apply):
-    """List what staged edits break: literals that later blocks quote or that a summary lost.
-
-    `enter` keeps one.
-    """
+    """List what staged edits break: literals that later blocks quote or that a summary lost."""
 
     name, keys, label = "what it breaks", ("l",), "breaks"
     run = Act(EditLogController, EditLogController.breaks)

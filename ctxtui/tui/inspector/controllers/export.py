@@ -32,7 +32,6 @@ class ExportController(EditController):
         self._pager = pager
 
     def export(self) -> None:
-        """Ask for the format and the file, and write it."""
         scene, area, loaded = self.panels.scene, self.edits.staging_area, self.state.loaded
         if self.prompt.is_asking or scene is None or area is None or loaded is None or not self.edits.check_ready():
             return
@@ -137,8 +136,7 @@ class ShowNext(Command):
 class WriteContext(Command):
     """Write this context with the applied edits to a file, or copy it as a curl command.
 
-    The file is a request body, a session that its tool resumes, ctxtui's own format, or the edits themselves. The
-    recording is not changed.
+    The file is a request body, a session that its tool resumes, ctxtui's own format, or the edits themselves.
     """
 
     name, keys, label = "write context to a file", ("ctrl+e",), "export"

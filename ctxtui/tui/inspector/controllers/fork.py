@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Handover(Struct, frozen=True):
-    """Result of handing a context over.
+    """A context that was handed over.
 
     `copied` is in the clipboard, `command` continues with the context ("": none), `place` is where it was written,
     `without` lists what was left out, `folder` is where the command must be run ("": anywhere).
@@ -50,7 +50,6 @@ class ForksController(Controller):
     """Lists the sessions that this one came from, and those that continue it."""
 
     def forks(self) -> None:
-        """Show the tree of forks; open or go to the chosen row."""
         loaded, settings = self.state.loaded, self.state.source.settings
         if loaded is None or not self.state.complete:
             return
@@ -76,7 +75,6 @@ class ForkController(EditController):
         state.on.complete.subscribe(self._complete)
 
     def _complete(self) -> None:
-        """After loading: check for an unfinished chat."""
         loaded = self.state.loaded
         if loaded is not None and loaded.path is None and loaded.session.about.client == CHAT:
             self.access.work(lambda: self._check_unfinished(loaded.name), "unfinished")
@@ -154,10 +152,7 @@ class ForkController(EditController):
         self.prompt.ask_for(words, lambda key: choices[key][1](), keys=tuple(choices))
 
     def _write_session(self, ready: EditedContext, form: str, command: str) -> None:
-        """Write a new session where the tool that recorded this one finds it, or ask for the place.
-
-        The place is asked for other tools, and where the tool does not search for sessions.
-        """
+        """Write a new session where the tool that recorded this one finds it; else ask for the place."""
         from ctxtui.services.editing.edited_context import resumed_by
         from ctxtui.services.editing.exporting import default_path, is_searched
 
@@ -233,10 +228,7 @@ class ForkController(EditController):
         )
 
     def talk_here(self) -> None:
-        """Start a chat from the call shown.
-
-        At the end of the recording the chat itself continues, or a branch of it if another process hosts it.
-        """
+        """Start a chat from the call shown; at the end of a chat, continue it, or branch if another hosts it."""
         loaded = self.state.loaded
         if self.state.source.name == "-":
             self.show_message(failed("You cannot continue from standard input; save it to a file first."))
@@ -268,10 +260,7 @@ class ForkController(EditController):
 
 
 def _resumed_keys(own: str) -> dict[str, str]:
-    """Return the formats that tools can resume, by key.
-
-    They are that of the recording tool (`own`), and those that any context can be translated to.
-    """
+    """Return the formats that tools can resume, by key: that of the recording tool (`own`), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
     others = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
@@ -298,12 +287,11 @@ class TalkHere(Command):
 class Forks(Command):
     """Show the tree of forks: the session this one came from, and chats that continue its calls.
 
-    Branches that went back to an earlier call are in it, too. Enter opens a session, or goes to the call where a
-    branch begins.
+    Enter opens a session, or goes to the call where a branch begins.
     """
 
     name, group = "forks", "lists"
     run = Act(ForksController, ForksController.forks)
 
 
-TALKING: tuple[type[Command], ...] = (TalkHere, Forks)
+FORKING: tuple[type[Command], ...] = (TalkHere, Forks)

@@ -1,7 +1,4 @@
-"""Notes, bookmarks and phases.
-
-Set by keys, saved by a worker, shown in rows and in the strip of calls.
-"""
+"""Notes, bookmarks and phases: set by keys, saved by a worker, shown in rows and in the strip of calls."""
 
 from __future__ import annotations
 
@@ -31,10 +28,7 @@ if TYPE_CHECKING:
 
 
 class NotesController(Controller):
-    """Keeps notes, bookmarks, and phases.
-
-    A note on a call that begins with ``phase:`` names one.
-    """
+    """Keeps notes and bookmarks. A note on a call that begins with ``phase:`` names a phase."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -47,11 +41,9 @@ class NotesController(Controller):
         state.on.worked.subscribe(self._on_worked)
 
     def facts(self) -> set[str]:
-        """Return whether there are notes."""
         return {NOTES} if self._notes else set()
 
     def read_notes(self) -> None:
-        """Load the notes of the open session: after loading, and if there are any, when it grew."""
         self._with_notebook(lambda book: book.read())
 
     def _on_worked(self, done: bool) -> None:
@@ -79,7 +71,6 @@ class NotesController(Controller):
         self.access.work(work, "notes")
 
     def _show_notes(self, book: Notebook, stored_notes: list[Note], marked: notes.SessionNotes) -> None:
-        """Show which blocks and calls have notes."""
         self.notebook, self._notes, self.session_notes = book, tuple(stored_notes), marked
         if self.panels.transcript.data is not None:
             self.panels.mark_noted(marked.nodes, marked.at_calls())
@@ -143,8 +134,8 @@ class NotesController(Controller):
 
     def _save(self, note: Note) -> None:
         """Show `note` at once, and save it in a worker."""
-        others = [other_note for other_note in self._notes if other_note.subject != note.subject]
-        self._notes = (*others, note) if note.has_content else tuple(others)
+        other_notes = tuple(each for each in self._notes if each.subject != note.subject)
+        self._notes = (*other_notes, note) if note.has_content else other_notes
         rows, node = self.panels.transcript.data, self.panels.transcript.node
         if self.session_notes is not None and rows is not None and note.target is not None and node:
             nodes = {each: placed for each, placed in self.session_notes.nodes.items() if placed.target != note.target}
@@ -191,7 +182,6 @@ class NotesController(Controller):
         return thread - shown, placed.call or self.state.count + 1, placed.node or 0
 
     def list_notes(self) -> None:
-        """Open the list of notes; Enter goes to one."""
         from ctxtui.tui.lists.notes import NotesScreen
 
         study = self.state.study
@@ -221,7 +211,6 @@ class NotesController(Controller):
     # Phases
 
     def phases(self) -> None:
-        """Open the chart of growth and the table of phases."""
         from ctxtui.tui.lists.growth import NAME_PHASE, GrowthScreen
 
         if self.state.study is None or not self.state.count:
@@ -236,7 +225,6 @@ class NotesController(Controller):
         self.access.push(GrowthScreen(self._growth_figures, self._growth, self.state.index + 1), go)
 
     def name_phase(self) -> None:
-        """Ask for the name of the phase that starts with the call shown."""
         note = self._call_note()
         if note is not None:
             from ctxtui.analysis.growth.phases import NOTE_PREFIX
@@ -271,15 +259,15 @@ class NotesController(Controller):
         def cost(call: Call) -> tuple[SpendingRow, bool]:
             return call_row(call, costs.get(call.id), ""), call.usage is None or call.id in costs
 
-        every = call_sizes(book, calls)
+        sizes = call_sizes(book, calls)
         rows = build_phases(
             calls, find_phases(study.session, calls, self.state.source.settings.phases, self._notes), tokens, cost
         )
         scene = self.panels.scene
         window = scene.limits if scene is not None else ContextWindow()
-        cuts = [call_growth.number - 1 for call_growth in every if call_growth.broken]
-        chart = StackedChart([call_growth.parts for call_growth in every], window, self.state.index, cuts)
-        return GrowthFigures(chart, combine(rows, [grown_parts_in(every, row) for row in rows]))
+        cuts = [call_growth.number - 1 for call_growth in sizes if call_growth.broken]
+        chart = StackedChart([call_growth.parts for call_growth in sizes], window, self.state.index, cuts)
+        return GrowthFigures(chart, combine(rows, [grown_parts_in(sizes, row) for row in rows]))
 
 
 class _NoteCommand(Command):
@@ -287,10 +275,7 @@ class _NoteCommand(Command):
 
 
 class Bookmark(_NoteCommand):
-    """Set or remove a bookmark (★) on the block under the cursor.
-
-    It stays when the recording is read again.
-    """
+    """Set or remove a bookmark (★) on the block under the cursor. It stays when the recording is read again."""
 
     name, keys = "bookmark block", ("asterisk",)
     run = Act(NotesController, NotesController.bookmark)

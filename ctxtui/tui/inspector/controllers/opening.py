@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual.message import Message
 
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, Read, Worked
+from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, RequestsRun, Worked
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
@@ -27,13 +27,13 @@ class OpeningController(Controller):
             Brought: self._on_brought,
             Complete: self._on_complete,
             Worked: self._on_worked,
-            Read: self._on_read,
+            RequestsRun: self._on_read,
             Failed: self._on_failed,
         }
         state.on.loader.subscribe(self.handle)
 
     def start(self) -> None:
-        """Start loading; the empty screen is shown already."""
+        """Start loading."""
         self.access.work(self.state.feed.read, "feed")
         self.access.work(self.state.feed.compute_figures, "feed")
         self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
@@ -64,8 +64,8 @@ class OpeningController(Controller):
         self.state.on.worked.emit(message.done)
         self.state.take_figures(done=message.done)
 
-    def _on_read(self, message: Read) -> None:
-        """Repaint a large block that was loaded."""
+    def _on_read(self, message: RequestsRun) -> None:
+        """Repaint opened blocks: a large one may have been read."""
         if self.panels.transcript.data is not None:
             self.panels.transcript.data.bodies.clear()
         self.panels.transcript.reopen()
@@ -78,6 +78,5 @@ class OpeningController(Controller):
             self.access.post(Refused(message.error))
 
     def _finish_reading(self) -> None:
-        """Note that the first reading ended; a growing recording is followed from now on."""
         if self.state.study is not None:
             self.state.study.note_read(whole=True)

@@ -20,10 +20,7 @@ _FIRST_SPEED: Final = 2
 
 
 class PlayController(Controller):
-    """Steps through the calls of the thread.
-
-    Stops at the last one, by `esc`, or if the user goes elsewhere.
-    """
+    """Steps through the calls of the thread, up to the last one, or until the user goes elsewhere."""
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
@@ -77,7 +74,6 @@ class PlayController(Controller):
         self._timer = None
 
     def _stop_if_playing(self) -> bool:
-        """Stop playing; return whether it was playing."""
         if self._timer is None:
             return False
         self._stop()

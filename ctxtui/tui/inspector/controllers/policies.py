@@ -57,11 +57,11 @@ class PoliciesController(EditController):
 
             return proposals.advice(horizon, over)
 
-        def rank(findings: Findings | None, every: Sequence[Advice]) -> list[Suggestion]:
+        def rank(findings: Findings | None, priced: Sequence[Advice]) -> list[Suggestion]:
             staging = area.staging(scene)
             staged = staging.freed if staging.edits else 0
             return list_suggestions(
-                self.edits.context_of(scene), findings.priced if findings is not None else (), every, staged
+                self.edits.context_of(scene), findings.priced if findings is not None else (), priced, staged
             )
 
         def list_changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
@@ -140,7 +140,6 @@ class PoliciesController(EditController):
         self.access.push(LabScreen(Worker(OpenLab, source.name, Path.cwd(), source.settings)), run)
 
     def _place(self, scene: Scene, cache: str) -> None:
-        """Stage the breakpoints that the strategy `cache` sets in the next request."""
         from ctxtui.services.lab.breakpoints import strategy_breakpoints
 
         if not self.edits.check_ready() or self.state.study is None:
@@ -163,7 +162,6 @@ class PoliciesController(EditController):
         self.edits.stage(edits)
 
     def _take_back(self, row: Proposed) -> None:
-        """Take back a policy's edits; it does not make them again."""
         if self.edits.overlay is not None:
             self.edits.overlay.revert(row.active_ids)
             self.show_message([Span(f"edits of {row.name} taken back; u brings them back")])
@@ -171,9 +169,8 @@ class PoliciesController(EditController):
 
 
 class AdviceList(Command):
-    """Show what would help here, the safe proposals first.
+    """Show what would help here, the safe proposals first, with the tokens freed, cost and risk.
 
-    Proposals come from findings and policies, with the tokens freed, cost and risk. Blocks quoted later are kept.
     Enter shows the blocks that would change, then stages the edits; `L` there lists every policy with its settings.
     """
 
@@ -187,11 +184,7 @@ class AdviceList(Command):
 
 
 class Policies(Command):
-    """List every policy with its settings and its effect on this context.
-
-    The effect is edits, tokens freed, and the price at the cheapest moment. Enter stages one; nothing is sent before
-    you apply it.
-    """
+    """List every policy with its settings and its effect on this context; Enter stages one."""
 
     name, group = "policies", "editing the context"
     synonyms = ("stale", "old", "automatic", "rules", "all policies")
@@ -200,10 +193,9 @@ class Policies(Command):
 
 
 class OpenLab(Command):
-    """Open the lab: this session under other policies, cache strategies and models.
+    """Open the lab: this session under other policies, cache strategies and models, computed without any model call.
 
-    Each is computed call by call without any model call, with contexts, cost and risk. Enter opens a variant as a
-    session, `A` stages its edits.
+    Enter opens a variant as a session, `A` stages its edits.
     """
 
     name, keys, shown, label, group = "lab: what if", ("percent_sign",), "%", "lab", "lists"

@@ -17,7 +17,6 @@ class ReadingController(Controller):
         state.on.closed.subscribe(self._close)
 
     def toggle(self) -> None:
-        """Switch reading mode."""
         if self.panels.transcript.data is None:
             return
         is_reading = not self.panels.is_reading
@@ -37,12 +36,11 @@ class ReadingController(Controller):
 
 
 class ReadingMode(Command):
-    """Read the conversation on the whole screen.
+    """Read the conversation on the whole screen: full texts, and each tool call as one line with its result.
 
-    Texts are full, file changes are diffs, and each tool call is one line with its result. Enter folds a text or
-    opens a line; the same key, or `esc`, shows all panes again.
+    The same key, or `esc`, shows all panes again.
     """
 
-    name, keys, label, short_label, group = "reading mode", ("semicolon",), "read", "read", "what is shown"
+    name, keys, label, group = "reading mode", ("semicolon",), "read", "what is shown"
     run = Act(ReadingController, ReadingController.toggle)
     works_on_end = True

@@ -1,7 +1,4 @@
-"""Sending a recorded call again: unchanged or under edits, to its model or another.
-
-The user confirms first.
-"""
+"""Sending a recorded call again: unchanged or under edits, to its model or another."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ class ResendController(EditController):
         self._model_access = model_access
 
     def resend(self) -> None:
-        """Ask for the model."""
         scene = self.panels.scene
         if self.prompt.is_asking or scene is None or not scene.calls or not self.edits.check_ready(counted=True):
             return
@@ -55,10 +51,7 @@ class ResendController(EditController):
         )
 
     def _prepare(self, scene: Scene, name: str, own: ModelChoice | None) -> None:
-        """Offer to send the call to the model `name`.
-
-        The session's `own` model gets it at its provider and address.
-        """
+        """Offer to send the call to the model `name`; if that is `own`, at its provider and address."""
         from ctxtui.services.chat.model_summary import parse_choice
 
         if name:
@@ -147,9 +140,9 @@ class ResendController(EditController):
 
 
 class SendAgain(Command):
-    """Send the call shown again, to its model or another one, and compare the answers.
+    """Send the call shown again under its edits, to its model or another one, and compare the answers.
 
-    The context's edits apply, if there are any. You see the price first, and nothing is sent before you confirm.
+    You see the price first, and nothing is sent before you confirm.
     """
 
     name, group = "send this call again", "calls"

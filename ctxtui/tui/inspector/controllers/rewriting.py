@@ -79,10 +79,7 @@ class RewritingController(EditController):
             self.edits.stage([edits_from_selection.rewrite_text(context, self.edits.overlay.in_force, at, text)])
 
     def _edit_externally(self, text: str) -> str | None:
-        """Return `text` as edited in $EDITOR; None if unchanged or if the editor failed.
-
-        If no editor can be started, return None and open the screen's own, which stages the text itself.
-        """
+        """Return `text` as edited in $EDITOR, or None. Without an editor, open the screen's own instead."""
         new = None
         try:
             with self.access.suspended():
@@ -130,13 +127,11 @@ class RewritingController(EditController):
             self.access.push(TextEditor(text, title, details), left)
 
     def deduplicate(self) -> None:
-        """Replace repeated and outdated results by references."""
         targets = self._targets()
         if targets is not None:
             self._stage_or_refuse(manual_edits.deduplicate(*targets))
 
     def minimise(self) -> None:
-        """Shorten definitions of tools."""
         targets = self._targets()
         if targets is not None:
             self._stage_or_refuse(manual_edits.minimise_tools(*targets))
@@ -156,7 +151,6 @@ class RewritingController(EditController):
     # JSON
 
     def compact(self) -> None:
-        """Ask for rules if there is JSON."""
         targets = self._targets()
         if targets is None:
             return
@@ -167,7 +161,6 @@ class RewritingController(EditController):
         self.prompt.ask_for([Span(" compact JSON: drop=a,b rename=x:y flatten=m › ", "accent bold")], self._compact)
 
     def _compact(self, text: str) -> None:
-        """Apply typed rules to JSON."""
         targets = self._targets()
         if targets is None:
             return
@@ -200,10 +193,7 @@ class RewritingController(EditController):
         self._edit_here(offer, "part to move to the front", details, hoist_part)
 
     def _offered_part(self, scene: Scene, applied: Applied, positions: list[int], texts: list[str]) -> tuple[str, str]:
-        """Return the text to offer and a note on it.
-
-        The text is what other messages have too, or what several marked blocks share; without either, the whole text.
-        """
+        """Return what other messages have too, else what marked blocks share, else all; and a note on it."""
         from ctxtui.curation.apply.shared_text import find_shared_part, find_similar_texts
 
         heads = (call.raw_head for call in scene.session.thread_calls(scene.thread or self.state.thread))
@@ -218,7 +208,7 @@ class RewritingController(EditController):
     # All of them
 
     def _targets(self) -> tuple[Applied, list[int]] | None:
-        """Return the edited context and the positions that a command acts on, or None."""
+        """Return the edited context and the positions that a command acts on, or None with a message."""
         scene, area = self.panels.scene, self.edits.staging_area
         if scene is None or area is None or not self.edits.check_ready():
             return None
@@ -247,10 +237,7 @@ class EditInPlace(BlocksOrInsertsCommand):
 
 
 class Hoist(BlocksCommand):
-    """Move the part that is the same in many messages to the front, once.
-
-    The part found is offered for editing; with several marked blocks it is what they share.
-    """
+    """Move the part that is the same in many messages to the front, once; you can edit it before."""
 
     name = "hoist the static part"
     run = Act(RewritingController, RewritingController.hoist)
@@ -264,10 +251,7 @@ class Deduplicate(BlocksCommand):
 
 
 class CompactJson(BlocksCommand):
-    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`.
-
-    An empty line only removes blanks.
-    """
+    """Shrink JSON by rules: `drop=a,b rename=old:new flatten=m`. An empty line only removes blanks."""
 
     name = "compact JSON by rule"
     run = Act(RewritingController, RewritingController.compact)
@@ -283,30 +267,21 @@ class Minimise(BlocksCommand):
 
 
 class MoveToFront(BlocksCommand):
-    """Move the user's text to the front, where it stays the same from call to call.
-
-    Again: take it back.
-    """
+    """Move the user's text to the front, where it stays the same from call to call. Again: take it back."""
 
     name = "move block to the front"
     run = Act(RewritingController, lambda it: it.move("start"))
 
 
 class MoveToEnd(BlocksCommand):
-    """Move the user's text to the end, after everything cached: for memory that changes.
-
-    Again: take it back.
-    """
+    """Move the user's text to the end, after everything cached, for memory that changes. Again: take it back."""
 
     name = "move block to the end"
     run = Act(RewritingController, lambda it: it.move("end"))
 
 
 class MoveToSystem(BlocksCommand):
-    """Move the user's text to the end of the system prompt: for memory that stays.
-
-    Again: take it back.
-    """
+    """Move the user's text to the end of the system prompt, for memory that stays. Again: take it back."""
 
     name = "move block to the system prompt"
     run = Act(RewritingController, lambda it: it.move("system"))
@@ -315,4 +290,3 @@ class MoveToSystem(BlocksCommand):
 REWRITING: tuple[type[Command], ...] = (
     Replace, EditInPlace, Hoist, Deduplicate, CompactJson, Minimise, MoveToFront, MoveToEnd, MoveToSystem,
 )  # fmt: skip
-"""Commands that rewrite and move, in the order of use."""

@@ -11,11 +11,7 @@ from ctxtui.views.transcript.row_index import RuleRow
 
 
 class RulesController(Controller):
-    """Opens the rule under the cursor.
-
-    An answer, or blocks new since the call, are opened; an epoch goes to its first call; a broken prefix shows its
-    cost. Compactions have their own screen.
-    """
+    """Opens the rule under the cursor, except that of a compaction, which has its own screen."""
 
     def open_rule(self, rule: RuleRow) -> None:
         if rule.kind in ("answer", "since"):

@@ -1,7 +1,4 @@
-"""Search in the inspector.
-
-Typed on the prompt line, run in a worker, shown in the transcript.
-"""
+"""Search in the inspector: typed on the prompt line, run in a worker, shown in the transcript."""
 
 from __future__ import annotations
 
@@ -39,8 +36,7 @@ def _run(finder: session_search.SessionSearcher) -> None:
 class SearchController(Controller):
     """Searches the session.
 
-    A search is active from when its prompt opens until `esc` or an empty text. `folding` stores how the blocks were
-    folded before; None without a search.
+    A search is active from when its prompt opens until `esc` or an empty text; `folding` is None without one.
     """
 
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
@@ -67,7 +63,6 @@ class SearchController(Controller):
         state.on.closed.subscribe(self._end)
 
     def facts(self) -> set[str]:
-        """Return whether a search is active, and whether its text is being typed."""
         return ({SEARCHING} if self.is_active else set()) | ({SEEKING} if self.is_typing else set())
 
     @property
@@ -77,11 +72,9 @@ class SearchController(Controller):
 
     @property
     def is_active(self) -> bool:
-        """Whether a search is active."""
         return self.folding is not None
 
     def _go_to_aim(self) -> None:
-        """Go to the hit at which the session was opened."""
         aim, study, rows = self.aim, self.state.study, self.panels.transcript.data
         if aim is None or study is None or rows is None or aim.thread not in study.session.order:
             return
@@ -96,7 +89,6 @@ class SearchController(Controller):
         self.prompt.submit(aim.words)
 
     def search(self) -> None:
-        """Ask for the search text."""
         rows, transcript = self.panels.transcript.data, self.panels.transcript
         if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
             self.show_message([Span("Nothing to search yet.", "dim")])
@@ -121,10 +113,7 @@ class SearchController(Controller):
         return [Span(" .* " if self.regex else " / ", "accent bold")]
 
     def toggle_regex(self) -> None:
-        """Switch between regular expression and plain text.
-
-        Outside the prompt, start with an expression.
-        """
+        """Switch between regular expression and plain text; outside the prompt, start with an expression."""
         if not self.is_typing:
             self.regex = True
             self.search()
@@ -141,10 +130,7 @@ class SearchController(Controller):
             self._end()
 
     def _end(self, *, back: bool = False) -> bool:
-        """Restore how blocks were folded, with `back` also the cursor.
-
-        Return whether a search was active.
-        """
+        """Restore how blocks were folded, with `back` also the cursor; return whether a search was active."""
         if self.folding is None:
             return False
         transcript = self.panels.transcript
@@ -165,7 +151,6 @@ class SearchController(Controller):
     # Finding
 
     def _look_for(self, text: str) -> None:
-        """Search for `text` from now on."""
         self._last_text = text
         try:
             new_pattern = pattern.Pattern(text, regex=self.regex) if text else None
@@ -234,10 +219,7 @@ class SearchController(Controller):
         self._elsewhere = len(spots) - self._hits.blocks
 
     def _first(self) -> int:
-        """Return the first hit at or after the cursor's row, else the first of all.
-
-        While the text is typed, the row is the one at which the search began.
-        """
+        """Return the first hit at or after the cursor's row (when the search began, while typing), else 0."""
         rows = self.panels.transcript.data
         assert rows is not None
         row = self._origin[0] if self.is_typing else self.panels.transcript.cursor

@@ -35,11 +35,7 @@ class StagingController(EditController):
         state.on.edit.subscribe(self.stage)
 
     def stage(self, kind: str) -> None:
-        """Stage an edit of the marked blocks or the cursor's, or take it back if it exists.
-
-        On an inserted block, without marks, ``drop`` takes its edit back, and ``summarize`` asks for a summary's
-        length.
-        """
+        """Stage an edit of the marked blocks or the cursor's, or take it back if it exists."""
         scene, overlay = self.panels.scene, self.edits.overlay
         if scene is None or overlay is None or self.edits.staging_area is None or not self.edits.check_ready():
             return
@@ -131,7 +127,6 @@ class StagingController(EditController):
             self.edits.stage([edits_from_selection.make_note(self.edits.context_of(scene), at, text.strip())])
 
     def put_in_copied(self) -> None:
-        """Put the copied blocks in after the block under the cursor."""
         scene, area, copied = self.panels.scene, self.edits.staging_area, self.access.copied_blocks
         if copied is None:
             how = [Span("y", "accent bold"), Span(" copies the marked ones", "dim")]
@@ -158,9 +153,6 @@ class StagingController(EditController):
         if staged:
             self.state.to_inserted(staged[0].id)
 
-    def toggle_next_call(self) -> None:
-        self.edits.toggle_next_call()
-
 
 class Pin(BlocksCommand):
     """Pin the block: no policy changes it. Again: unpin."""
@@ -170,10 +162,7 @@ class Pin(BlocksCommand):
 
 
 class Drop(BlocksOrInsertsCommand):
-    """Drop the block from the context, with any that the provider would refuse without it.
-
-    Again, or on an inserted block: take it back.
-    """
+    """Drop the block from the context, with any that the provider would refuse without it. Again: take it back."""
 
     name, keys, label = "drop block", ("d",), "drop"
     synonyms = ("remove", "delete", "stale", "old", "out")
@@ -190,7 +179,7 @@ class TruncateBlock(BlocksCommand):
 class Summarize(BlocksOrInsertsCommand):
     """Replace each run of marked blocks by a summary, built from the recording without a model.
 
-    On a summary: set its maximum tokens. `R` edits it.
+    On a summary: set its maximum tokens.
     """
 
     name, keys, label, short_label = "summarize marked blocks", ("s",), "summarize", "sum"
@@ -205,10 +194,7 @@ class Externalize(BlocksCommand):
 
 
 class Breakpoint(BlocksCommand):
-    """Set a cache breakpoint after this block.
-
-    Each press takes the next of 5 minutes, an hour, none; with OpenAI 30 minutes, 12 hours, none.
-    """
+    """Set a cache breakpoint after this block. Each press takes the next of 5m, 1h, none (OpenAI: 30m, 12h, none)."""
 
     name, keys, label, short_label = "cache breakpoint", ("b",), "breakpoint", "brk"
     run = Act(StagingController, StagingController.breakpoint)
@@ -232,7 +218,7 @@ class PutNote(BlocksCommand):
 class PutInCopied(BlocksCommand):
     """Put the blocks copied with `y`, here or in another session, in after this block.
 
-    Calls and results stay paired and get new ids. Thinking and encrypted content are not copied.
+    Thinking and encrypted content are left out.
     """
 
     name, keys, on_marked = "put in copied blocks", ("right_parenthesis",), False
@@ -242,11 +228,8 @@ class PutInCopied(BlocksCommand):
 
 
 class Foretell(Command):
-    """Show what the next call of this context will read, write and cost.
-
-    Again: what this call was charged.
-    """
+    """Show what the next call of this context will read, write and cost. Again: what this call was charged."""
 
     name, keys, group = "next call or this call", ("K",), "calls"
-    run = Act(StagingController, StagingController.toggle_next_call)
+    run = Act(StagingController, lambda it: it.edits.toggle_next_call())
     needs = frozenset({EDITS})

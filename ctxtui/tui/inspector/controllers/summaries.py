@@ -1,7 +1,4 @@
-"""Summaries by a model.
-
-Choice of the model, confirmation, and staging of the result for review.
-"""
+"""Summaries by a model: choice of the model, confirmation, and staging of the result for review."""
 
 from __future__ import annotations
 
@@ -64,7 +61,6 @@ class RecordedModelAccess:
         self._source = source
 
     def own_model(self, scene: Scene) -> ModelChoice | None:
-        """Return the model named in the recording."""
         from ctxtui.services.chat.model_summary import parse_choice
 
         return parse_choice(scene.call.model) if scene.call.model else None
@@ -90,7 +86,6 @@ class SummariesController(EditController):
         self._model_access = model_access
 
     def facts(self) -> set[str]:
-        """Return whether a model can be called."""
         return {KEYED} if has_key(os.environ) else set()
 
     def model_summary(self) -> None:
@@ -144,10 +139,7 @@ class SummariesController(EditController):
             self.edits.changed()
 
     def _requested_summary(self, scene: Scene) -> Edit | None:
-        """Return the summary under the cursor, else a new one of the first run of selected blocks.
-
-        None without a block.
-        """
+        """Return the summary under the cursor, else a new one of the first run of selected blocks, or None."""
         new = self.panels.transcript.place.new
         if new is not None and new.edit.kind == "summarize" and not self.state.marks:
             return new.edit
@@ -225,7 +217,6 @@ class SummariesController(EditController):
         return [Span(f"about {numbers.tokens(count)} tokens to {safe_text.one_line(name, 60)}{price}")]
 
     def _price(self, model: ChatModel, usage: Usage) -> float | None:
-        """Return the price of a request to this model, in USD."""
         study = self.state.study
         assert study is not None
         cost, _ = study.pricer([Call("", "", provider=model.endpoint.name, model=model.model, usage=usage)])[0]
@@ -263,8 +254,7 @@ class SummariesController(EditController):
 class WriteSummary(BlocksOrInsertsCommand):
     """Let a model summarize the marked blocks up to the first gap, or write this summary again.
 
-    The model is the session's, another one, or the agent itself with its whole context. You confirm the model and the
-    estimated price first; the result is staged for you to apply.
+    You choose the model and confirm the estimated price first; the result is staged for you to apply.
     """
 
     name, keys, label, short_label = "summary by a model", ("ctrl+s",), "model's summary", "model"

@@ -1,7 +1,4 @@
-"""Reasons for the size of the context.
-
-Groups of blocks and the best safe cut, found in the background.
-"""
+"""Reasons for the size of the context: groups of blocks and the best safe cut, found in the background."""
 
 from __future__ import annotations
 
@@ -49,14 +46,12 @@ class WhyController(EditController):
         state.on.shown.subscribe(self._on_shown)
 
     def close(self) -> None:
-        """Stop searching."""
         self._closed = True
 
     def _on_reopened(self) -> None:
         self.panels.reasons.forget()
 
     def _on_shown(self) -> None:
-        """Schedule a search after the view changed."""
         scene, reasons = self.panels.scene, self.panels.reasons
         if reasons.shown != self._subject:
             reasons.shown = self._subject
@@ -72,8 +67,7 @@ class WhyController(EditController):
     def _schedule(self, seconds: float) -> None:
         """Search after `seconds`, unless the view changes before.
 
-        A timer that ends earlier is kept and then extended: a growing session changes many times a second, and each
-        timer is a task.
+        A timer that ends earlier is extended then: a growing session changes many times a second.
         """
         self._due = time.monotonic() + seconds
         if self._timer is None or self._timer_end > self._due:
@@ -109,7 +103,7 @@ class WhyController(EditController):
             self._search_cut(scene)
 
     def _compute_groups(self, study: Study) -> None:
-        """Compute the groups of all contexts, in a worker, so that they are ready for other calls."""
+        """Compute the groups of all contexts, so that they are ready for other calls; for a worker."""
         groups = study.heavy_groups()
         self.access.deliver(lambda: self._set_groups(groups, study))
 
@@ -138,7 +132,6 @@ class WhyController(EditController):
         self.access.work(load, "safe cut", exclusive=True)
 
     def _run_search(self, scene: Scene, area: StagingArea, subject: Subject) -> None:
-        """Search, unless the view has changed since the modules were loaded."""
         if self._closed or self._search_subject != subject:
             return
         if not area.is_ready(scene, self.state.feed.request_load):
@@ -156,19 +149,19 @@ class WhyController(EditController):
             return self._closed or self._search_subject != subject
 
         def look() -> None:
-            every = proposals.advice(self.state.source.settings.horizon, stopped)
-            self.access.deliver(lambda: self._set_cut(subject, scene, every))
+            advice = proposals.advice(self.state.source.settings.horizon, stopped)
+            self.access.deliver(lambda: self._set_cut(subject, scene, advice))
 
         self.access.work(look, "safe cut", exclusive=True)
 
-    def _set_cut(self, subject: Subject, scene: Scene, every: list[Advice]) -> None:
+    def _set_cut(self, subject: Subject, scene: Scene, advice: list[Advice]) -> None:
         if self._closed or self._search_subject != subject:
             return
         from ctxtui.curation.policies.risk import loses_text
 
         self._search_subject = None
         context = self.edits.context_of(scene)
-        safe = (remedy for remedy in every if not loses_text(context, remedy.edits))
+        safe = (remedy for remedy in advice if not loses_text(context, remedy.edits))
         self.panels.reasons.set_cut(subject, next(safe, None))
         self.panels.show_reasons()
 

@@ -1,7 +1,4 @@
-"""Tokens and cost over all sessions, in one table at a time.
-
-By project, model, tool, week ...
-"""
+"""Tokens and cost over all sessions, in one table at a time: by project, model, tool, week ..."""
 
 from __future__ import annotations
 
@@ -24,7 +21,6 @@ from ctxtui.views.text.span import Span, Spans, width
 from ctxtui.views.text.table import Table
 
 GROUPINGS: Final = ("project", "model", "tool", "source", "client-version", "skill", "day", "week", "5-hours")
-"""Groupings of rows."""
 
 
 QUOTA, MISSES, CHANGES = "quota", "misses", "changes"
@@ -85,10 +81,7 @@ class CompareByChange(Command):
 
 
 class ComparisonScreen(ListScreen[Metric, None]):
-    """Compares calls before and after a `change`.
-
-    Only calls of the last `age` seconds count, unless that is 0.
-    """
+    """Compares the calls of the last `age` seconds (0: of any time) before and after a `change`."""
 
     heading, empty_text, reload_seconds = "before and after", "There are no calls before or after the change.", 2.0
     esc_label: ClassVar[str] = "back"
@@ -110,16 +103,13 @@ class ComparisonScreen(ListScreen[Metric, None]):
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[Metric]) -> Table[Metric]:
-        """Return the table of figures before and after, with differences."""
         return view.metrics_table(mark=1)
 
     def title_suffix(self, rows: Sequence[Metric]) -> Spans:
-        """Return the change."""
         of_age = [Span(f"last {round(self._age / _DAY)} d · ", "accent")] if self._age else []
         return [*of_age, Span(safe_text.one_line(self._change, 60))]
 
     def rule_notes(self, rows: Sequence[Metric]) -> Spans:
-        """Return the number of sessions and calls on either side."""
         comparison = self._last.stats.comparison if self._last is not None else None
         if comparison is None:
             return ()
@@ -151,7 +141,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return AGES[self._age]
 
     def load(self) -> Sequence[StatRow]:
-        """Return the rows of all sessions read so far."""
         by, age = self.by, self.age
         stats = self._source.attempt(StatsMaker.make, "" if by in _NO_ROWS_BY else by, age)
         if stats is not None and (by, age) == (self.by, self.age):
@@ -175,19 +164,17 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return row if isinstance(row, WorstMiss) else None
 
     def pause(self) -> float:
-        """Return the seconds until the next load, almost none while sessions are read."""
+        """Return almost no time while sessions are read."""
         return 0.05 if self._last is not None and self._last.unread else super().pause()
 
     def is_final(self, rows: Sequence[StatRow]) -> bool:
-        """Whether every session is read."""
         return self._last is not None and not self._last.left
 
     def table(self, rows: Sequence[StatRow]) -> Table[StatRow]:
-        """Return the table of tools, of misses, or of the grouping."""
         return view.table_for_rows(rows, self.by.replace("-", " "), time.time())
 
     def title_suffix(self, rows: Sequence[StatRow]) -> Spans:
-        """Return totals, the open window of five hours, and the week."""
+        """Return totals, the open window of five hours, and the week, as far as they fit."""
         if self._last is None:
             return ()
         of_age = [Span(f"last {self.age // _DAY} d · ", "accent")] if self.age else []
@@ -195,11 +182,9 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return [*of_age, *view.summary_line(self._last.stats, time.time(), room)]
 
     def on_resize(self) -> None:
-        """Fit the rule to the width."""
         self.update_rule()
 
     def rule_notes(self, rows: Sequence[StatRow]) -> Spans:
-        """Return how many sessions are not read or not counted yet."""
         if self._last is None or not self._last.left:
             return ()
         unread, left = self._last.unread, self._last.left
@@ -208,7 +193,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return [Span(words + why, "warn")]
 
     def next_view(self, steps: int) -> None:
-        """Show another one of `VIEWS`."""
         self._view = (self._view + steps) % len(VIEWS)
         if self.by == QUOTA and not (self._last is not None and self._last.stats.reported):
             self._view = (self._view + steps) % len(VIEWS)
@@ -224,14 +208,12 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         return "No session has a call in this period." if self._age else self.empty_text
 
     def next_age(self) -> None:
-        """Change the age limit."""
         self._age = (self._age + 1) % len(AGES)
         self.rows = ()
         self.pane.none = self._empty_text()
         self.begin()
 
     def compare(self, change: str) -> None:
-        """Open the comparison for a change."""
         self.app.push_screen(ComparisonScreen(self._source, change, self.age))
 
     def ask_change(self) -> None:
@@ -250,7 +232,6 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
             self.compare(text.strip())
 
     def sums_of_rule(self) -> Mapping[str, str]:
-        """Return the arithmetic of the totals."""
         return view.explain_summary(self._last.stats) if self._last is not None else {}
 
     def on_unmount(self) -> None:

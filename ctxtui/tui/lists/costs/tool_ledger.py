@@ -55,7 +55,6 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         return self._last is None or not self._last.left
 
     def table(self, rows: Sequence[LedgerRow]) -> Table[LedgerRow]:
-        """Return the table of servers and their tools, or of tools alone in another order."""
         return view.table(time.time(), flat=bool(self.order))
 
     def in_order(self, rows: Sequence[LedgerRow], table: Table[LedgerRow]) -> Sequence[LedgerRow]:
@@ -63,7 +62,6 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         return super().in_order([row for row in rows if isinstance(row, LedgerTool)] if self.order else rows, table)
 
     def title_suffix(self, rows: Sequence[LedgerRow]) -> Spans:
-        """Return how many sessions the ledger covers."""
         return (
             view.coverage_note(self._last.ledger.sessions, self._last.ledger.unrecorded)
             if self._last is not None
@@ -71,12 +69,10 @@ class LedgerScreen(ListScreen[LedgerRow, None]):
         )
 
     def rule_notes(self, rows: Sequence[LedgerRow]) -> Spans:
-        """Return how many sessions are not read yet."""
         left = self._last.left if self._last is not None else 0
         return [Span(f"{left:,} not read yet", "warn")] if left else ()
 
     def toggle_all(self) -> None:
-        """Switch between all tools and those of MCP servers."""
         self._shows_all = not self._shows_all
         self.rows = self._visible_rows()
         self.draw_rows(0)

@@ -23,8 +23,6 @@ from ctxtui.views.text.table import Column, Table
 
 
 def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
-    """The table of reported quota windows, at the Unix time `at`."""
-
     def resets(row: ReportedWindow, room: int) -> Span:
         report = row.report
         if not report.resets:
@@ -57,7 +55,6 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
 
 
 WARN_FROM_SHARE: Final = 0.9
-"""Share of a quota from which it is shown as a warning."""
 
 
 def window_words(minutes: int) -> str:
@@ -78,10 +75,7 @@ def _our_sum(row: ReportedWindow, room: int) -> Span:
 
 
 def _format_time(when: float, at: float) -> str:
-    """``11-23 14:05`` in local time.
-
-    Only the date, ``2025-06-26``, if half a year or more from the Unix time `at`.
-    """
+    """``11-23 14:05`` in local time; ``2025-06-26`` if half a year or more from the Unix time `at`."""
     near = abs(when - at) < _HALF_A_YEAR
     return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
 
@@ -90,7 +84,6 @@ _HALF_A_YEAR: Final = 180 * 86_400
 
 
 def format_window(window: QuotaWindow) -> str:
-    """``1.2M, $3.40``."""
     return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
 
 
@@ -106,11 +99,8 @@ def open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
 StatRow = UsageSums | HeavyTool | WorstMiss | SeenChange | ReportedWindow
 
 CAUSE_CELLS: Final = 17
-"""Cells of a miss's cause."""
 PENDING: Final = Span("…", "faint")
-"""Placeholder for a figure of sessions that are not counted yet."""
 _COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
-"""Figures that are known only once the contexts of a session are counted."""
 
 
 def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
@@ -139,14 +129,13 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
             Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
             Column("called", 8, lambda row, _: Span(f"{row.called:,}"), gap=1, sort=lambda row: row.called),
             Column("results", 9, _results, gap=1, sort=lambda row: row.results),
-            Column("cost", 9, _tool_cost, gap=1, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, lambda row, _: Span(numbers.money(row.usd)), gap=1, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
 
 
 def misses_table() -> Table[WorstMiss]:
-    """The table of the most expensive misses."""
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
@@ -159,7 +148,6 @@ def misses_table() -> Table[WorstMiss]:
 
 
 def changes_table() -> Table[SeenChange]:
-    """The table of changes that can be compared."""
     return Table(
         (
             Column("change", 0, _words, "left", least=20, sort=lambda row: row.words),
@@ -203,7 +191,6 @@ def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatR
 
 
 def explain_summary(stats: Stats) -> dict[str, str]:
-    """Explanations of the figures in `stats`, by glossary word."""
     return {"list price": explain_cost(stats.total)}
 
 
@@ -265,22 +252,15 @@ def _results(row: HeavyTool, room: int) -> Span:
     return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
 
 
-def _tool_cost(row: HeavyTool, room: int) -> Span:
-    return Span(numbers.money(row.usd))
-
-
 def explain_input(row: UsageSums) -> str:
-    """Explain input tokens by cache state."""
     return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
 
 
 def explain_read(row: UsageSums) -> str:
-    """Explain the share read from the cache."""
     return sums.share(row.read, row.input, " of input")
 
 
 def explain_lost(row: UsageSums) -> str:
-    """Explain the cost of misses as a share of the total."""
     if row.uncounted:
         return f"{numbers.many(row.uncounted, 'session')} not counted yet."
     share_text = sums.share_of_money(row.lost, row.usd)
@@ -290,21 +270,18 @@ def explain_lost(row: UsageSums) -> str:
 
 
 def explain_cost(row: UsageSums) -> str:
-    """Explain the cost as a price per token."""
     least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
     least += f" {numbers.many(row.partial, 'answer')} only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
 NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or `ctxtui import`."
-"""Text for an empty summary: the reason, and a next step."""
 
 
 def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]:
     """Summary line at the Unix time `at`: sessions, tokens, money, open window and week.
 
-    To fit in `room` cells (None: no limit), parts are left out as in `OMITTED_PARTS`: first those that the table's last
-    row repeats.
+    To fit in `room` cells (None: no limit), parts are left out as in `OMITTED_PARTS`.
     """
     total = stats.total
     parts = [
@@ -340,10 +317,7 @@ OMITTED_PARTS: Final = (
     (_REPORTS, _CALLS, _TOKENS, _MONEY),
     (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
 )
-"""Alternatives, in order: parts left out of the summary line.
-
-The first whose line fits is used, else the last.
-"""
+"""Parts left out of the summary line; the first alternative whose line fits is used, else the last."""
 
 
 _UNITS: Final[dict[str, Callable[[float], str]]] = {
@@ -361,10 +335,7 @@ def describe_sides(comparison: Comparison) -> str:
 
 
 def explain_missing_side(stats: Stats, change: str) -> str:
-    """Explain that `change` cannot be compared, as one side has no call.
-
-    Names comparable changes, preferably of its kind.
-    """
+    """Explain that `change` cannot be compared, and name comparable changes, preferably of its kind."""
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(change.words, 60) for change in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available
@@ -385,7 +356,6 @@ def session_counts(comparison: Comparison) -> str:
 
 
 def metrics_table(*, mark: int = 0) -> Table[Metric]:
-    """Each figure before and after a change, and the difference with its 95 % interval."""
     return Table(
         (
             Column("figure", 25, lambda row, _: Span(row.name), "left"),
@@ -418,7 +388,6 @@ def _tone(row: Metric) -> str:
 
 
 CHANCE_NOTES: Final = ("  no difference shown", "  chance")
-"""Texts after an interval that contains 0; the first one that fits is used."""
 
 
 def _range(row: Metric, room: int) -> Span:
@@ -433,5 +402,4 @@ def _range(row: Metric, room: int) -> Span:
 
 
 def available_metrics(metrics: Iterable[Metric]) -> list[Metric]:
-    """The metrics that have a value on either side."""
     return [metric for metric in metrics if metric.before is not None or metric.after is not None]

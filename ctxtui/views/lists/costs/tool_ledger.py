@@ -18,16 +18,12 @@ _STYLE: Final = {KEEP: "dim", DEFER: "warn", DROP: "crit", UNKNOWN: "faint"}
 
 
 def server_label(server: LedgerServer) -> str:
-    """A server's name in a list over all clients.
-
-    Some clients name no servers, or group their own tools.
-    """
+    """A server's name; some clients name no servers, or group their own tools."""
     name = safe_text.one_line(server.name, 60)
     return f"mcp {name}" if server.mcp else name or "built-in, or no server named"
 
 
 def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerRow]:
-    """Each server, followed by its tools if `tools`."""
     ledger_rows: list[LedgerRow] = []
     for server in servers:
         ledger_rows += [server, *(server.tools if tools else ())]
@@ -35,10 +31,7 @@ def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerR
 
 
 def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
-    """The table of the tool ledger.
-
-    `now` is Unix time, for ages. If `flat`, tools are not listed below their server.
-    """
+    """The table of the tool ledger at Unix time `now`; if `flat`, tools are not listed below their server."""
 
     def age(row: LedgerRow, room: int) -> Span:
         return Span(numbers.ago(now - row.last_used) if row.last_used else numbers.NONE, "dim")
@@ -53,7 +46,7 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
             Column("called", 7, _called, gap=1, sum=explain_called, sort=lambda row: row.called),
             Column("results", 8, _results, gap=1, sum=explain_results, from_width=88, sort=lambda row: row.results),
             Column("used", 5, age, gap=1, sort=lambda row: row.last_used),
-            Column("verdict", 8, _verdict, "left", gap=2),
+            Column("verdict", 8, lambda row, _: Span(row.verdict, _STYLE[row.verdict]), "left", gap=2),
             Column("why", 30, _why, "left", gap=1, from_width=118, wider=((134, 44), (160, 60))),
         ),
         mark=mark,
@@ -103,10 +96,6 @@ def _results(row: LedgerRow, room: int) -> Span:
     return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
 
 
-def _verdict(row: LedgerRow, room: int) -> Span:
-    return Span(row.verdict, _STYLE[row.verdict])
-
-
 def _why(row: LedgerRow, room: int) -> Span:
     return Span(safe_text.one_line(row.reason, 200), "dim")
 
@@ -153,7 +142,7 @@ def explain_results(row: LedgerRow) -> str:
 
 
 def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
-    """Number of sessions in the ledger, and how many are `unrecorded`: without tool definitions."""
+    """Number of sessions in the ledger; `unrecorded`: those without tool definitions."""
     session_count = numbers.many(sessions, "session")
     return [
         Span(f"{session_count}, {unrecorded:,} without recorded definitions" if unrecorded else session_count, "dim")

@@ -14,7 +14,9 @@ from ctxtui.services.study.study import Study
 from ctxtui.tui.inspector.controllers.summaries import SummariesController
 from ctxtui.tui.inspector.loader import Complete, Worked
 from ctxtui.tui.inspector.screen import InspectorScreen
+from ctxtui.tui.lists.breaks import BreaksScreen
 from ctxtui.tui.lists.edit_log import EditLogScreen
+from ctxtui.views.text.span import plain
 from tests.cases.sessions import Story, every_category, long_session, use
 from tests.tui.inspector.test_inspector import app_on, opened, text, until
 from tests.tui.waiting import do
@@ -310,6 +312,23 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         at(screen, "first question")
         screen.owner(SummariesController).rate("good")
         assert [one.kind for one in overlay.staged][-1] == "annotate"
+
+
+async def test_a_literal_that_no_summary_lost_leaves_its_list_open() -> None:
+    async with opened(session()) as (screen, pilot):
+        await until(pilot, lambda: screen.edits.staging_area is not None)
+        overlay, area, scene = screen.edits.overlay, screen.edits.staging_area, screen.panels.scene
+        assert overlay is not None and area is not None and scene is not None
+        at(screen, "first question")
+        await pilot.press("d")
+        await until(pilot, lambda: area.next_call(scene, screen.state.feed.request_load) is not None)
+        await pilot.press("l")
+        await until(pilot, lambda: isinstance(screen.app.screen, BreaksScreen))
+        page = screen.app.screen
+        assert isinstance(page, BreaksScreen) and page.rows[0].literal == "src/shop/cart.py"
+        await pilot.press("enter")
+        assert screen.app.screen is page and "No summary removed this" in plain(page.message_line.message)
+        assert [edit.kind for edit in overlay.staged] == ["drop"]
 
 
 def to_summary(screen: InspectorScreen) -> None:
