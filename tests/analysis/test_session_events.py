@@ -6,9 +6,10 @@ from msgspec.structs import replace
 from ctxtui.analysis.cache.miss import COMPACTION, MODEL, TTL, UNKNOWN, CacheMiss
 from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.session_events import describe_miss, format_duration, list_events, summarize_thread
-from ctxtui.analysis.short_names import Names, short_model
+from ctxtui.analysis.short_names import Names
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
+from ctxtui.core.model_name import short_model
 from ctxtui.core.session import MAIN, Happened
 from ctxtui.core.usage import Usage
 from ctxtui.services.config.package_data import model_table

@@ -25,7 +25,6 @@ from ctxtui.analysis.labels.figures import label_figures, segments_of
 from ctxtui.analysis.labels.labelling import searched_text
 from ctxtui.analysis.residual import explain_residual
 from ctxtui.analysis.session_events import describe_miss, summarize_thread
-from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import (
     CALL_OPTION,
     JSON_OPTION,
@@ -43,6 +42,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
+from ctxtui.core.model_name import short_model
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import priced_account
