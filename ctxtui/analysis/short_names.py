@@ -18,10 +18,7 @@ _NAMED: Final = frozenset({"tool_call", "tools"})
 
 
 class Names:
-    """Maps call ids to tools, so that a result can be named after its tool.
-
-    Reads each node once.
-    """
+    """Maps call ids to tools, so that a result can be named after its tool."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -68,15 +65,11 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: the tool's name, else the first words of its text.
-
-        Definitions, calls and results have a tool. `reading` is the block's content, if already read.
-        """
+        """Label of a block: its tool's name, else the first words of its text; `reading`: its content, if read."""
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))
 
     def answered_tool(self, node: Node, content: BlockContent) -> str:
-        """Tool of the result `content` at `node`; "" if its call is not in the tree."""
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
     def answered_call_id(self, node: Node) -> str:

@@ -1,8 +1,4 @@
-"""Evidence of a client's context window in its recorded calls (facts §13).
-
-There are three signs: the largest accepted context, the sizes at which the client compacted automatically, and whether
-it requested the long context. `context_window` decides by them.
-"""
+"""Evidence of a client's context window in its recorded calls (facts §13)."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ AUTOMATIC: Final = "auto"
 _UNSETTLED_CALLS: Final = 16
 """Calls at the end of a session that are read again each time."""
 _LONG_CONTEXT_BETA: Final = "context-1m"
-"""Prefix of the name of the beta that requests the long context."""
+"""Beta that requests the long context, without its date."""
 
 
 class ShownWindow(Struct):
@@ -36,16 +32,11 @@ class ShownWindow(Struct):
 
     @property
     def compacts_at(self) -> int:
-        """Size at which the client compacts automatically, 0 if unknown.
-
-        The smallest one that no context exceeded: sizes below a context that was sent come from another setting.
-        """
+        """Smallest size at which the client compacted automatically that no context exceeded; 0 if unknown."""
         return min((size for size in self.compacted if size >= self.largest), default=0)
 
 
 class WindowSigns:
-    """Evidence of the windows in all calls of a session, by model."""
-
     def __init__(self, session: Session) -> None:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
@@ -56,7 +47,6 @@ class WindowSigns:
         """All calls at the last look, and their evidence."""
 
     def signs_of(self, model: str) -> ShownWindow:
-        """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
         key = (len(calls), len(self._session.tree), id(last))
@@ -100,10 +90,7 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
 
 
 def _has_several_passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model.
-
-    Each pass has its own window.
-    """
+    """Whether the report of `call` may add up several passes of the model, each with its own window."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
@@ -112,10 +99,7 @@ def _has_several_passes(call: Call) -> bool:
 
 
 def compaction_size(call: Call) -> int:
-    """Tokens at which the client compacted automatically before `call`.
-
-    0 if it did not, or if unknown.
-    """
+    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0

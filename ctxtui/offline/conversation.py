@@ -79,12 +79,12 @@ def unwrap_script(name: str, arguments: str) -> tuple[str, str]:
 def tools_in(values: Iterable[Json], namespace: str = "") -> Iterator[Definition]:
     """The client's tools among definitions as spelled in a request."""
     for value in values:
-        here = as_dict(value)
-        kind, name = str(here.get("type")), here.get("name")
+        members = as_dict(value)
+        kind, name = str(members.get("type")), members.get("name")
         if kind == "namespace" and not namespace:
-            yield from tools_in(as_list(here.get("tools")), str(name or ""))
-        elif kind == "custom" and isinstance(name, str) and "input_schema" not in here:
-            yield from _custom_tools(name, str(here.get("description") or ""), namespace)
+            yield from tools_in(as_list(members.get("tools")), str(name or ""))
+        elif kind == "custom" and isinstance(name, str) and "input_schema" not in members:
+            yield from _custom_tools(name, str(members.get("description") or ""), namespace)
         elif (definition := parse_definition(value)) is not None:
             yield ToolOffer(definition.name, definition.description, definition.schema, definition.strict, namespace)
         elif isinstance(name, str):

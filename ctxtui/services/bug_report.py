@@ -133,8 +133,8 @@ def _describe_value(value: Any, choices: Any) -> Any:
 
 
 def _known_variables(env: Mapping[str, str]) -> Iterator[str]:
-    known = {HOME, DATABASE, f"{PREFIX}CONFIG", *(f"{PREFIX}{name.upper()}" for name in FIELDS)}
-    return (name for name in known if name in env)
+    names = {HOME, DATABASE, f"{PREFIX}CONFIG", *(f"{PREFIX}{name.upper()}" for name in FIELDS)}
+    return (name for name in names if name in env)
 
 
 def _database(path: Path) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from ctxtui.core.tree import Tree
 class ChangingBlock(Struct, frozen=True):
     """A block whose content changed.
 
-    From it on, the cached prefix is lost at every change.
     - `nodes`: its versions, in order; one that comes back is listed again.
     - `calls`: the number (from 1) of the call with which each begins.
     """
@@ -73,10 +72,7 @@ def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair equal blocks, and two versions of a block: (old node, new node, whether equal).
-
-    Content in another spelling is equal too.
-    """
+    """Pair equal blocks, also in another spelling, and two versions of a block: (old node, new node, whether equal)."""
     node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:

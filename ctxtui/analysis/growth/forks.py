@@ -48,16 +48,14 @@ def parse_origin(text: str) -> ForkOrigin | None:
 
 
 def session_origin(session: Session) -> ForkOrigin | None:
-    """Origin of `session`; None if it has none, or if it is not recorded."""
     origins: list[Happened] = [event for event in session.happenings if event.kind == CONTINUED]
     return parse_origin(origins[-1].text) if origins else None
 
 
 class CallRange(Struct, frozen=True):
-    """Consecutive calls `first` to `last` (from 1) of a thread.
+    """Consecutive calls `first` to `last` (from 1) of a thread, and the first words of the user.
 
-    `after` is the call whose answer they continue, if not the previous one (0: they begin the thread), `words`
-    are the first words of the user.
+    `after` is the call whose answer they continue (0: they begin the thread).
     """
 
     first: int
@@ -91,7 +89,6 @@ def list_lines(session: Session, thread: str = MAIN) -> list[CallRange]:
 
 
 def _continued_call(session: Session, call: Call, ends: dict[int, int]) -> int | None:
-    """Nearest call whose end is above the context of `call`; None if it continues none."""
     tree, node = session.tree, call.raw_head
     while node != ROOT:
         if node in ends:

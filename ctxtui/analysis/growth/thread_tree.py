@@ -13,7 +13,6 @@ from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
 
 _FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
-"""Starts of an epoch that count as a compaction."""
 
 
 class ThreadNode(Struct, frozen=True, kw_only=True):
@@ -49,10 +48,9 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child), the main thread first.
+    """Yield (thread, depth, is the last child), the main thread first; each thread's children follow it.
 
-    Each thread's children follow it. A thread with unknown parent belongs to the main one. Threads that are each
-    other's parents come last.
+    A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """
     threads = dict(session.threads)
     threads.setdefault(MAIN, Thread(MAIN))
@@ -73,7 +71,6 @@ def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
 
 
 def parent_thread(session: Session, thread: Thread) -> str:
-    """Thread that started `thread`: the main one if not recorded."""
     return thread.parent if thread.parent in session.threads and thread.parent != thread.id else MAIN
 
 
@@ -82,10 +79,7 @@ Size = Callable[[Call], int | None]
 
 
 def thread_nodes(session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadNode]:
-    """Every thread with its figures.
-
-    `costs` holds a price for each priced call, None if it has none.
-    """
+    """Every thread with its figures; `costs` has an entry for each call whose price is computed."""
     return [_thread_node(session, thread, depth, last, costs, size) for thread, depth, last in order_threads(session)]
 
 

@@ -33,7 +33,7 @@ from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.category import CATEGORIES
-from ctxtui.core.model_name import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all

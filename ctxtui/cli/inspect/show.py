@@ -42,7 +42,7 @@ from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call
-from ctxtui.core.model_name import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.core.turns import Turns, turns_of
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.accounts import priced_account

@@ -121,7 +121,7 @@ def _make_answer(provider: Provider, request: ApiRequest, weighed: WeighedReques
     config, choice = _generation_config(request), _function_choice(request)
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(config, choice, model))
     room = max(1, model.window - weighed.tokens)
-    max_tokens = min(clamp(config.get("maxOutputTokens"), model.max_output, 1, model.max_output), room)
+    max_tokens = min(clamp(config.get("maxOutputTokens"), model.max_output, model.max_output), room)
     stops = [stop for stop in as_list(config.get("stopSequences")) if isinstance(stop, str)]
     return limit_answer(answer, stops, max_tokens, text_counter(model.id))
 

@@ -59,7 +59,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     """
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
-    count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
+    count = clamp(request.body.get("n"), 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
     choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_make_message(provider, answer) for answer in choices]
@@ -104,7 +104,7 @@ def _make_answer(
     requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else as_list(body.get("stop"))
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
-    max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
+    max_tokens = min(clamp(requested, model.max_output, limit), model.window - weighed.tokens)
     return limit_answer(
         answer, [stop for stop in stops if isinstance(stop, str)], max_tokens, text_counter(request.model)
     )

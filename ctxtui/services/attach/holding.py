@@ -41,7 +41,7 @@ from ctxtui.wire.grammar import GOOGLE, RESPONSES
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
-"""Send it as it is; send it under the edits applied now; refuse it; answer it in the model's place."""
+"""Send it without edits; send it under the edits applied now; refuse it; answer it in the model's place."""
 MORE: Final = "more"
 """Extend the time, if its client can be kept waiting."""
 REFUSAL_TEXT: Final = "the request was refused by the user of ctxtui"
@@ -53,9 +53,6 @@ DEFAULT_HOLD_S: Final = 120.0
 STREAM_HOLD_S: Final = 600.0
 """Minimum of the seconds that a request can be held if pings keep its client waiting; an extension adds as many."""
 PING_INTERVAL_S: Final = 10.0
-"""Seconds between pings."""
-
-
 SEALED_REASON: Final = "{} compacts its history; only the provider can read the summary"
 UNHELD_REASON: Final = "{} compacts its history; over a WebSocket its answer cannot be held"
 ANSWER_REASON: Final = "{} compacts its history: this is the summary"
@@ -75,8 +72,7 @@ class Decision(NamedTuple):
 class HeldRequest:
     """A held request, released by itself at `until` (Unix seconds).
 
-    - `x`: id of its exchange; `dialect`: its API; `size`: bytes of its body.
-    - `streams`: it asks for a streamed answer; `why`: the reason to hold it; `since`: Unix seconds.
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a streamed answer.
     """
 
     x: str
@@ -97,25 +93,24 @@ class HeldRequest:
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
     client: str = ""
-    """The program, "" if its headers do not name it."""
     summary: str | None = None
     """The client's summary, if the answer to its compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
     """Texts of the pinned blocks; those that a summary lacks are added to it."""
 
     def json(self, now: float) -> dict[str, Json]:
-        """The form sent over the control connection."""
-        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": self.model}
-        seconds_left = max(0.0, round(self.until - now, 1))
         forecast = self.forecast
         return {
-            **identity,
+            "id": self.x,
+            "session": self.session,
+            "thread": self.thread,
+            "model": self.model,
             "why": self.why,
             "about_tokens": estimate_tokens(self.size),
             "tokens": forecast.tokens if forecast is not None else None,
             "usd": forecast.usd if forecast is not None else None,
             "miss": forecast.miss if forecast is not None else None,
-            "seconds_left": seconds_left,
+            "seconds_left": max(0.0, round(self.until - now, 1)),
             "can_wait": self.pings_from is not None,
             "pinged": self.pinged,
             "summary": self.summary,
@@ -128,7 +123,8 @@ class HoldGate:
     """Holds requests by `rules`, then sends them under the edits of `edits`.
 
     - `tell`: receives an event for each held request.
-    - `recorded_names`: returns the names of the written files.
+    - `recorded_names`: returns the names of the written files; `troubles`: the problems of recording so far.
+    - `preparer`: makes forecasts, applies waiting edits, runs policies.
     - `held`: held requests by the id of their exchange; `next`: sessions whose next request is held.
     """
 
@@ -138,12 +134,9 @@ class HoldGate:
     recorded_names: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
     preparer: PreparerClient | None = None
-    """Makes forecasts, applies waiting edits, runs policies; None: no preparation."""
     clock: Callable[[], float] = time.time
     troubles: Callable[[], Iterable[str]] = tuple
-    """Returns the problems of recording so far."""
     keep_warm: KeepWarm | None = None
-    """Keeps caches warm; None: no."""
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
@@ -198,7 +191,6 @@ class HoldGate:
         return _add_record(verdict, _preparation_record(prepared))
 
     async def _hold(self, held: HeldRequest, waiting: WaitingRequest, risk: RiskReason) -> RequestVerdict:
-        """Hold the request until a decision, and carry it out."""
         decision = await self._wait(held, waiting.keep_alive)
         if decision.how not in (REFUSE, ANSWER):
             self._risks.sent(risk.blocks)
@@ -207,7 +199,7 @@ class HoldGate:
     def _with_held_summary(
         self, verdict: RequestVerdict, held: HeldRequest, compaction: CompactionRequest, waiting: WaitingRequest
     ) -> RequestVerdict:
-        """The verdict on a request to compact: if its answer can be read, that is held too."""
+        """Add to the verdict on a request to compact that its answer is held too, if it can be read."""
         if verdict.report.get("released") == REFUSE:
             self._remember_refusal(held)
         if compaction.sealed or not waiting.can_hold_answer:
@@ -217,8 +209,7 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        An answer without a text passes, as it has no summary to read; so does any answer if the rule was turned off
-        meanwhile.
+        It passes if it has no text, or if the rule was turned off meanwhile.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
@@ -255,10 +246,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on, because of `why`.
-
-        With "" it is not held, but its answer may be.
-        """
+        """The request as it is held from now on because of `why`; if that is "", only its answer may be held."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -329,10 +317,10 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on a held request by the beginning of its id ("": the only one); return its id.
+        """Decide on the held request with this id ("": the only one) by one of `HOWS`; return its id.
 
-        `how` is one of `HOWS`; `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and
-        `CtxtuiError` if this decision is not possible for this request.
+        `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this decision is
+        not possible for this request.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -348,8 +336,7 @@ class HoldGate:
         return held.x
 
     def _find_held(self, id_: str) -> HeldRequest:
-        open_ = {name: held for name, held in self.held.items() if not held.decision.done()}
-        matches = [open_[id_]] if id_ in open_ else [held for name, held in open_.items() if name.startswith(id_)]
+        matches = [held for held in self.held.values() if id_ in ("", held.x) and not held.decision.done()]
         if not matches:
             raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
         if len(matches) > 1:
@@ -357,10 +344,7 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request; return its id.
-
-        Raises as `release` does, and if its client cannot be kept waiting.
-        """
+        """Extend the time of a held request; return its id. Raises what `release` raises."""
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
@@ -379,9 +363,7 @@ class HoldGate:
         - ``next``, ``not next``: hold the next request of the ``session``, or not.
         - ``list``: nothing.
 
-        All but the decisions return the status of the run.
-
-        Raises `NotFound`, `Several`, and `CtxtuiError` (`BadConfig` for a wrong rule).
+        All but the decisions return the status of the run. Raises what `release` and `rules_from_options` raise.
         """
         do = request.get("do")
         if do in HOWS:
@@ -398,10 +380,10 @@ class HoldGate:
             self.next.add(session)
         elif do == "not next":
             self.next.discard(session)
-        held = [held_request.json(self.clock()) for held_request in self.held.values()]
-        status = {"held": held, "each": self.rules.each, "rules": list(self.rules.descriptions)}
         return {
-            **status,
+            "held": [held_request.json(self.clock()) for held_request in self.held.values()],
+            "each": self.rules.each,
+            "rules": list(self.rules.descriptions),
             "next": sorted(self.next),
             "files": sorted(self.recorded_names()),
             "troubles": [*self.troubles()],
@@ -422,21 +404,16 @@ def _compaction_reason(compaction: CompactionRequest | None, waiting: WaitingReq
 
 
 def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
-    """Record of the preparation of a request."""
     done: list[Json] = [*prepared.done]
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
 
 
 def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
-    """Add `record` to the report of `verdict`."""
     return replace(verdict, report={**verdict.report, **record}) if record else verdict
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings.
-
-    It is the shortest time-out that its client sends (at most an hour), less a margin; without one, the default.
-    """
+    """Seconds that a request can be held without pings: its client's time-out, at most an hour, less a margin."""
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.

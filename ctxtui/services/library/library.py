@@ -123,14 +123,14 @@ class SessionLibrary:
         # Without sessions there is no need to look for running clients.
         has_sessions = any(recording.group != SAMPLES for recording in self._last)
         now, owned_now = time.time(), find_owned(self._last, running_clients()) if has_sessions else frozenset[str]()
-        every = [summary_from_file(recording, now, self._settings.live_seconds, owned_now) for recording in self._last]
+        summaries = [summary_from_file(item, now, self._settings.live_seconds, owned_now) for item in self._last]
         self._own = match_transcripts(self._last)
         if not self._own:
             self._transcripts = {}
-            return every
+            return summaries
         transcripts = set(self._own.values())
-        self._transcripts = {recording.path: recording for recording in every if recording.path in transcripts}
-        return [self._take_transcript_place(recording) for recording in every if recording.path not in transcripts]
+        self._transcripts = {recording.path: recording for recording in summaries if recording.path in transcripts}
+        return [self._take_transcript_place(recording) for recording in summaries if recording.path not in transcripts]
 
     def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
         """Give an attached session the place of its client's transcript; live if either of them is."""

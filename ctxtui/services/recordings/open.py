@@ -158,8 +158,8 @@ def holds_context(path: Path) -> bool:
     """Whether the file `path` holds model context; False if it cannot be read. Reads as much as needed."""
     try:
         loaded, news = open_recording(path)
-        for some in news:
-            loaded.add_news(some)
+        for batch in news:
+            loaded.add_news(batch)
             if loaded.holds_context:
                 return True
     except CtxtuiError:

@@ -95,8 +95,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
         summary, settings = request
         memory = memories.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
-        spelled = repr(settings.labels)
-        labelling = rules[spelled] = rules.get(spelled) or load_rules(settings.labels)
+        labels = repr(settings.labels)
+        labelling = rules[labels] = rules.get(labels) or load_rules(settings.labels)
         version = version_for(settings, labelling)
         if not summary.path:
             return or_error(summary, lambda: summarize_stored(summary, settings, version))

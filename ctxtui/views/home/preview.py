@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from ctxtui.core.model_name import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.views.home.columns import (
     abbreviate_home,
     describe_error,

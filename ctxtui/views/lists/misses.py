@@ -21,7 +21,7 @@ from ctxtui.analysis.cache.miss import (
 )
 from ctxtui.analysis.cache.miss_finder import Misses, find_cure
 from ctxtui.analysis.content.word_diff import word_diff
-from ctxtui.core.model_name import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.views.blocks.body import wrap
 from ctxtui.views.blocks.word_diff import count_words, render
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums

@@ -20,10 +20,7 @@ _OFF: Final = (None, "", "0", "false")
 
 
 def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
-    """The variables set by its settings files of the user and the project.
-
-    Managed settings, which override all, are not read.
-    """
+    """The variables set by its settings files of the user and the project, without managed settings."""
     home = env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME") or Path.home()) / ".claude"
     project = Path(cwd) / ".claude"
     variables: dict[str, str] = {}

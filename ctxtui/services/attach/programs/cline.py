@@ -32,7 +32,6 @@ def _read(env: Env) -> str:
 
 
 def _settings(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each provider's name and settings."""
     providers = value.get("providers") if isinstance(value, dict) else None
     for name, entry in providers.items() if isinstance(providers, dict) else ():
         settings = entry.get("settings") if isinstance(entry, dict) else None
@@ -68,10 +67,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
 
 
 def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str | None]:
-    """A function that restores the user's own base URLs in settings that the program wrote.
-
-    It returns None if these are damaged.
-    """
+    """A function that restores the user's own base URLs in written settings; it returns None if these are damaged."""
 
     def restore(changed: str) -> str | None:
         value = _parse(changed)

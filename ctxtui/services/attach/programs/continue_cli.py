@@ -29,8 +29,7 @@ _replace: Final = replace_urls("apiBase")
 class _Model(Struct):
     """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
-    `line` is the number of the line with `provider` (from 0), `url_line` that of ``apiBase`` (None: it has none);
-    the model's members begin in `column`.
+    Its members begin in `column`; `line` is that of `provider` (from 0), `url_line` that of ``apiBase`` (None: none).
     """
 
     provider: str
@@ -74,10 +73,7 @@ def _models(text: str) -> Iterator[_Model]:
 
 
 def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the members in `column` of the item that contains line `number`.
-
-    Each is its line, name and value.
-    """
+    """Yield the line, name and value of the members in `column` of the item that contains line `number`."""
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
     for numbers in (before, after):
@@ -97,10 +93,7 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[i
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of Continue's models, each once, by the provider's name.
-
-    Further URLs of a provider are ``openai-2``, ``openai-3``, ... Other URLs than HTTP are left out.
-    """
+    """The base URLs of Continue's models, each once, by provider: ``openai``, ``openai-2``, ``openai-3``, ..."""
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():
