@@ -1,7 +1,7 @@
 """`ctxtui.record()`: records the requests to models of the program that calls it.
 
-In a ``with`` block, and in tasks started there, the block's recording applies. Everywhere else in the program, other
-threads included, the newest running recording applies.
+In a ``with`` block, and in tasks started there, the block's recording applies; elsewhere in the program the newest one
+that runs.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.pricing.price import price_call
-from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
+from ctxtui.providers.endpoint import check_address, is_loopback, sends_key_in_plain
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -35,8 +35,6 @@ from ctxtui.transcripts.formats.opentelemetry.protobuf import encode, parse_reje
 from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, call_span, wrap_spans
 from ctxtui.wire.key_mask import mask_url
 
-LOCAL: Final = "http://127.0.0.1:4318"
-"""Default address of a collector on this machine."""
 _PATH: Final = "/v1/traces"
 _HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 TIMEOUT_S: Final = 10.0
@@ -50,13 +48,8 @@ MAX_WAITING_SPANS: Final = 10_000
 
 def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:
-        raise BadConfig(f"{mask_url(url)!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
+    check_address(url, "--otlp")
+    parts = urlsplit(url)
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
     path = parts.path.rstrip("/")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -10,6 +12,11 @@ from msgspec import Struct
 Env = Mapping[str, str]
 Urls = Mapping[str, str]
 """Provider's name -> base URL."""
+
+
+def find_home(env: Env, variable: str, name: str) -> Path:
+    """The folder that a program's `variable` names, else `name` in the user's home folder."""
+    return Path(os.path.expanduser(env.get(variable) or Path(env.get("HOME") or Path.home()) / name))
 
 
 def _nothing() -> None:

@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.services.attach.program import find_home
 from ctxtui.services.attach.programs.settings_copy import replace_file
 from ctxtui.services.config.paths import data_dir
 
@@ -39,12 +40,9 @@ class _Member(Struct, frozen=True):
     end: int
 
 
-def settings_file(env: Mapping[str, str] | None = None) -> Path:
-    """The path of the user's Claude Code settings by `env` (None: this process's environment)."""
-    own = os.environ if env is None else env
-    named = own.get("CLAUDE_CONFIG_DIR")
-    home = Path(os.path.expanduser(named)) if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
-    return home / "settings.json"
+def settings_file(env: Mapping[str, str] = os.environ) -> Path:
+    """The path of the user's Claude Code settings."""
+    return find_home(env, "CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
 
 
 def command() -> str:

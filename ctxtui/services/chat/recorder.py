@@ -42,7 +42,7 @@ def make_reader(
         started=at,
         epoch=epoch or Epoch(),
         attempt=attempt,
-        known_ids=frozenset(session.calls),
+        existing_ids=frozenset(session.calls),
     )
 
 

@@ -61,13 +61,17 @@ class Recovered(Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known_ids: frozenset[str], own_id: str
+    conversation: Conversation,
+    events: Sequence[InFlightEvent],
+    provider: str,
+    existing_ids: frozenset[str],
+    own_id: str,
 ) -> Recovered:
     """Replay `events` into `conversation`, then give each open tool call an error result.
 
-    `known_ids` are ids in use; `own_id` names the partial call if the provider did not.
+    `existing_ids` are ids in use; `own_id` names the partial call if the provider did not.
     """
-    replay = Replay(conversation, provider, known_ids, own_id)
+    replay = Replay(conversation, provider, existing_ids, own_id)
     for event in events:
         replay.replay(event)
     partial = replay.settle()
@@ -113,9 +117,9 @@ def restore_conversation(
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
     begun = _context_at_first(session, last_events) if earlier_hosts else tip_
     conversation = resume(session.tree, begun, dialect, params)
-    known_ids = frozenset(session.calls) | {call.id for _, call in calls}
+    existing_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
-        conversation, last_events, provider, known_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
+        conversation, last_events, provider, existing_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
     )
     host_token = last_events[0].host if last_events else None
     draft = next(filter(None, (recovered.draft, *drafts)), "")

@@ -42,7 +42,7 @@ from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curate_context
-from ctxtui.services.editing.edited_request import known_edits
+from ctxtui.services.editing.edited_request import try_applied_edits
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import spending_of_call
@@ -166,7 +166,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
         account = make_account(session, counter, settings)
         statement = account.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose_call(session))
+            edits, trouble = try_applied_edits(loaded, settings, choose_call(session))
             advise(statement, account, counter, settings, edits)
         statement.savings = measure_savings(account, counter, statement.savings)
         statement.subscription = is_subscription(named, settings)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.analysis.short_names import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK

@@ -5,7 +5,6 @@ No variable changes its base URLs.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls, find_home
 from ctxtui.services.attach.programs.settings_copy import copy_file, replace_urls
 
 _CONFIG: Final = "config.yaml"
@@ -41,8 +40,7 @@ class _Model(Struct):
 
 
 def _config(env: Env) -> Path:
-    home = env.get("CONTINUE_GLOBAL_DIR") or str(Path(env.get("HOME") or Path.home()) / ".continue")
-    return Path(os.path.expanduser(home)) / _CONFIG
+    return find_home(env, "CONTINUE_GLOBAL_DIR", ".continue") / _CONFIG
 
 
 def _read(env: Env) -> str:
