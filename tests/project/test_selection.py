@@ -89,7 +89,7 @@ def test_a_large_project_by_priority() -> None:
 
 
 def test_a_readme_counts_if_it_is_in_a_folder_above_a_named_file() -> None:
-    files = project({name: "a b\n" for name in ("app/api/core.py", "app/README.md", "pp/README.md")})
+    files = project(dict.fromkeys(("app/api/core.py", "app/README.md", "pp/README.md"), "a b\n"))
     found = select(files, "core.py", 1_000, Thresholds(small=0, medium=0), measure)
     assert {one.path: one.why for one in found.chosen if one.path != "app/api/core.py"} == {
         "app/README.md": DOCUMENTATION,
