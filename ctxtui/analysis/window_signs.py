@@ -43,8 +43,6 @@ class WindowSigns:
         self._shown: Mapping[str, ShownWindow] = {}
         self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
         """The calls before the last ones, which are read once, and their evidence."""
-        self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """All calls at the last look, and their evidence."""
 
     def signs_of(self, model: str) -> ShownWindow:
         calls = self._session.calls
@@ -58,9 +56,6 @@ class WindowSigns:
     def _collect_signs(self, calls: list[Call]) -> dict[str, ShownWindow]:
         # A changed call is another object; the last ones still change. Two threads may run this at once.
         # List comparison checks identity first, which is fast.
-        last_calls, shown_before = self._whole
-        if last_calls == calls:
-            return shown_before
         (before, settled_signs), settled = self._settled, calls[:-_UNSETTLED_CALLS]
         if settled[: len(before)] != before:
             before, settled_signs = [], {}
@@ -69,7 +64,6 @@ class WindowSigns:
         self._settled = settled, base
         shown = {name: replace(sign) for name, sign in base.items()}
         _add_signs(shown, calls[len(settled) :])
-        self._whole = calls, shown
         return shown
 
 
@@ -84,9 +78,9 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
             sign.largest = max(sign.largest, call.usage.input)
         if size := compaction_size(call):
             sign.compacted = (*sign.compacted, size)
-        sign.requested_long = (
-            sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
-        )
+        betas = call.extra.get("betas")
+        asks = isinstance(betas, list) and any(str(name).startswith(_LONG_CONTEXT_BETA) for name in betas)
+        sign.requested_long = sign.requested_long or asks or "[1m]" in call.model.lower()
 
 
 def _has_several_passes(call: Call) -> bool:
@@ -111,9 +105,3 @@ def is_early_compaction(call: Call) -> bool:
     """Whether the compaction before `call` was not due to a limit: on request, or in a pause."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
-
-
-def _requests_long(betas: object) -> bool:
-    return isinstance(betas, list) and any(
-        isinstance(name, str) and name.startswith(_LONG_CONTEXT_BETA) for name in betas
-    )

@@ -139,7 +139,7 @@ class RecordedBodies:
         self._earlier_bodies: OrderedDict[str, bytes] = OrderedDict()
 
     def encode(self, name: str, content: bytes, wire: bytes, encoding: str) -> dict[str, Json]:
-        """Encode the body of exchange `name`, which was sent as `wire`, packed as `encoding` or not ("")."""
+        """Encode the body of exchange `name`, sent as `wire`, packed as `encoding` or not ("")."""
         encoded: dict[str, Json] = {"size": len(wire), "sha256": digest(wire)}
         if encoding:
             encoded["encoding"] = encoding

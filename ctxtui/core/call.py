@@ -91,6 +91,10 @@ class EpochStart(StrEnum):
     REWIND = "rewind"
 
 
+COMPACTIONS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+"""Starts of epochs with which the client made the context smaller."""
+
+
 class Epoch(Struct, frozen=True):
     """A sequence of calls without restart, compaction or model change.
 

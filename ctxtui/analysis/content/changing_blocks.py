@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from ctxtui.analysis.content.diff import match_versions, matching_ranges
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 
@@ -52,7 +51,8 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
             chain = chains.pop(old, None)
             if not same:
                 if chain is None:
-                    chain = ([old], [_first_call_containing(tree, calls, old)])
+                    began = next(n for n, earlier in enumerate(calls, 1) if tree.holds(earlier.sent_head, old))
+                    chain = ([old], [began])
                     changed.append(chain)
                 chain[0].append(new)
                 chain[1].append(number)
@@ -61,10 +61,6 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
         chains.update(continued)
     blocks = [ChangingBlock(tuple(nodes), tuple(numbers)) for nodes, numbers in changed]
     return sorted(blocks, key=lambda block: -block.changes)
-
-
-def _first_call_containing(tree: Tree, calls: Sequence[Call], node: int) -> int:
-    return next(number for number, call in enumerate(calls, 1) if tree.holds(call.sent_head, node))
 
 
 def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:

@@ -36,13 +36,11 @@ def word_diff(before: str, after: str) -> list[DiffSpan]:
         elif not old or not new or max(len(old), len(new)) > _MAX_WORD_DIFF:
             pieces += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
-            for some, others in _aligned_stretches(_WORDS.findall(old), _WORDS.findall(new)):
-                pieces += _make_pieces("".join(some), "".join(others))
+            for old_words, new_words in _aligned_stretches(_WORDS.findall(old), _WORDS.findall(new)):
+                removed, added = "".join(old_words), "".join(new_words)
+                same = removed == added
+                pieces += [DiffSpan(SAME, added)] if same else [DiffSpan(REMOVED, removed), DiffSpan(ADDED, added)]
     return _merge_pieces(pieces)
-
-
-def _make_pieces(old: str, new: str) -> list[DiffSpan]:
-    return [DiffSpan(SAME, old)] if old == new else [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
 
 
 class _Change(NamedTuple):

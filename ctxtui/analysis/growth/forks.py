@@ -11,14 +11,13 @@ from msgspec import Struct, to_builtins
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import COMPACTIONS, Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
 
 CONTINUED: Final = "continued from"
 """Kind of the event that records a session's origin."""
-_COMPACTIONS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class ForkOrigin(Struct, frozen=True):
@@ -74,7 +73,7 @@ def list_lines(session: Session, thread: str = MAIN) -> list[CallRange]:
     ranges: list[CallRange] = []
     for number, call in enumerate(calls, 1):
         after = (
-            _continued_call(session, call, ends) if number > 1 and call.epoch.start not in _COMPACTIONS else number - 1
+            _continued_call(session, call, ends) if number > 1 and call.epoch.start not in COMPACTIONS else number - 1
         )
         if number == 1:
             ranges.append(CallRange(1, 1, 0, _first_user_words(session, call, ROOT)))

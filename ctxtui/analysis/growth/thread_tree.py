@@ -8,11 +8,9 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ctxtui.analysis.money.spending import call_row, sum_rows
-from ctxtui.core.call import Call, EpochStart, count_calls
+from ctxtui.core.call import COMPACTIONS, Call, count_calls
 from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
-
-_FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class ThreadNode(Struct, frozen=True, kw_only=True):
@@ -108,7 +106,7 @@ def _thread_node(
         priced=priced,
         partial=sum(call.is_partial for call in calls),
         since=_parent_call(session.thread_calls(parent), calls) if parent else 0,
-        folds=sum(call.epoch.start in _FOLDS for call in _epoch_starts(calls)),
+        folds=sum(b.epoch.start in COMPACTIONS for a, b in pairwise(calls) if a.epoch.number != b.epoch.number),
     )
 
 
@@ -126,7 +124,3 @@ def _parent_call(before: Sequence[Call], calls: Sequence[Call]) -> int:
     if began is None:
         return 0
     return max((n for n, call in enumerate(before, 1) if call.started is not None and call.started <= began), default=0)
-
-
-def _epoch_starts(calls: Sequence[Call]) -> Iterator[Call]:
-    return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

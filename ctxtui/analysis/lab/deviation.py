@@ -38,7 +38,7 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
             call,
             simulated.number,
             call.usage.input - simulated.context,
-            None if simulated.read is None else _reported_read(call) - simulated.read,
+            None if simulated.read is None else call.usage.cache_read - simulated.read,
         )
         for call, simulated in zip(calls, counted, strict=True)
         if call.usage is not None
@@ -52,10 +52,6 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
     # Missing input is not read either, which the first sentence already explains.
     if abs(read_off) > MAX_DEVIATION and abs(read_off - off) > MAX_DEVIATION:
         yield _explain_read(gaps, read_off)
-
-
-def _reported_read(call: Call) -> int:
-    return call.usage.cache_read if call.usage is not None else 0
 
 
 def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:

@@ -135,7 +135,7 @@ class EditedPath:
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._summary is None or self._summary[0] is not applied.changes:
-            removed = _last_removed(applied)
+            removed = max((p for p, change in applied.changes.items() if change.after is None), default=-1)
             notes = any(repair.author == REPAIR and repair.kind == NOTE for repair in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
             self._summary = _ChangeSummary(applied.changes, removed, notes, tools)
@@ -234,10 +234,6 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
 
 def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bool:
     return first is not None and second is not None and first.after == second.after
-
-
-def _last_removed(applied: Applied) -> int:
-    return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
 class _ChangeSummary(NamedTuple):

@@ -467,7 +467,8 @@ class VariantPass:
             self._count_quotes(thread)
         edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}
         summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
-        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
+        model = next(iter(self._models), "")
+        sizes = [self._block_tokens(model, text(str(edit.params.get("text") or ""))) for edit in summaries]
         refused = next((thread.path.refused for thread in self._threads.values() if thread.path.refused), "")
         return VariantRun(
             variant=self.variant,
@@ -478,9 +479,6 @@ class VariantPass:
             edits=edits,
             refused=refused,
         )
-
-    def _tokens_of(self, words: str) -> int:
-        return self._block_tokens(next(iter(self._models), ""), text(words))
 
     def _block_tokens(self, model: str, block: Block) -> int:
         return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))

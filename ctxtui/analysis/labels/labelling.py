@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Final
 
@@ -64,11 +64,9 @@ class Labelling:
         for n in self._by_category[category]:
             rule = self.rules[n]
             if rule.applies(category, body):
-                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._label_extents(matches_)))
+                earlier = [(self.rules[match.rule].label, match.start, match.end) for match in matches_]
+                matches_ += attempt(rule, partial(find_matches, n, rule, text, earlier))
         return cut_text(len(text), matches_)
-
-    def _label_extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[match.rule].label, match.start, match.end) for match in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:

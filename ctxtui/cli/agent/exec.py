@@ -145,7 +145,7 @@ def _collect_answers(context: click.Context, fork: str, thread: str) -> Recorded
 
 
 def _report(relayed: RelayedProgram, quiet: bool) -> None:
-    """Note what was not recorded and how a fork went; unless `quiet`, also refreshes and recordings."""
+    """Note what went wrong; unless `quiet`, also how a fork went, refreshes and recordings."""
     for trouble in relayed.troubles:
         note(trouble)
     if relayed.silence_advice and not quiet:
