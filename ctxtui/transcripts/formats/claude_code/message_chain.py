@@ -311,7 +311,7 @@ def find_sendable(point: Point) -> Point:
     return point
 
 
-CLEARED: Final = "[Old tool result content cleared]"
+_CLEARED: Final = "[Old tool result content cleared]"
 """Text that the client sends in place of a cleared tool result."""
 
 
@@ -340,7 +340,7 @@ def _clear_result(item: Item, ids: set[str]) -> Item:
     value = item.block.value()
     if value.get("tool_use_id") not in ids:
         return item
-    return Item(block.make("tool_result", {**value, "content": CLEARED}), item.place)
+    return Item(block.make("tool_result", {**value, "content": _CLEARED}), item.place)
 
 
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:

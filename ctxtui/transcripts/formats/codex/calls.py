@@ -140,11 +140,11 @@ class Calls(Struct, kw_only=True):
         return self.open
 
     def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
-        """Handle a token count; returns the calls whose usage it gives.
+        """Handle a token count; return the calls whose usage it gives.
 
-        None if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call include
-        the usage of the interrupted call before it, if exactly one call ended without a count. If the client writes a
-        usage record for each response (facts §13), a count that ends no call is a repetition.
+        There is none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call
+        include the usage of the interrupted call before it, if exactly one call ended without a count. If the client
+        writes a usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
@@ -180,11 +180,9 @@ class Calls(Struct, kw_only=True):
             call = self._with_paid_id(call, total, usage)
         self.open = None
         cut, self._uncounted = self._uncounted, []
-        rest = (
-            _uncounted_usage(before, total, usage)
-            if before is not None and total is not None and len(cut) == 1
-            else None
-        )
+        rest = None
+        if before is not None and total is not None and len(cut) == 1:
+            rest = _uncounted_usage(before, total, usage)
         self.epoch = complete_epoch(self.epoch, usage.input)
         self.close()
         calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
@@ -210,12 +208,9 @@ class Calls(Struct, kw_only=True):
             return None
         self._compactions += 1
         summary_extra = {**last.extra, "purpose": "compaction"}
-        name = (
-            f"compaction {self._compactions}"
-            if self.thread == MAIN
-            else f"{self.thread} compaction {self._compactions}"
-        )
-        call = replace(last, thread=name, epoch=Epoch(), extra=summary_extra)
+        prefix = "" if self.thread == MAIN else f"{self.thread} "
+        thread = f"{prefix}compaction {self._compactions}"
+        call = replace(last, thread=thread, epoch=Epoch(), extra=summary_extra)
         self._ended = self._finished[last.id] = call
         return call
 

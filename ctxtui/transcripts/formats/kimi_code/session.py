@@ -292,11 +292,8 @@ def convert_message(message: dict[str, Json]) -> list[Item]:
         return make_message("user", *parts)
     origin = as_dict(message.get("origin"))
     is_client_text = as_str(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
-    return (
-        make_message(as_str(message.get("role")) or "user", *parts, mark="meta" if is_client_text else "")
-        if parts
-        else []
-    )
+    mark = "meta" if is_client_text else ""
+    return make_message(as_str(message.get("role")) or "user", *parts, mark=mark) if parts else []
 
 
 def _is_of_user(message: list[Item]) -> bool:

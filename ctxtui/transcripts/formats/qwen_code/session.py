@@ -35,11 +35,8 @@ def sniff(head: bytes, name: str) -> float:
     Claude Code's records have the same members, but no parts.
     """
     records = [record for record in file_head.parse_records(head) if record.keys() >= _KEYS]
-    return (
-        0.98
-        if any("systemPayload" in record or "parts" in as_dict(record.get("message")) for record in records)
-        else 0.0
-    )
+    is_qwen = any("systemPayload" in record or "parts" in as_dict(record.get("message")) for record in records)
+    return 0.98 if is_qwen else 0.0
 
 
 class _QwenHandler:

@@ -229,7 +229,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """``POST api.openai.com/v1/embeddings 200``."""
+        """The exchange in one line: ``POST api.openai.com/v1/embeddings 200``."""
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 
 

@@ -28,9 +28,9 @@ from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 
 _SHAPE: Final = "api-request-shape"
-BLOB: Final = "api-request-blob"
-REQUEST: Final = "api-request"
-KINDS: Final = frozenset({_SHAPE, BLOB, REQUEST})
+_BLOB: Final = "api-request-blob"
+_REQUEST: Final = "api-request"
+KINDS: Final = frozenset({_SHAPE, _BLOB, _REQUEST})
 
 
 class RequestRecord(msgspec.Struct, rename="camel"):
@@ -157,7 +157,7 @@ class ClaudeRequests:
             record = decode_request(source.raw)
             if record.type == _SHAPE:
                 self.store.put_shape(record.shape_hash, canonical.loads(bytes(record.shape)))
-            elif record.type == BLOB:
+            elif record.type == _BLOB:
                 self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
             else:
                 return self._add_request(record, source), []

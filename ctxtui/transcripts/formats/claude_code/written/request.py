@@ -29,7 +29,7 @@ from ctxtui.wire.grammar import ANTHROPIC, GRAMMARS
 REDACTED: Final = "<REDACTED>"
 """Text that the client writes in place of thinking."""
 BETAS: Final = "betas"
-NOT_RECORDED: Final = "not_recorded"
+_NOT_RECORDED: Final = "not_recorded"
 """Only member of a withheld body; its value is the reason."""
 
 _SEALED: Final = "redacted_thinking"
@@ -240,10 +240,10 @@ def _second_last_answer(items: Sequence[Item]) -> str:
 
 
 def _withheld_reason(data: bytes) -> str:
-    if len(data) > 4096 or NOT_RECORDED.encode() not in data:
+    if len(data) > 4096 or _NOT_RECORDED.encode() not in data:
         return ""
     value = as_dict(parse_body(data))
-    return as_str(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
+    return as_str(value.get(_NOT_RECORDED)) or "no reason given" if value.keys() == {_NOT_RECORDED} else ""
 
 
 def _mark_summary(item: Item) -> Item:
