@@ -226,10 +226,10 @@ def copy_to_resume(edited: EditedContext, source: Path, form: str) -> ResumedFil
     tool's, or for a subagent's context.
     """
     target = TARGETS[form]
-    made_by = OWN if is_copy(source) else edited.session.about.source
-    if made_by != target.source:
+    recorded_by = OWN if is_copy(source) else edited.session.about.source
+    if recorded_by != target.source:
         raise CtxtuiError(
-            f"the recording is {made_by or 'of another kind'}, not {target.source}",
+            f"the recording is {recorded_by or 'of another kind'}, not {target.source}",
             place=str(source),
             way_out="only a tool's own recording can be resumed by it; --to ctxtui keeps the context",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -35,19 +34,12 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     return edits_in_force(log).applied
 
 
-class KnownEdits(NamedTuple):
-    """Applied edits; `trouble` is the error if the database could not be read."""
-
-    edits: tuple[Edit, ...]
-    trouble: str = ""
-
-
-def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> KnownEdits:
-    """The same as `applied_edits`, but with an error in the result instead of an exception."""
+def try_applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[tuple[Edit, ...], str]:
+    """The same as `applied_edits`, with the error as the second result instead of an exception."""
     try:
-        return KnownEdits(applied_edits(loaded, settings, chosen))
+        return applied_edits(loaded, settings, chosen), ""
     except CtxtuiError as error:
-        return KnownEdits((), str(error))
+        return (), str(error)
 
 
 class EditedRequest(Struct, frozen=True, dict=True):

@@ -116,18 +116,18 @@ def add_hook(settings: dict[str, Any], run: str, kind: Hook = PINS_HOOK) -> dict
     entries = hooks.get(kind.event, []) if isinstance(hooks, dict) else None
     if not isinstance(entries, list):
         raise _malformed_hooks(kind.event)
-    kept_entries = []
+    other_entries = []
     for number, entry in enumerate(entries):
         commands = entry.get("hooks", []) if isinstance(entry, dict) else None
         if not isinstance(commands, list):
             raise _malformed_hooks(f"{kind.event}[{number}]")
-        kept_commands = [command for command in commands if not _is_own_command(command, kind)]
-        if len(kept_commands) == len(commands):
-            kept_entries.append(entry)
-        elif kept_commands:
-            kept_entries.append({**entry, "hooks": kept_commands})
+        other_commands = [command for command in commands if not _is_own_command(command, kind)]
+        if len(other_commands) == len(commands):
+            other_entries.append(entry)
+        elif other_commands:
+            other_entries.append({**entry, "hooks": other_commands})
     hook = {**({"matcher": kind.matcher} if kind.matcher else {}), "hooks": [{"type": "command", "command": run}]}
-    return {**settings, "hooks": {**hooks, kind.event: [*kept_entries, hook]}}
+    return {**settings, "hooks": {**hooks, kind.event: [*other_entries, hook]}}
 
 
 def _malformed_hooks(place: str) -> Malformed:

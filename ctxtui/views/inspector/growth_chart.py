@@ -78,6 +78,4 @@ def _draw_limit(line: Spans) -> list[Span]:
 
 def downsample(values: Sequence[float], most: int) -> tuple[float, ...]:
     """Reduce `values` to `most`, keeping the largest of each stretch."""
-    if len(values) <= most:
-        return tuple(values)
-    return tuple(max(values[i * len(values) // most : (i + 1) * len(values) // most]) for i in range(most))
+    return tuple(max(values[bucket.start : bucket.stop]) for bucket in scale.buckets(len(values), most))

@@ -72,7 +72,7 @@ def lines(chart: StackedChart, room: int, height: int, *, colour: bool = False) 
         sentence: Spans = [Span(" No call yet." if not chart.parts else " Too little room for the chart.", "dim")]
         return [sentence][:height]
     chart_width, chart_height = max(1, room - AXIS - 2), height - 1
-    groups = _groups(len(chart.parts), chart_width)
+    groups = scale.buckets(len(chart.parts), chart_width)
     top, names = chart.top, chart.names
     # Calls that share a column show their largest context.
     columns = [max((chart.parts[i] for i in group), key=lambda part: sum(part.values())) for group in groups]
@@ -91,12 +91,6 @@ def lines(chart: StackedChart, room: int, height: int, *, colour: bool = False) 
         out.append(_draw_limit(line, AXIS + 2, room) if y == limit else merged(line))
     out.append(_marks(chart, groups, per))
     return out
-
-
-def _groups(count: int, wide: int) -> list[range]:
-    if count <= wide:
-        return [range(i, i + 1) for i in range(count)]
-    return [range(i * count // wide, (i + 1) * count // wide) for i in range(wide)]
 
 
 def _levels(part: Mapping[str, int], names: Sequence[str], height: int, top: float) -> list[tuple[int, str]]:
