@@ -52,11 +52,13 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
     return TokenCounts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
-def _uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
+def _uncounted_usage(before: Usage | None, total: Usage | None, last: Usage) -> Usage | None:
     """Usage of a call without a count: the growth of the totals since `before`, beyond the `last` call.
 
-    None if the totals grew by less than the last call in any figure, or by no more input.
+    None if a total is unknown, or grew by less than the last call in any figure, or by no more input.
     """
+    if before is None or total is None:
+        return None
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
     if min(rest.values()) < 0 or rest["fresh"] + rest["cache_read"] == 0:
@@ -180,9 +182,7 @@ class Calls(Struct, kw_only=True):
             call = self._with_paid_id(call, total, usage)
         self.open = None
         cut, self._uncounted = self._uncounted, []
-        rest = None
-        if before is not None and total is not None and len(cut) == 1:
-            rest = _uncounted_usage(before, total, usage)
+        rest = _uncounted_usage(before, total, usage) if len(cut) == 1 else None
         self.epoch = complete_epoch(self.epoch, usage.input)
         self.close()
         calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]

@@ -294,8 +294,8 @@ class _CodexSession:
         return []
 
     def _make_happening(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = replace_surrogates(as_str(record.value().get(key))) or kind
-        return Happened(kind, words, self.thread, parse_timestamp(record.timestamp), self._calls.last)
+        text = replace_surrogates(as_str(record.value().get(key))) or kind
+        return Happened(kind, text, self.thread, parse_timestamp(record.timestamp), self._calls.last)
 
     def _handle_compaction(self, payload: dict[str, Json]) -> list[Event]:
         summary = as_str(payload.get("message"))

@@ -119,8 +119,8 @@ class _Agent:
 
         The summary follows the user messages that the client kept; in older files it precedes the latest messages.
         """
-        words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
-        summary = make_message("user", messages.text(words), mark=_SUMMARY)
+        text = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
+        summary = make_message("user", messages.text(text), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
             user_messages = [message for message in self._messages if _is_of_user(message)]
             first = as_count(value.get("keptHeadUserMessageCount"))

@@ -90,8 +90,8 @@ class _QwenHandler:
                 history = [item for content in as_list(payload.get("compressedHistory")) for item in _convert(content)]
                 dialogue.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
-                words = as_str(event.get("error_message")) or as_str(event.get("error"))
-                yield Happened("api error", words, at=happened, thread=dialogue.thread)
+                text = as_str(event.get("error_message")) or as_str(event.get("error"))
+                yield Happened("api error", text, at=happened, thread=dialogue.thread)
 
 
 def _convert(content: Json) -> list[Item]:

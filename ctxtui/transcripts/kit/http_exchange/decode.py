@@ -176,8 +176,8 @@ def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
 
 def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
-        words = exchange.response[:200].decode("utf-8", "replace")
-        return Response(complete=False, error=f"an answer that is not JSON: {words}")
+        text = exchange.response[:200].decode("utf-8", "replace")
+        return Response(complete=False, error=f"an answer that is not JSON: {text}")
     if exchange.status >= 400 or "detail" in as_dict(body):
         return Response(error=_refusal_text(body) or f"HTTP {exchange.status}", extra=as_dict(body))
     if dialect in (_CONVERSE, COHERE):

@@ -246,7 +246,5 @@ def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
 
     A cache keeps the prefixes of different sets apart (facts §2).
     """
-    named = [
-        name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name
-    ]
+    named = [name for key, text in headers if key.lower() == _BETAS for name in map(str.strip, text.split(",")) if name]
     return {"betas": list[Json](named)} if named else {}

@@ -285,8 +285,8 @@ class ClaudeRequests:
         if cause in self._reported:
             return []
         self._reported.add(cause)
-        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
-        return [Skipped(request.line, words)]
+        text = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
+        return [Skipped(request.line, text)]
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
         """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
@@ -346,8 +346,8 @@ class ClaudeRequests:
             markers[item] = (*markers.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
         if not lost:
             return markers, []
-        words = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
-        return markers, [Skipped(request.line, words)]
+        text = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
+        return markers, [Skipped(request.line, text)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
         """Build the frame: the body's members in the client's order, with slots for its sections."""

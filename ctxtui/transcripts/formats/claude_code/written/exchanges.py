@@ -310,8 +310,8 @@ class WrittenExchanges:
         if not count:
             return None
         requests = "1 request" if count == 1 else f"{count} requests"
-        words = f"the thinking in {requests} reads {REDACTED}: the session's transcript was not found"
-        return Skipped(1, words)
+        text = f"the thinking in {requests} reads {REDACTED}: the session's transcript was not found"
+        return Skipped(1, text)
 
     def settle(self, transcript: Session | None = None) -> list[Event]:
         """Return events for new or changed calls; a call of the `transcript` has its id there."""
