@@ -234,8 +234,8 @@ class TurnController(ChatController):
         self.state.tells.permission.emit()
 
     def _on_retry_waits(self, moment: mo.RetryWaits) -> None:
-        again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
-        self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
+        retry = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
+        self._note(f"{safe_text.one_line(moment.reason, 80)}; {retry}")
 
     def _on_notice(self, moment: mo.Notice) -> None:
         if moment.kind != "retry":  # `_on_retry_waits` shows these.

@@ -91,10 +91,10 @@ class ContextEdits:
         staging_area.session_edits.has_database_changed()  # only later changes count
         if self._watch is None:
             self._watch = self._access.every(_CHECK_SECONDS, self._check_other_programs)
-        brought, self._pending_edits = self._pending_edits, ()
+        pending, self._pending_edits = self._pending_edits, ()
         overlay = staging_area.overlay(self._state.thread)
-        if brought and not overlay.log:
-            overlay.stage_all(brought)
+        if pending and not overlay.log:
+            overlay.stage_all(pending)
             overlay.apply()
             self._access.after_frame(self._save_later)
         if staging_area.has_edits(self._state.thread):

@@ -333,8 +333,8 @@ class Panels:
 
 
 def _marked_note(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
-    here = [node for node in marks if rows.holds(node)]
-    return transcript_notes.marked_note(scene, here, len(marks) - len(here))
+    shown = [node for node in marks if rows.holds(node)]
+    return transcript_notes.marked_note(scene, shown, len(marks) - len(shown))
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

@@ -263,8 +263,8 @@ def _resumed_keys(own: str) -> dict[str, str]:
     """Return the formats that tools can resume, by key: that of the recording tool (`own`), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
-    others = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
-    return {**({"r": own} if own else {}), **others}
+    translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
+    return {**({"r": own} if own else {}), **translated}
 
 
 def _keys(*keys: tuple[str, str]) -> list[Span]:

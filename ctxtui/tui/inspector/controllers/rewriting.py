@@ -67,12 +67,12 @@ class RewritingController(EditController):
 
     def _replace_inserted(self, edit: Edit, text: str) -> None:
         """Replace the text of the summary or note that `edit` inserts."""
-        again = edits_from_selection.reword_insertion(edit, text)
-        if again is not None and self.edits.overlay is not None:
+        reworded = edits_from_selection.reword_insertion(edit, text)
+        if reworded is not None and self.edits.overlay is not None:
             if not edit.spec.replaces_blocks:
                 # A summary replaces another of the same blocks, but notes add up.
                 self.edits.overlay.revert([edit.id])
-            self.edits.stage([again])
+            self.edits.stage([reworded])
 
     def _replace_text(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.edits.overlay is not None:

@@ -206,9 +206,9 @@ class SearchController(Controller):
             self._running_finder().search_for(self._pattern)
         elif len(self._tree.blocks) != self._block_count:
             self._running_finder().notify_blocks_added()
-        here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
+        hit = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
-        self._hit_index = self._hits.index_of(here) if self._hits and here is not None else None
+        self._hit_index = self._hits.index_of(hit) if self._hits and hit is not None else None
         self._show_count()
 
     def _count(self) -> None:
