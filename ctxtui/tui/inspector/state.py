@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
@@ -34,13 +33,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Following(Struct, frozen=True):
-    """Whether the view follows a growing recording, and whether the user chose so."""
-
-    on: bool
-    by_hand: bool = False
-
-
 class InspectorState:
     """The state of an inspector, which shows call `index` (from 0) of `thread`.
 
@@ -60,7 +52,10 @@ class InspectorState:
         self.glimpse: RecordingEnd | None = None
         self.thread, self.index = MAIN, 0
         self.shown: tuple[str, ...] = ALL_LINES
-        self._following = Following(follow)
+        self.follows = follow
+        """Whether the view follows a growing recording."""
+        self._follows_by_hand = False
+        """Whether the user chose to follow."""
         self.live = self.complete = False
         self._has_position = False
         """Whether `grow` has placed the view."""
@@ -84,10 +79,6 @@ class InspectorState:
         return len(self.study.thread(self.thread).calls) if self.study is not None else 0
 
     @property
-    def follows(self) -> bool:
-        return self._following.on
-
-    @property
     def previous_thread(self) -> str:
         """The thread shown before this one; the main thread if there was none."""
         return next(reversed(self._last_indexes), MAIN)
@@ -103,7 +94,7 @@ class InspectorState:
         if self.held_countdown is not None:
             return "held"
         growing = self.loaded is not None and self.loaded.follows and self.complete
-        if growing and self._following == Following(True, by_hand=True) and self.at_end:
+        if growing and self._follows_by_hand and self.at_end:
             return "following"
         return "live" if self.live else "recorded"
 
@@ -265,7 +256,7 @@ class InspectorState:
 
     def follow(self, follows: bool) -> None:
         """Follow the recording or not, as the user chose."""
-        self._following = Following(follows, by_hand=True)
+        self.follows = self._follows_by_hand = follows
 
     # What lists ask
 
