@@ -114,7 +114,7 @@ class ServersController(ChatController):
         try:
             await work()
         except CtxtuiError as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
 
     # Offering
 

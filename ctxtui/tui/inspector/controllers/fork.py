@@ -206,8 +206,7 @@ class ForkController(EditController):
             try:
                 handover = job()
             except CtxtuiError as error:
-                message = safe_text.one_line(str(error), 300)
-                self.access.deliver(lambda: self.show_message(failed(message)))
+                self.access.deliver(partial(self.show_message, failed(error)))
             else:
                 self.access.deliver(lambda: self._report_handover(handover))
 

@@ -17,7 +17,6 @@ from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCom
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ class RewritingController(EditController):
         try:
             rules = parse_settings(manual_edits.COMPACTING, text)
         except BadConfig as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
         else:
             self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules))
 
