@@ -306,20 +306,14 @@ class ContextEdits:
         self.shows_next_call = not (self.shows_next_call or self._state.panels.next_call is not None)
         self._state.show()
         scene = self._state.panels.scene
-        if (
-            not self.shows_next_call
-            or self._state.panels.next_call is not None
-            or self.staging_area is None
-            or scene is None
-        ):
-            return
-        has_cache = scene.call.usage is not None and scene.call.usage.has_cache
-        why = (
-            "The forecast is still being computed."
-            if has_cache
-            else "No forecast: this call reported no cache figures."
-        )
-        self.answers.say_quietly(why)
+        is_missing = self.shows_next_call and self._state.panels.next_call is None
+        if is_missing and self.staging_area is not None and scene is not None:
+            has_cache = scene.call.usage is not None and scene.call.usage.has_cache
+            self.answers.say_quietly(
+                "The forecast is still being computed."
+                if has_cache
+                else "No forecast: this call reported no cache figures."
+            )
 
     # Staging
 
