@@ -31,7 +31,7 @@ class HeldController(ChatController):
         self._edits, self._talk, self._log = edits, talk, log
         self._question: Question | None = None
         """The last question of this controller."""
-        state.tells.held.subscribe(self._on_held)
+        state.chat_signals.held.subscribe(self._on_held)
         state.on.shown.subscribe(self._close_question)
 
     def facts(self) -> set[str]:

@@ -62,7 +62,7 @@ class TalkController(ChatController):
         self._draft_aside = ""
         """The draft put aside while an earlier message is edited."""
         state.on.complete.subscribe(self.talk)
-        state.tells.permission.subscribe(self._ask_permission_if_idle)
+        state.chat_signals.permission.subscribe(self._ask_permission_if_idle)
 
     def facts(self) -> set[str]:
         is_own = self.prompt.question is self._own_question
@@ -248,7 +248,7 @@ class TalkController(ChatController):
             self._branch_from(None)
         if self.host.runner is None:
             self._early_messages = (*self._early_messages, words)
-            self.state.tells.early.emit(len(self._early_messages))
+            self.state.chat_signals.early.emit(len(self._early_messages))
             return
         self.state.follow_end()
         self.host.feed(ev.UserSaid(words))

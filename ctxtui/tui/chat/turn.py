@@ -65,7 +65,7 @@ class TurnController(ChatController):
         return {RUNNING if self.state.is_running else RESTING}
 
     def dismiss_alarm(self) -> None:
-        self.state.tells.alarm.emit("")
+        self.state.chat_signals.alarm.emit("")
 
     # News of the host
 
@@ -99,7 +99,7 @@ class TurnController(ChatController):
 
             self.state.add_hosted_news(RecordingNews(list(news.events)))
         if news.chat_model is not None:
-            self.state.tells.model.emit(news.chat_model)
+            self.state.chat_signals.model.emit(news.chat_model)
         # Sub-agents are shown in their own threads.
         if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
@@ -128,7 +128,7 @@ class TurnController(ChatController):
 
     def _on_held(self, moment: mo.DraftHeld) -> None:
         self._note(f"held before sending: {moment.reason}", is_held=True)
-        self.state.tells.held.emit()
+        self.state.chat_signals.held.emit()
 
     def _on_sent(self, moment: mo.RequestSent) -> None:
         self._draft_sent = moment.draft
@@ -146,7 +146,7 @@ class TurnController(ChatController):
 
     def _on_call_began(self, moment: mo.CallBegan) -> None:
         if self._draft_sent is not None and moment.call.first_byte is not None:
-            self.state.tells.began.emit(self._draft_sent, moment.call.first_byte)
+            self.state.chat_signals.began.emit(self._draft_sent, moment.call.first_byte)
 
     def _on_piece(self, moment: mo.PieceReceived) -> None:
         rows = self.state.rows
@@ -193,7 +193,7 @@ class TurnController(ChatController):
             if number in rows.answer.blocks:
                 rows.answer.blocks[number].tokens = tokens
         self._paint_soon()
-        self.state.tells.grown.emit()
+        self.state.chat_signals.grown.emit()
 
     def _end_answer(self) -> None:
         for timer in (self._frame_timer, self._count_timer):
@@ -231,7 +231,7 @@ class TurnController(ChatController):
 
     def _on_permission_requested(self, moment: mo.PermissionRequested) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
-        self.state.tells.permission.emit()
+        self.state.chat_signals.permission.emit()
 
     def _on_retry_waits(self, moment: mo.RetryWaits) -> None:
         retry = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"

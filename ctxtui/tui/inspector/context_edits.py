@@ -153,7 +153,9 @@ class ContextEdits:
 
     def is_editable(self) -> bool:
         """Whether all of the context shown is loaded, so that it can be edited."""
-        return self.staging_area is not None and self._state.glimpse is None and self._state.panels.scene is not None
+        return (
+            self.staging_area is not None and self._state.recording_end is None and self._state.panels.scene is not None
+        )
 
     def check_ready(self, *, counted: bool = False) -> bool:
         """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
@@ -162,7 +164,9 @@ class ContextEdits:
             self._prompt.show_message(warned(self._load_error))
             return False
         if not self.is_editable() or scene is None:
-            what = "this recording is" if self._state.glimpse is not None or scene is None else "earlier edits are"
+            what = (
+                "this recording is" if self._state.recording_end is not None or scene is None else "earlier edits are"
+            )
             self._prompt.show_message([Span(f"{what} still being read", "dim")])
             return False
         if counted and not scene.counted:
@@ -239,12 +243,12 @@ class ContextEdits:
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
-        if not area.is_ready(scene, state.feed.request_load):
+        if not area.is_ready(scene, state.loader.request_load):
             return None
         staging = area.staging(scene, frozenset(state.marks))
-        pane = area.pane(staging, None, state.feed.request_load, live=state.live)
+        pane = area.pane(staging, None, state.loader.request_load, live=state.live)
         if area.study.has_pending:
-            state.feed.work()
+            state.loader.work()
         return pane.staging, pane
 
     def next_call_of(self, scene: Scene) -> NextCallForecast | None:
@@ -262,7 +266,7 @@ class ContextEdits:
         is_requested = self.shows_next_call or edited or live
         if not is_requested and not should_forecast_ahead(area.study.book, scene, time.time()):
             return None
-        forecast = area.forecast(scene, state.feed.request_load, live=live)
+        forecast = area.forecast(scene, state.loader.request_load, live=live)
         if forecast is None:
             return None
         is_cached = forecast.expires is not None and forecast.expires > time.time()
@@ -381,7 +385,7 @@ class ContextEdits:
         # Saving competes with painting, so it starts after the frame. Garbage of the edit is collected now rather than
         # during the next key, but not before the thread that writes the frame to the terminal is done.
         self._access.timer(_FRAME_SENT_SECONDS, partial(gc.collect, 1))
-        self._state.feed.work()
+        self._state.loader.work()
         if self.staging_area is not None and self.staging_area.unsaved:
             self._access.work(self._save, "edits")
 

@@ -232,7 +232,7 @@ class ForkController(EditController):
         if self.state.source.name == "-":
             self.show_message(failed("You cannot continue from standard input; save it to a file first."))
             return
-        if self.state.study is None or self.state.glimpse is not None or loaded is None:
+        if self.state.study is None or self.state.recording_end is not None or loaded is None:
             return
         if self.state.index < self.state.count - 1:
             self._talk_from(self.state.index + 1)

@@ -90,7 +90,7 @@ class SearchController(Controller):
 
     def search(self) -> None:
         rows, transcript = self.panels.transcript.data, self.panels.transcript
-        if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
+        if self.state.study is None or self.state.recording_end is not None or rows is None or rows.scene is None:
             self.show_message([Span("Nothing to search yet.", "dim")])
             return
         if self.folding is None:
