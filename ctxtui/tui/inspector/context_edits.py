@@ -153,9 +153,8 @@ class ContextEdits:
 
     def is_editable(self) -> bool:
         """Whether all of the context shown is loaded, so that it can be edited."""
-        return (
-            self.staging_area is not None and self._state.recording_end is None and self._state.panels.scene is not None
-        )
+        state = self._state
+        return self.staging_area is not None and state.recording_end is None and state.panels.scene is not None
 
     def check_ready(self, *, counted: bool = False) -> bool:
         """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
@@ -164,9 +163,8 @@ class ContextEdits:
             self._prompt.show_message(warned(self._load_error))
             return False
         if not self.is_editable() or scene is None:
-            what = (
-                "this recording is" if self._state.recording_end is not None or scene is None else "earlier edits are"
-            )
+            is_reading = self._state.recording_end is not None or scene is None
+            what = "this recording is" if is_reading else "earlier edits are"
             self._prompt.show_message([Span(f"{what} still being read", "dim")])
             return False
         if counted and not scene.counted:
