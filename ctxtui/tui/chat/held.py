@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.agent import events as ev
+from ctxtui.agent import events
 from ctxtui.tui.chat.prompt import PAUSE_SECONDS, TalkController
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import HELD
@@ -92,6 +92,6 @@ class HeldController(ChatController):
                 # The edits were refused, or a summary must be read first; the line says so.
                 return
         if key == "x":
-            self.host.feed(ev.Interrupted())
+            self.host.feed(events.Interrupted())
         else:
-            self.host.feed(ev.Released())
+            self.host.feed(events.Released())

@@ -16,7 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRANSPLANT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
+from ctxtui.tui.commands.situation import BLOCK, EDITS, INSERTED, MARKED, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -420,4 +420,4 @@ class BlocksCommand(Command):
 class BlocksOrInsertsCommand(BlocksCommand):
     """The same, also for inserted blocks."""
 
-    needs_any = frozenset({BLOCK, MARKED, PUT_IN})
+    needs_any = frozenset({BLOCK, MARKED, INSERTED})

@@ -24,8 +24,8 @@ from ctxtui.tui.commands.situation import (
     CALLS,
     FILTERED,
     FOLLOWS,
+    INSERTED,
     MARKED,
-    PUT_IN,
     SEARCHING,
     SKIPPED,
     STAGED,
@@ -346,7 +346,7 @@ class SessionScreen(StillScreen, Commanded):
         facts |= {ASKING} if self.line.is_asking else set()
         facts = facts.union(*(controller.facts() for controller in self.controllers))
         pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
-        row = BLOCK if at.node is not None else PUT_IN if at.place.new is not None else ""
+        row = BLOCK if at.node is not None else INSERTED if at.place.new is not None else ""
         return CommandContext(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:
