@@ -280,12 +280,8 @@ class StagingArea:
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         return self._counts.count(scene, applied)
 
-    def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
-        """The content of the pane of staged edits.
-
-        - `moment`: index of the chosen price; None: that of the moment at which the edits will be applied.
-        - `later`, `live`: as in `next_call`.
-        """
+    def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
+        """The content of the pane of staged edits; `later`, `live` as in `next_call`."""
         applied, usable = staging.applied, staging.scene.limits.usable
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
@@ -330,8 +326,7 @@ class StagingArea:
             for moment_price in tag.moments
         )
         names = [moment_price.name for moment_price in moments]
-        leaves = next((names.index(moment_price.moment) for moment_price in waits if moment_price.moment in names), 0)
-        chosen = leaves if moment is None else moment % max(1, len(moments))
+        chosen = next((names.index(moment_price.moment) for moment_price in waits if moment_price.moment in names), 0)
         return StagedPane(
             staging=staging,
             usable=usable,

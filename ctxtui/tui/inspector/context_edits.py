@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.editing.staging import StagingArea
-    from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
 
 
@@ -233,21 +232,18 @@ class ContextEdits:
 
     # What comes of it
 
-    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
-        """Return the effect of the thread's edits on the context shown.
-
-        None without edits, and while a worker still reads a large context.
-        """
+    def staged_pane_of(self, scene: Scene) -> StagedPane | None:
+        """Return the effect of the thread's edits on a context; None without edits, or until it is read."""
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
         if not area.is_ready(scene, state.loader.request_load):
             return None
         staging = area.staging(scene, frozenset(state.marks))
-        pane = area.pane(staging, None, state.loader.request_load, live=state.live)
+        pane = area.pane(staging, state.loader.request_load, live=state.live)
         if area.study.has_pending:
             state.loader.work()
-        return pane.staging, pane
+        return pane
 
     def next_call_of(self, scene: Scene) -> NextCallForecast | None:
         """Return the forecast of the next call if it is to be shown and is computed, else None."""

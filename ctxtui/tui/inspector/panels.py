@@ -183,8 +183,8 @@ class Panels:
         thread_study = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
-        edited = edits.edits_of(scene) if edits is not None else None
-        self.staging, pane = edited if edited is not None else (None, None)
+        pane = edits.staged_pane_of(scene) if edits is not None else None
+        self.staging = pane.staging if pane is not None else None
         self._show_rows(thread_study, scene, view)
         self.show_progress(study, view.shown)
         record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
