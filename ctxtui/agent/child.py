@@ -24,8 +24,8 @@ class ChildTask(Struct, frozen=True, kw_only=True):
     - `prompt`: the message that it gets, and nothing of the parent's conversation.
     - `label`: its name in lists.
     - `system`: the system prompt (None: the parent's).
-    - `tools`: names or patterns; none by default. It may use the parent's tools that match one and need no permission,
-      or were allowed for the whole session. It cannot start sub-agents itself.
+    - `tools`: names or patterns. It may use the parent's tools that match one and need no permission, or were allowed
+      for the whole session, but not start sub-agents itself.
     - `model`: another model of the same provider ("": the parent's).
     - `rounds`: maximum number of requests (0: no limit).
     - `answer_tokens`: maximum tokens of an answer (0: as in the settings).
@@ -74,10 +74,7 @@ class Agents(Protocol):
 
 
 class Caller(Struct, frozen=True):
-    """Services for a user's own tool.
-
-    The chat's folder, sub-agents, and `say`, which prints a line to the user.
-    """
+    """Services for a user's own tool: the chat's folder, sub-agents, and `say`, which prints a line to the user."""
 
     folder: Path
     agents: Agents
@@ -85,15 +82,14 @@ class Caller(Struct, frozen=True):
 
 
 Work = Callable[[Mapping[str, Json], Caller], str | Awaitable[str]]
-"""Runs a tool: takes the checked input and a `Caller`, returns the text for the model."""
 
 
 class OwnTool(Struct, frozen=True, kw_only=True):
     """A tool that a user wrote.
 
-    Its definition is as in `Tool`. `run` takes the checked input and a `Caller` and returns the text for the model; an
-    exception is reported to the model. A plain function runs in a thread, a coroutine in the event loop; only a
-    coroutine can start sub-agents. With `asks` the user is asked first.
+    `run` takes the checked input and a `Caller` and returns the text for the model; an exception is reported to the
+    model. A plain function runs in a thread, a coroutine in the event loop; only a coroutine can start sub-agents. With
+    `asks` the user is asked first.
     """
 
     name: str

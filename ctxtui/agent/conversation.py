@@ -25,11 +25,7 @@ from ctxtui.wire.translate.turns import CALL, RESULT, TEXT, THINKING, TurnPart, 
 
 
 class AnswerCall(NamedTuple):
-    """A tool call in an answer.
-
-    `input` is its decoded JSON ({} without arguments), or the text if it is no JSON. `Conversation.open_calls` leaves
-    it None.
-    """
+    """A tool call in an answer; `input` is its decoded JSON ({} without arguments), or the text if it is no JSON."""
 
     id: str
     name: str
@@ -37,35 +33,29 @@ class AnswerCall(NamedTuple):
 
 
 class SettledAnswer(NamedTuple):
-    """The part of an answer that goes into the context.
-
-    Its `items` (empty if nothing can be kept) and its calls.
-    """
+    """The part of an answer that goes into the context, and its calls."""
 
     items: tuple[Item, ...]
     calls: tuple[AnswerCall, ...]
 
 
 def settle(items: Sequence[Item], used: set[str], *, cut: bool, names: bool = True) -> SettledAnswer:
-    """Make an answer fit to be sent back (facts §1, §4).
+    """Make an answer fit to be sent back (facts §1, §4): without parts that the provider would refuse.
 
-    Left out are empty texts, thinking whose signature has not arrived, thinking with nothing after it, calls without a
-    name, calls whose input is no JSON object, and in a cut answer calls without any input. But if the answer was not
-    cut, a call with another input stays in dialects other than Anthropic's: the tool reports the fault to the model.
     - `used`: ids of earlier calls. A call without id, or with one of these, gets a new one; the ids of the answer are
       added.
     - `cut`: the answer broke off, so its last part may be incomplete.
     - `names`: the dialect writes ids of calls; without (Ollama) they are returned but not written.
     """
-    kept_parts: list[tuple[Item, TurnPart | None]] = []
+    sendable: list[tuple[Item, TurnPart | None]] = []
     for item in items:
         part = None if item.block.kind == HEADER else to_part(item.block)
         if part is None or _is_sendable(part, cut):
-            kept_parts.append((item, part))
-    _drop_trailing(kept_parts)
+            sendable.append((item, part))
+    _drop_trailing(sendable)
     calls: list[AnswerCall] = []
     new_items: list[Item] = []
-    for item, part in kept_parts:
+    for item, part in sendable:
         if part is not None and part.category == CALL:
             own_id = read(item.block).call_id
             id_ = _unused_id(own_id, used)
@@ -86,8 +76,9 @@ def _is_sendable(part: TurnPart, cut: bool) -> bool:
         value = part.value if isinstance(part.value, dict) else {}
         return bool(value.get("signature") or value.get("data")) or "signature" not in value
     if part.category == CALL:
-        whole = isinstance(arguments_value(part.reading), dict) if part.reading.arguments else not cut
-        return bool(part.reading.name) and (whole or (not cut and part.kind != "tool_use"))
+        is_whole = isinstance(arguments_value(part.reading), dict) if part.reading.arguments else not cut
+        # Only Anthropic refuses a call whose input is no object; elsewhere the tool reports the fault to the model.
+        return bool(part.reading.name) and (is_whole or (not cut and part.kind != "tool_use"))
     return True
 
 
@@ -130,17 +121,11 @@ def _mark_incomplete(header: Item) -> Item:
 
 
 Shape = Callable[[int, Skeleton], bytes | None]
-"""Builds the request body for the raw context with this head, in the spelling of a skeleton, if edits apply.
-
-Returns None if nothing changes. Raises `CtxtuiError` if the edits leave nothing to send.
-"""
+"""Builds the request body for the raw context with this head under edits; None if nothing changes."""
 
 
 class Draft(Struct, frozen=True):
-    """A request ready to send.
-
-    `body` has its exact bytes. `raw_head` is the agent's context, `sent_head` the one that is sent.
-    """
+    """A request ready to send: its exact bytes, the agent's context (`raw_head`) and the one that is sent."""
 
     body: bytes
     raw_head: int
@@ -153,7 +138,7 @@ class ConversationStart(NamedTuple):
 
     - `params`: top-level parameters (``model`` among them).
     - `tools`: definitions in Anthropic's form.
-    - `system`: the system text, or its parts, which are joined if the dialect has no parts.
+    - `system`: the system text, or its parts, which are joined unless the dialect is Anthropic's.
     - `before`: earlier messages (items of any dialect).
     """
 
@@ -171,34 +156,21 @@ _PROBE: Final = "\N{BULLET}"
 
 
 class Conversation:
-    """One line of context of a hosted agent.
+    """One line of context of a hosted agent: the path to `head` in `tree`; `skeleton` spells its requests."""
 
-    - `tree`: the session's tree.
-    - `head`: the agent's current context.
-    - `skeleton`: spells its requests.
-    - `shape`: may return another body for a raw context; by default the context is sent as it is.
-    """
-
-    def __init__(
-        self,
-        tree: Tree,
-        dialect: str,
-        model: str,
-        skeleton: Skeleton,
-        head: int = ROOT,
-        shape: Shape | None = None,
-    ) -> None:
+    def __init__(self, tree: Tree, dialect: str, model: str, skeleton: Skeleton, head: int) -> None:
         self.tree = tree
         self.dialect = dialect
         self.model = model
         self.skeleton = skeleton
         self.head = head
-        self.shape = shape
+        self.shape: Shape | None = None
+        """Applies edits to the requests; None: the context is sent as it is."""
         self.memory: MemoryPlace | None = None
         """Memory to update when the user sends a message; None: leave the context as it is."""
         self.static: Mapping[str, Json] | None = None
-        """Cache breakpoint for the system text (of several parts: the last but one, as the last one changes). None:
-        none. Not used while `memory` has breakpoints."""
+        """Cache breakpoint for the system text (of several parts: the last but one, as the last one changes); not used
+        while `memory` has breakpoints."""
         self._speller = Speller(skeleton)
         self.lost: list[str] = []
         """Parts of an earlier context that this dialect cannot express."""
@@ -226,7 +198,7 @@ class Conversation:
         return self.head
 
     def add_answer(self, response: Response, *, cut: bool = False) -> SettledAnswer:
-        """Append an answer, or the received part of a `cut` one; returns the part that was kept."""
+        """Append the part of an answer that can be sent back; returns that part. `cut`: the answer broke off."""
         settled = settle(response.items, self._used, cut=cut, names=self.dialect != OLLAMA)
         self.head = self.tree.extend(self.head, settled.items)
         self._names |= {call.id: call.name for call in settled.calls}
@@ -243,10 +215,7 @@ class Conversation:
         self.head = head
 
     def open_calls(self) -> list[AnswerCall]:
-        """The calls without result, in order, without their input.
-
-        A request needs a result for each.
-        """
+        """The calls without result, in order, without their input."""
         items = self.tree.items(self.head)
         ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_talk(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
@@ -284,10 +253,8 @@ class Conversation:
 
 
 def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]:
-    """The items as sent, with the marks of the same blocks in `agent_items`.
-
-    A header gets the mark of the block after it: all headers of one role are equal, so their digests say nothing.
-    """
+    """The items as sent, with the marks of the same blocks in `agent_items`."""
+    # A header gets the mark of the block after it: headers of one role are equal.
     marks = {
         item.block.digest: item.place.mark for item in agent_items if item.place.mark and item.block.kind != HEADER
     }
@@ -301,33 +268,27 @@ def _with_marks(sent: Sequence[Item], agent_items: Sequence[Item]) -> list[Item]
 
 
 def _model_name(params: Mapping[str, Json]) -> str:
-    """The model that parameters name; Google's name a resource."""
+    # Google's parameters name a resource.
     return str(params.get("model", "")).removeprefix("models/")
 
 
-def begin(tree: Tree, opening: ConversationStart, shape: Shape | None = None) -> Conversation:
-    """Start a conversation with `opening`; earlier messages are translated to the dialect.
-
-    `shape` is that of `Conversation` (None: requests are sent as they are).
-    """
+def begin(tree: Tree, opening: ConversationStart) -> Conversation:
+    """Start a conversation with `opening`; earlier messages are translated to the dialect."""
     model = _model_name(opening.params)
     # A body needs a message: the probe is removed again, so that the context ends with the earlier messages.
     items_with_probe = [*_opening_items(opening), *opening.before, *user_message(opening.dialect, _PROBE)]
     body, lost = encode.build_body(opening.dialect, items_with_probe, model=model, params=opening.params)
     items = _without_probe(registry.DIALECTS[opening.dialect].decode_request(body, None).items)
-    head = tree.extend(ROOT, items)
-    conversation = Conversation(
-        tree, opening.dialect, model, skeleton_for(opening.dialect, opening.params, items), head, shape
-    )
+    skeleton = skeleton_for(opening.dialect, opening.params, items)
+    conversation = Conversation(tree, opening.dialect, model, skeleton, tree.extend(ROOT, items))
     conversation.lost = lost
     conversation.static = _system_breakpoint(opening.dialect, opening.system)
     return conversation
 
 
-def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json], shape: Shape | None = None) -> Conversation:
+def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json]) -> Conversation:
     """Continue from the context `head`, which must be in `dialect`: it is not translated."""
-    skeleton = skeleton_for(dialect, params, tree.items(head))
-    return Conversation(tree, dialect, _model_name(params), skeleton, head, shape)
+    return Conversation(tree, dialect, _model_name(params), skeleton_for(dialect, params, tree.items(head)), head)
 
 
 def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
@@ -339,13 +300,7 @@ def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
     opening = begin(Tree(), ConversationStart(talk.dialect, params, tools))
     new = [item for item in opening.tree.items(opening.head) if item.place.section == "tools"]
     rest = [item for item in talk.tree.items(talk.head) if item.place.section != "tools"]
-    items = [*new, *(_without_thinking(rest) if talk.dialect == ANTHROPIC else rest)]
-    skeleton = skeleton_for(talk.dialect, params, items)
-    conversation = Conversation(
-        talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, items), talk.shape
-    )
-    conversation.memory, conversation.static = talk.memory, talk.static
-    return conversation
+    return _rebuild(talk, new, rest)
 
 
 def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
@@ -358,20 +313,22 @@ def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
     items = talk.tree.items(talk.head)
     tools = [item for item in items if item.place.section == "tools"]
     rest = [item for item in items if item.place.section == "messages" and item.place.role != "system"]
-    message_items = _without_thinking(rest) if talk.dialect == ANTHROPIC else rest
-    new = [*tools, *opening.tree.items(opening.head), *message_items]
-    skeleton = skeleton_for(talk.dialect, params, new)
-    conversation = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, new), talk.shape)
-    conversation.memory, conversation.static = talk.memory, opening.static
+    conversation = _rebuild(talk, [*tools, *opening.tree.items(opening.head)], rest)
+    conversation.static = opening.static
+    return conversation
+
+
+def _rebuild(talk: Conversation, new: Sequence[Item], rest: Sequence[Item]) -> Conversation:
+    """A copy of `talk` with the items `new`, then the `rest` of its own."""
+    items = [*new, *(_without_thinking(rest) if talk.dialect == ANTHROPIC else rest)]
+    skeleton = skeleton_for(talk.dialect, Request((), talk.skeleton).params, items)
+    conversation = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, items))
+    conversation.shape, conversation.memory, conversation.static = talk.shape, talk.memory, talk.static
     return conversation
 
 
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
-    """The cache breakpoint of an Anthropic system text in several parts.
-
-    None for other system texts. A breakpoint at the end of a request does not help a request whose last system part
-    differs.
-    """
+    """The cache breakpoint of an Anthropic system text in several parts, of which the last may change."""
     return CACHED if dialect == ANTHROPIC and not isinstance(system, str) and len(system) > 1 else None
 
 
@@ -384,7 +341,6 @@ def _without_thinking(items: Sequence[Item]) -> list[Item]:
 
 
 def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]) -> Skeleton:
-    """Make the skeleton that spells `items` with these parameters."""
     tools = [item.block.value() for item in items if item.place.section == "tools"]
     system = next((item.block.member("text") or "" for item in items if item.place.section == "system"), "")
     return build_template(dialect, dict(params), tools, system)
@@ -409,7 +365,7 @@ def _opening_items(opening: ConversationStart) -> list[Item]:
 
 
 def _without_probe(items: Sequence[Item]) -> tuple[Item, ...]:
-    """The items without the last user text, and without its header if that has no other part."""
+    # Its header goes, too, if that has no other part.
     rest = list(items[:-1])
     if rest and rest[-1].block.kind == HEADER:
         rest.pop()

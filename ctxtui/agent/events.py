@@ -20,10 +20,7 @@ class ToolLeave(StrEnum):
 
 
 class ToolCall(Struct, frozen=True):
-    """A call by the model: `id` pairs it with its result.
-
-    `input` is its decoded JSON, or text that is no JSON.
-    """
+    """A call by the model; `input` is its decoded JSON, or text that is no JSON."""
 
     id: str
     name: str
@@ -45,10 +42,7 @@ class ToolResult(Struct, frozen=True):
 
 
 class UserSaid(Struct, frozen=True):
-    """The user sent a message.
-
-    During a turn it waits for the next request; a held request is built again at once, with it.
-    """
+    """The user sent a message. During a turn it waits; a held request is built again at once, with it."""
 
     text: str
 
@@ -74,22 +68,15 @@ class Prepared(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """An answer ended and is in the context, with its complete `calls`.
-
-    `cut`: it was interrupted.
-    """
+    """An answer ended and is in the context. `cut`: it was interrupted; `again`: the provider paused its turn."""
 
     calls: tuple[ToolCall, ...] = ()
     cut: bool = False
     again: bool = False
-    """The provider paused its turn: send the same context once more."""
 
 
 class Broke(Struct, frozen=True):
-    """A request could not be built, or failed; no answer is in the context.
-
-    `retry`: trying again may help; `after`: seconds that the provider asked to wait (None: not given).
-    """
+    """A request could not be built, or failed; `after`: seconds that the provider asked to wait (None: not given)."""
 
     message: str
     retry: bool = False
@@ -101,10 +88,7 @@ class Waited(Struct, frozen=True):
 
 
 class Planned(Struct, frozen=True):
-    """The call `id`, which needs permission, is planned.
-
-    `guarded`: the user is asked each time. `result`: the error for the model if it cannot be done.
-    """
+    """The call `id` is planned: `guarded`, if the user is asked each time; `result`: the error if it cannot be done."""
 
     id: str
     guarded: bool = False
@@ -119,8 +103,6 @@ class Permitted(Struct, frozen=True):
 
 
 class Finished(Struct, frozen=True):
-    """A tool has finished."""
-
     result: ToolResult
 
 
@@ -200,7 +182,7 @@ class StopTools(Struct, frozen=True):
 
 
 class Tell(Struct, frozen=True):
-    """Record an event: `kind` is ``retry``, ``error``, ``interrupt``, ``refused``."""
+    """Show and record an event: `kind` is ``retry``, ``error``, ``interrupt`` or ``refused``."""
 
     kind: str
     text: str

@@ -15,7 +15,7 @@ from ctxtui.wire.stream import Delta, StreamReader
 class AnswerReader(Struct):
     """Reads the answer to `draft` from bytes, split anywhere, and makes its call.
 
-    `own_id` is the call's id if the provider gives none, or one of `known_ids`. Times are Unix seconds.
+    `own_id` is the call's id if the provider gives none, or one of `existing_ids`. Times are Unix seconds.
     """
 
     draft: Draft
@@ -28,8 +28,7 @@ class AnswerReader(Struct):
     epoch: Epoch = field(default_factory=Epoch)
     attempt: int = 1
     first_byte: float | None = None
-    known_ids: frozenset[str] = frozenset()
-    """Ids of existing calls."""
+    existing_ids: frozenset[str] = frozenset()
     parser: EventParser = field(default_factory=EventParser)
 
     def feed(self, data: bytes, at: float) -> tuple[Delta, ...]:
@@ -39,7 +38,6 @@ class AnswerReader(Struct):
         return tuple(self.reader.feed(self.parser.feed(data)))
 
     def close(self) -> tuple[Delta, ...]:
-        """End the answer; returns what that adds to it."""
         return tuple(self.reader.feed(self.parser.close()))
 
     @property
@@ -48,14 +46,11 @@ class AnswerReader(Struct):
         return self.reader.response()
 
     def make_call(self, response: Response, head: int, ended: float | None = None, error: str = "") -> Call:
-        """The call as known now.
-
-        `head` is the context just after the answer. `ended` is None while it goes on; `error` replaces its own error.
-        """
+        """The call as known now, with the context `head` after it; `error` replaces its own error."""
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt
-        id_ = response.id if response.id and response.id not in self.known_ids else self.own_id
+        id_ = response.id if response.id and response.id not in self.existing_ids else self.own_id
         return Call(
             id=id_,
             thread=self.thread,

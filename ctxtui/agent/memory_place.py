@@ -39,10 +39,7 @@ class MemoryPlace(Struct, frozen=True):
 
 
 def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item], memory: MemoryPlace) -> int:
-    """Append the message `user_items` to the context `head` and replace its memory by `memory`.
-
-    Returns the new head.
-    """
+    """Append the message `user_items` to the context `head` and replace its memory; returns the new head."""
     memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
@@ -58,7 +55,6 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
 
 
 def _is_conversation(item: Item) -> bool:
-    """Whether `item` is part of a message other than a system message."""
     return item.place.section == "messages" and item.place.role not in SYSTEM
 
 
@@ -75,11 +71,9 @@ def _without_unbound_thinking(before: Sequence[Item], items: Sequence[Item]) -> 
 
 
 def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int]:
-    """The positions in `items` of cache breakpoints.
+    """The positions in `items` of cache breakpoints: the last block of memory, and the end of what seldom changes.
 
-    One is the last block of memory. If memory comes first, another is before the part that often changes, so that a
-    change of memory loses no more than that: after the `stable` texts, or, if there are none, after Anthropic's system
-    text. If all texts are stable, there is no other.
+    That is, if memory comes first, the last of its `stable` texts, or Anthropic's system text if there are none.
     """
     if memory.marker is None:
         return []
@@ -89,6 +83,6 @@ def breakpoint_positions(items: Sequence[Item], memory: MemoryPlace) -> list[int
     if 0 < memory.stable < len(places):
         return [places[memory.stable - 1], places[-1]]
     # In other dialects a system text may be a plain string, which carries no breakpoint.
-    may = memory.stable == 0 and "cache_control" in memory.marker
-    system = [n for n, item in enumerate(items) if may and item.place.section == "system"]
+    takes_marker = memory.stable == 0 and "cache_control" in memory.marker
+    system = [n for n, item in enumerate(items) if takes_marker and item.place.section == "system"]
     return [*system[-1:], places[-1]]

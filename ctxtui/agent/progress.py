@@ -60,10 +60,7 @@ class PieceReceived(Struct, frozen=True):
 
 
 class CallEnded(Struct, frozen=True):
-    """The answer of `call` ended and is in the context, which now ends at `head`.
-
-    `cut`: the user interrupted it.
-    """
+    """The answer of `call` ended, or was interrupted (`cut`), and is in the context, which now ends at `head`."""
 
     call: Call
     head: int
@@ -71,10 +68,7 @@ class CallEnded(Struct, frozen=True):
 
 
 class CallFailed(Struct, frozen=True):
-    """The request was refused, or its answer broke off.
-
-    The partial answer is not in the context. `call` is the received part, None without one.
-    """
+    """The request was refused, or its answer broke off; `call` is the received part, which is not in the context."""
 
     message: str
     call: Call | None = None
@@ -106,8 +100,6 @@ class PermissionRequested(Struct, frozen=True):
 
 
 class RetryWaits(Struct, frozen=True):
-    """A retry follows in `seconds`."""
-
     seconds: float
     attempt: int
     max_attempts: int
@@ -115,14 +107,14 @@ class RetryWaits(Struct, frozen=True):
 
 
 class Notice(Struct, frozen=True):
-    """An event worth showing: ``retry``, ``error``, ``interrupt``, ``refused``."""
+    """An event worth showing: a `Tell` of the turn machine, or one of the host's own kinds."""
 
     kind: str
     text: str
 
 
 class TurnEnded(Struct, frozen=True):
-    """The turn is over."""
+    pass
 
 
 ProgressEvent = (

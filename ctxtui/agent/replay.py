@@ -37,21 +37,19 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    - `own_id`: id of a broken-off call if the provider gave none; `known_ids`: ids of existing calls.
-    - `queue`: messages that were not sent yet; `draft`: the text in the input line.
+    - `own_id`: id of a broken-off call if the provider gave none; `existing_ids`: ids of existing calls.
     - `replayed`: number of events so far, without those of the queue, the draft and the opening.
     """
 
-    def __init__(self, conversation: Conversation, provider: str, known_ids: frozenset[str], own_id: str) -> None:
+    def __init__(self, conversation: Conversation, provider: str, existing_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
-        self._provider, self._known_ids, self._own_id = provider, known_ids, own_id
+        self._provider, self._existing_ids, self._own_id = provider, existing_ids, own_id
         self.exchange: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
         self.replayed = 0
 
     def replay(self, event: FlightEvent) -> None:
-        """Replay one pending event."""
         data = event.data
         if event.kind == "queue":
             self.queue = tuple(json.loads(data))
@@ -110,14 +108,11 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
             attempt=attempt,
-            known_ids=self._known_ids,
+            existing_ids=self._existing_ids,
         )
 
     def settle(self) -> Call | None:
-        """Put the received part of a broken-off answer into the context.
-
-        Returns its call, None without one.
-        """
+        """Put the received part of a broken-off answer into the context; returns its call, None without one."""
         exchange = self.exchange
         if exchange is None or exchange.first_byte is None:
             return None

@@ -1,7 +1,6 @@
-"""The runner: executes the turn machine's commands as requests, pauses and tool runs.
+"""The runner: executes the turn machine's commands as requests, pauses and tool runs, in one event loop.
 
-Everything happens in one event loop; how tools run is up to `Tools`. Nothing here depends on a provider, a database or
-a screen. `send_once` sends one request without a turn: it is neither retried nor recorded.
+Nothing here depends on a provider, a database or a screen.
 """
 
 from __future__ import annotations
@@ -45,8 +44,7 @@ class Tools(Protocol):
     async def run(self, call: events.ToolCall, planned: Planned | None = None) -> events.ToolResult:
         """Run `call` as it was `planned` (None: it was not). Errors are returned as the result."""
 
-    async def close(self) -> None:
-        """Stop everything that runs."""
+    async def close(self) -> None: ...
 
 
 async def _assume_recorded(_: float) -> bool:
@@ -64,9 +62,8 @@ async def _attach_nothing(_: str) -> Sequence[Attachment]:
 class Surroundings(Struct, kw_only=True):
     """The functions that a runner calls.
 
-    - `tell`: receives events.
     - `judge`: checks a request before it is sent; returns the reason to hold it, or "".
-    - `exchange`: makes the reader of an answer.
+    - `exchange`: makes the reader of the answer to a draft, with the number of the attempt.
     - `clock`: the time in Unix seconds.
     - `recorded`: waits so many seconds for the record to catch up; returns whether it has.
     - `before`: runs before each request is built.
@@ -95,11 +92,9 @@ class Runner:
         """The last built request."""
         self._task: asyncio.Task[None] | None = None
         self._calls: dict[str, asyncio.Task[None]] = {}
-        """Running tools, by the id of their call."""
+        """Running tools, and plans being made, by the id of their call."""
         self._said: list[str] = []
-        """User messages that are not in the context yet."""
         self._plans: dict[str, Planned] = {}
-        """Plans of calls that wait for permission, by the id of the call."""
         self._stopped: set[asyncio.Task[None]] = set()
         """Tools being stopped; `close` waits for their cleanup."""
 
@@ -151,7 +146,6 @@ class Runner:
                 self._around.tell(self._execute_at_once(command))
 
     def _execute_at_once(self, command: events.Command) -> progress.ProgressEvent:
-        """Execute an immediate command; returns its progress event."""
         match command:
             case events.AddResults(results):
                 named_results = [
@@ -182,7 +176,6 @@ class Runner:
             self._task.cancel()
 
     async def _add_messages(self) -> None:
-        """Append the user's waiting messages to the context, each with its attachments."""
         while self._said:
             text = self._said[0]
             attached = await self._around.attached(text)
@@ -195,7 +188,6 @@ class Runner:
         self._around.tell(progress.UserMessageAdded(text, self.conversation.add_user_message(text, attached), before))
 
     def _add_without_attachments(self) -> None:
-        """Append the user's waiting messages to the context without their attachments."""
         while self._said:
             self._add_message()
 
@@ -314,7 +306,6 @@ _REPORT_WAIT_S = 1.0
 LIMIT_REASONS = frozenset({"max_tokens", "length", "max_output_tokens", "MAX_TOKENS", "model_context_window_exceeded"})
 """Stop reasons of an answer that reached a limit of tokens."""
 _TRANSIENT_ERRORS = ("overloaded", "api_error", "rate_limit", "server_error", "timeout", "internal")
-"""Parts of error messages after which a retry may help."""
 
 
 def _error_text(error: Exception) -> str:
@@ -326,15 +317,11 @@ def _failed_call(call: events.ToolCall, error: Exception) -> events.ToolResult:
 
 
 def _is_transient(error: str) -> bool:
-    """Whether an error inside a stream is worth a retry."""
     return any(word in error.lower() for word in _TRANSIENT_ERRORS)
 
 
 async def send_once(line: BodySender, dialect: str, body: bytes) -> Response:
-    """Send `body`, a request in `dialect`, and return the complete answer.
-
-    Raises `ProviderError`, also if the answer broke off.
-    """
+    """Send a request once, without a turn or a record. Raises `ProviderError`, also if the answer broke off."""
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
     async for data in line.send(body):
         reader.feed(parser.feed(data))

@@ -46,12 +46,8 @@ from ctxtui.agent.events import (
 )
 
 MAX_ATTEMPTS: Final = 6
-"""Maximum attempts of one request."""
 MAX_WAIT_S: Final = 60.0
-"""Maximum seconds to wait before a retry.
-
-A provider that asks for a longer pause gets no retry, and the user is told.
-"""
+"""A provider that asks for a longer pause gets no retry."""
 STOPPED: Final = "Stopped by the user before it was done."
 REFUSED: Final = "The user did not allow this."
 NO_USER: Final = "This needs the user's leave, and no user is there to give it."
@@ -59,8 +55,6 @@ NO_USER: Final = "This needs the user's leave, and no user is there to give it."
 
 
 class TurnPhase(StrEnum):
-    """Phase of a turn."""
-
     REST = "rest"
     PREPARING = "preparing"
     HELD = "held"
@@ -102,7 +96,6 @@ class TurnState(Struct, frozen=True, kw_only=True):
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn is running."""
         return self.phase != TurnPhase.REST
 
 
@@ -110,20 +103,14 @@ Step = tuple[TurnState, list[Command]]
 
 
 def step(state: TurnState, event: Event) -> Step:
-    """Apply `event` to `state`; returns the new state and commands.
-
-    An event that comes too late changes nothing.
-    """
+    """Apply `event` to `state`; an event that comes too late changes nothing."""
     handler = _HANDLERS.get((state.phase, type(event))) or _ANYWHERE.get(type(event))
     return handler(state, event) if handler else (state, [])
 
 
 def _begin_request(state: TurnState) -> Step:
-    add_commands: list[Command] = [AddUser(text) for text in state.queue]
-    return replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False), [
-        *add_commands,
-        Prepare(),
-    ]
+    preparing = replace(state, phase=TurnPhase.PREPARING, queue=(), attempt=0, release_next=False)
+    return preparing, [*map(AddUser, state.queue), Prepare()]
 
 
 def _end_turn(state: TurnState, *before: Command) -> Step:
@@ -202,10 +189,7 @@ def _begin_calls(state: TurnState) -> Step:
 
 
 def _ask_next(state: TurnState, commands: list[Command]) -> Step:
-    """Plan the next call that needs permission.
-
-    If none is left, begin the next round once all calls are done.
-    """
+    """Plan the next call that needs permission; if none is left, begin the next round once all calls are done."""
     state = replace(state, planned=False, guarded=False)
     if state.to_ask:
         return state, [*commands, Plan(next(call for call in state.calls if call.id == state.to_ask[0]))]
@@ -244,24 +228,15 @@ def _handle_permission(state: TurnState, event: Permitted) -> Step:
         return state, []
     call = next(waiting_call for waiting_call in state.calls if waiting_call.id == event.id)
     if event.leave == ToolLeave.NOT_NOW:
-        no = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
-        return _ask_next(
-            replace(state, to_ask=state.to_ask[1:], results=no), [Tell("refused", f"{call.name}: not now")]
-        )
+        results = (*state.results, ToolResult(call.id, REFUSED, is_error=True))
+        state = replace(state, to_ask=state.to_ask[1:], results=results)
+        return _ask_next(state, [Tell("refused", f"{call.name}: not now")])
     if event.leave == ToolLeave.NEVER:
         # Applies to the same tool's other calls, too.
-        refused_calls = [
-            waiting_call
-            for waiting_call in state.calls
-            if waiting_call.id in state.to_ask and waiting_call.name == call.name
-        ]
-        refused = tuple(ToolResult(waiting_call.id, REFUSED, is_error=True) for waiting_call in refused_calls)
-        still_to_ask = tuple(
-            id_ for id_ in state.to_ask if id_ not in {waiting_call.id for waiting_call in refused_calls}
-        )
-        state = replace(
-            state, refused=state.refused | {call.name}, results=(*state.results, *refused), to_ask=still_to_ask
-        )
+        ids = [same.id for same in state.calls if same.id in state.to_ask and same.name == call.name]
+        results = (*state.results, *(ToolResult(id_, REFUSED, is_error=True) for id_ in ids))
+        to_ask = tuple(id_ for id_ in state.to_ask if id_ not in ids)
+        state = replace(state, refused=state.refused | {call.name}, results=results, to_ask=to_ask)
         return _ask_next(state, [Tell("refused", f"{call.name} is not allowed in this session")])
     if event.leave == ToolLeave.SESSION and not state.guarded:
         state = replace(state, allowed=state.allowed | {call.name})
@@ -302,10 +277,7 @@ def _cut_answer(state: TurnState, _: Interrupted) -> Step:
 
 
 def _interrupt(state: TurnState, event: Interrupted) -> Step:
-    """Interrupt outside of an answer.
-
-    Calls without a result get one, so that the context stays valid.
-    """
+    """Interrupt outside of an answer; calls without a result get one, so that the context stays valid."""
     commands: list[Command] = [StopWaiting()]
     if state.phase == TurnPhase.ACTING:
         results_by_id = {result.id: result for result in state.results}
@@ -315,7 +287,6 @@ def _interrupt(state: TurnState, event: Interrupted) -> Step:
 
 
 _ANYWHERE: Final[dict[type, Callable[..., Step]]] = {UserSaid: _handle_message, HoldNext: _toggle_hold}
-"""Handlers of events that are handled in every phase."""
 _HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
     (TurnPhase.REST, Released): _handle_release,
     (TurnPhase.PREPARING, Prepared): _handle_prepared,
@@ -335,4 +306,3 @@ _HANDLERS: Final[dict[tuple[TurnPhase, type], Callable[..., Step]]] = {
     (TurnPhase.ACTING, Finished): _handle_tool_end,
     (TurnPhase.ACTING, Interrupted): _interrupt,
 }
-"""The handler of an event in a phase; other events come too late and change nothing."""

@@ -9,15 +9,13 @@ from msgspec import Struct
 
 from ctxtui.analysis.book import Book
 from ctxtui.analysis.forecast import Forecast, Forecaster
-from ctxtui.core.call import Call, EpochStart, answer_path
+from ctxtui.core.call import COMPACTIONS, Call, EpochStart, answer_path
 from ctxtui.core.category import CATEGORIES
 from ctxtui.core.tree import Tree
 from ctxtui.core.usage import Usage
 from ctxtui.tokens.features import NOTHING
 from ctxtui.tokens.models import ModelCard
 
-_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
-"""Starts of epochs with which the client made the context smaller."""
 _SAME_TOKENS: Final = 8
 """Tokens by which two reports of one prefix may differ."""
 
@@ -63,7 +61,7 @@ def _explain_epoch(forecast: Forecast, usage: Usage, past: _CallsBefore, more: i
     epoch = forecast.call.epoch
     if epoch == forecast.step.base.epoch:
         return ""
-    if epoch.start in _SHRUNK:
+    if epoch.start in COMPACTIONS:
         return f"{epoch.start.value}: {epoch.detail or 'the context was replaced'}"
     if epoch.start is EpochStart.REWIND:
         return "rewind: the context goes back to an earlier point"

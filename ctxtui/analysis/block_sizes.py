@@ -1,7 +1,4 @@
-"""Token counts of the blocks of one context, which may grow.
-
-Edits, policies and prices read them by raw position.
-"""
+"""Token counts of the blocks of one context, which may grow."""
 
 from __future__ import annotations
 
@@ -35,7 +32,6 @@ class BlockSizes:
         return self._person_position
 
     def grow(self) -> None:
-        """Count the blocks added to the context since the last call."""
         items = self._context.items
         for position in range(len(self._tokens), len(items)):
             self._tokens.append(self.block_tokens(items[position].block))
@@ -63,10 +59,7 @@ class BlockSizes:
         return self._sum - sum(self._tokens[p] for p in stripped)
 
     def stripped_tokens(self, before: int, positions: Container[int]) -> int:
-        """Tokens of thinking at `positions` that the provider drops since the last turn began.
-
-        `before` is the `person_position` of the turn before.
-        """
+        """Tokens of thinking at `positions` that is newly dropped since `person_position` was `before`."""
         thinking = self._context.thinking
         newly_stripped = thinking[bisect_left(thinking, before) : bisect_left(thinking, self._person_position)]
         return sum(self._tokens[position] for position in newly_stripped if position in positions)

@@ -1,7 +1,4 @@
-"""Selects the call for a command or screen by thread and number.
-
-The default is the main thread's last call.
-"""
+"""Selects the call for a command or screen by thread and number."""
 
 from __future__ import annotations
 
@@ -23,11 +20,9 @@ class ChosenCall(Struct, frozen=True):
 
 
 def choose_call(session: Session, thread: str = "", number: int = 0, *, after: bool = False) -> ChosenCall:
-    """Select call `number` (0: the last) of `thread`.
+    """Select call `number` (0: the last) of `thread` ("": the main one, or the first with calls). Raises `NotFound`.
 
-    `thread` "" is the main one, or the first with calls. With `after`, selects the call that is still to be made,
-    whatever the number. A thread without calls has one that is not sent yet: the context at its tip. Raises
-    `NotFound`.
+    With `after`, and in a thread without calls, it is the call that is still to be made.
     """
     name = thread or _default_thread(session)
     if name not in session.threads and name not in session.order:
@@ -60,8 +55,7 @@ def _default_thread(session: Session) -> str:
 def unsent_call(session: Session, thread: str) -> Call | None:
     """The call that is still to be made in `thread`, with everything after the last answer.
 
-    None if nothing but parts of answers is new since then, if the context at the tip does not continue it, or if no
-    call was made yet.
+    None if no call was made yet, or if nothing but parts of answers follows the last answer.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
@@ -88,7 +82,6 @@ def unsent_call(session: Session, thread: str) -> Call | None:
 
 
 def unsent_calls(session: Session) -> list[Call]:
-    """The calls still to be made, of all threads."""
     return [call for thread in list(session.threads) if (call := unsent_call(session, thread)) is not None]
 
 

@@ -1,8 +1,4 @@
-"""The context window in force for a call, and its origin.
-
-It is the user's setting, else the client's own limit (facts §13), else the model's. A smaller recorded window has
-priority over the setting, a larger accepted context over the others.
-"""
+"""The context window in force for a call, and its origin."""
 
 from __future__ import annotations
 
@@ -70,11 +66,9 @@ class ContextWindow(Struct, frozen=True):
 
     @property
     def origin_text(self) -> str:
-        """Text that explains the limit."""
         return ORIGIN_TEXTS.get(self.origin, "not known")
 
     def as_fields(self) -> dict[str, int | str | None]:
-        """Fields of the window in JSON."""
         return {
             "limit": self.limit or None,
             "usable": self.usable or None,
@@ -84,25 +78,18 @@ class ContextWindow(Struct, frozen=True):
 
 
 def window_of_size(window: int, usable_share: float, user_tokens: int = 0) -> ContextWindow:
-    """A window of known size, in tokens, without a recording.
-
-    `user_tokens` is the user's usable part (0: the share).
-    """
+    """A window of known size, in tokens, without a recording; `user_tokens`: the user's usable part (0: the share)."""
     return ContextWindow(
         window, _usable_tokens(window, usable_share, user_tokens), RECORDED if window else "", window, window
     )
 
 
 def _usable_tokens(window: int, share: float, user_tokens: int | None) -> int:
-    """Usable part of a window: the user's own figure for the model, else the share."""
     return min(user_tokens, window) if user_tokens else round(window * share)
 
 
 def context_window(book: Book, call: Call, usable_share: float) -> ContextWindow:
-    """Determine the window in force for `call`.
-
-    `usable_share` is the share of `ContextWindow.window` to fill, unless the user set the model's usable tokens.
-    """
+    """The window in force for `call`; `usable_share` of it is to be filled, unless the user set the usable tokens."""
     model = call.model or book.session.model
     card, shown = book.card(model), book.windows.signs_of(model)
     window, origin = _client_window(book.session, call, card, shown)

@@ -16,12 +16,9 @@ from ctxtui.curation.price.request_count import Measure, RequestCount
 
 
 class EditPrices(Struct, frozen=True, dict=True):
-    """Prices edits of one context; it has everything that a price tag needs besides the edits.
+    """Prices edits of the context `before`, for the next request with that context (`question`).
 
-    - `before`: the context without them.
-    - `question`: the next request with that context.
-    - `weigh`: gives tokens of features in that request; `measure`: gives the features of a block.
-    - `terms`: terms by which requests are counted.
+    `weigh` gives tokens of features in that request, `measure` the features of a block.
     """
 
     before: Applied
@@ -31,7 +28,7 @@ class EditPrices(Struct, frozen=True, dict=True):
     terms: CountingTerms
 
     def tag(self, after: Applied, literals: Literals | None = None) -> PriceTag:
-        """Price the edits in `after`; quotes are found only with the `literals` of the context."""
+        """Price the edits in `after`; quotes are found with the `literals` of the context."""
         return price_tag(
             self.before,
             after,

@@ -13,10 +13,9 @@ SIZE_STEPS: Final = (0, 10_000, 25_000, 50_000, 100_000, 200_000, 500_000)
 
 
 class Latency(NamedTuple):
-    """Calls with a context of at least `low` and less than `high` tokens (None: no limit).
+    """Calls with times and a context of at least `low` and less than `high` tokens (None: no limit).
 
-    `calls` counts those with times; `took` and `first_token` are median seconds (None: not recorded), `output`
-    the median tokens of their answers.
+    `took` and `first_token` are median seconds (None: not recorded), `output` the median tokens of their answers.
     """
 
     low: int
@@ -28,10 +27,7 @@ class Latency(NamedTuple):
 
 
 def latencies(calls: Iterable[Call]) -> list[Latency]:
-    """One row per context size that occurs, smallest first.
-
-    Calls without times or report are left out. A call that began and ended in the same record has no duration.
-    """
+    """One row per context size that occurs, smallest first; calls without times or report are left out."""
     groups: dict[int, list[Call]] = {}
     for call in calls:
         if call.usage is not None and (_duration(call) is not None or _first_token(call) is not None):

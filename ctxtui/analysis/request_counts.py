@@ -27,8 +27,7 @@ from ctxtui.wire.translate.anthropic import is_signed
 def count_request(book: Book, call: Call, applied: Applied, measure: Measure | None = None) -> RequestCount:
     """Count the request after `call` (or in its place) under `applied`, by session weights.
 
-    The client's additions and the residual are those of `call`. `measure` counts blocks that no context has yet
-    (None: as the book does). Raises `IndexError` while the context is not counted.
+    The client's additions and the residual are those of `call`. Raises `IndexError` while the context is not counted.
     """
     terms = counting_terms(book, call, applied.context)
     return count_under(terms, applied, measure or book.measure(call.model or book.session.model))
@@ -55,10 +54,7 @@ class CountingTerms(Struct, frozen=True, kw_only=True):
 
 
 def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
-    """Terms to count requests after `call` with `context`.
-
-    Without edits the count equals its figures. Raises `IndexError` while it is not counted.
-    """
+    """Terms to count requests after `call` with `context`. Raises `IndexError` while it is not counted."""
     model = call.model or book.session.model
     absences = book.contexts.absences_at(context.head).by_node
     terms = CountingTerms(
@@ -79,7 +75,6 @@ def counting_terms(book: Book, call: Call, context: Context) -> CountingTerms:
 
 
 def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> RequestCount:
-    """Count the request under `applied`; `measure` is as in `count_request`."""
     unwritten = omitted_positions(applied.context) if terms.is_rebuilt else ()
     # Rebuilt Anthropic requests have no two consecutive messages of one role (`wire.translate.anthropic`).
     joins = terms.is_rebuilt and applied.context.dialect == ANTHROPIC
@@ -97,10 +92,7 @@ def count_under(terms: CountingTerms, applied: Applied, measure: Measure) -> Req
 
 
 def omitted_positions(context: Context) -> list[int]:
-    """Positions that a request from a transcript leaves out, because the provider refuses them.
-
-    These are unanswered calls, and in Anthropic's dialect thinking without a signature.
-    """
+    """Positions that a request from a transcript leaves out: unanswered calls, and Anthropic's unsigned thinking."""
     return context.unanswered + (_unsigned(context) if context.dialect == ANTHROPIC else [])
 
 
@@ -123,8 +115,6 @@ def _is_signed(context: Context, block: Block) -> bool:
 
 
 class ReportedWeights(Struct, frozen=True):
-    """Turns features into tokens by `weights`, scaled by the reported `share`."""
-
     weights: Weights
     share: float
 
@@ -133,11 +123,9 @@ class ReportedWeights(Struct, frozen=True):
 
 
 def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -> Weigh:
-    """Make the function that weighs blocks of `request`, whose context is `head`.
+    """Make the function that weighs blocks of `request`, whose context is `head`, as they count in the session.
 
-    A block weighs what it counts for in the session, so that an edit frees exactly these tokens. Reported tokens beyond
-    the blocks belong to none of them: they stay when blocks are removed. If the blocks present count more than the
-    total, all are scaled down to it.
+    If the blocks present count more than the reported total, all are scaled down to it.
     """
     tree, counts, weights, features_read = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
     for features in counts.composition_at(head):

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ctxtui.analysis.book import Book
 from ctxtui.core.block_content import BlockContent, arguments_value, read
-from ctxtui.core.call import Call, EpochStart, Fidelity
+from ctxtui.core.call import COMPACTIONS, Call, Fidelity
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import READ, find_touches, only_prints, shell_command
 from ctxtui.core.tree import ROOT, Tree
@@ -209,6 +209,6 @@ def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
             return "the provider's own instructions for tools, which no request contains"
         return "text that the provider adds to a request, or a different tokenizer"
     first_of_epoch = next(earlier for earlier in calls if earlier.epoch.number == began.epoch.number)
-    if first_of_epoch is began and began.epoch.start in (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION):
+    if first_of_epoch is began and began.epoch.start in COMPACTIONS:
         return "unrecorded text that the client added after it shrank the context"
     return likely_addition(book, since, call)

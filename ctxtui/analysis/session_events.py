@@ -36,10 +36,7 @@ class CallEvent(Struct, frozen=True):
 def list_events(
     session: Session, thread: str, misses: Iterable[CacheMiss] = (), loops: Mapping[int, str] = MappingProxyType({})
 ) -> list[CallEvent]:
-    """List the events of one thread in order of calls.
-
-    `misses` are those of the session, `loops` those by call.
-    """
+    """List the events of one thread in order of calls; `loops` are those of `repeated_calls.loops_by_call`."""
     calls = session.thread_calls(thread)
     by_call = {miss.number: miss for miss in misses if miss.thread == thread}
     troubles = {h.after: h.text for h in session.happenings if h.thread == thread and h.after and h.kind not in _QUIET}
@@ -90,10 +87,7 @@ _CAUSE_TEXTS: Final = {
 
 
 def describe_miss(miss: CacheMiss, place: str = "") -> str:
-    """Describe a miss, for example ``188k rewritten after a 52-minute pause``.
-
-    `place` is inserted text that gives its place.
-    """
+    """Describe a miss (``188k rewritten after a 52-minute pause``); `place` is inserted text that gives its place."""
     text = f"{format_thousands(miss.tokens)} rewritten{place}"
     if miss.cause == TTL:
         if miss.pause is None:
@@ -105,11 +99,7 @@ def describe_miss(miss: CacheMiss, place: str = "") -> str:
 
 
 def summarize_thread(session: Session, thread: str, misses: Iterable[CacheMiss] = ()) -> str:
-    """Summarize a thread in the sentence that says most.
-
-    That is about its largest miss among `misses` if that lost at least `JUMP` tokens, else its compaction, its largest
-    jump, or the share read from the cache.
-    """
+    """One sentence: the largest miss if it lost at least `JUMP` tokens, else a compaction, a jump, the cached share."""
     calls = session.thread_calls(thread)
     used = [c.usage for c in calls if c.usage and not c.is_sum]
     if not used:

@@ -1,8 +1,7 @@
-"""Short names for blocks and models, as used in rows, JSON and charts."""
+"""Short names for blocks, as used in rows, JSON and charts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from sys import intern
 from typing import Final
@@ -19,10 +18,7 @@ _NAMED: Final = frozenset({"tool_call", "tools"})
 
 
 class Names:
-    """Maps call ids to tools, so that a result can be named after its tool.
-
-    Reads each node once.
-    """
+    """Maps call ids to tools, so that a result can be named after its tool."""
 
     def __init__(self, tree: Tree) -> None:
         self._tree = tree
@@ -69,15 +65,11 @@ class Names:
         return self.call_node(read(node.block).call_id or self.answered_call_id(node), node.id)
 
     def label(self, node: Node, reading: BlockContent | None = None) -> str:
-        """Label of a block: the tool's name, else the first words of its text.
-
-        Definitions, calls and results have a tool. `reading` is the block's content, if already read.
-        """
+        """Label of a block: its tool's name, else the first words of its text; `reading`: its content, if read."""
         content = reading or read(node.block)
         return label_of(node, content, lambda: self.answered_tool(node, content))
 
     def answered_tool(self, node: Node, content: BlockContent) -> str:
-        """Tool of the result `content` at `node`; "" if its call is not in the tree."""
         return self.tool(content.call_id or self.answered_call_id(node), node.id)
 
     def answered_call_id(self, node: Node) -> str:
@@ -105,17 +97,3 @@ def first_words(text: str) -> str:
     """First line with text, cut to `PREVIEW` characters."""
     head = text[: PREVIEW * 8].strip()
     return head.split("\n", 1)[0].strip()[:PREVIEW]
-
-
-_NOISE: Final = re.compile(
-    r"^(?:[\w.-]+/)*(?:us\.|eu\.|apac\.|global\.)?(?:anthropic\.)?(?:claude-)?|-v\d+:\d+$|[-@]20\d{6}\b|-20\d\d-\d\d-\d\d\b|-latest$"
-)
-"""Parts of a model's id that its common name lacks: provider, region, version, date."""
-
-
-def short_model(model: str) -> str:
-    """Shorten a model's id to its common name: ``claude-opus-4-20250514`` is ``opus-4``."""
-    cut = _NOISE.sub("", model)
-    # Few names begin with a digit: the pattern is compiled for these only.
-    turned = re.fullmatch(r"(\d+(?:-\d+)?)-(opus|sonnet|haiku)", cut) if cut[:1].isdecimal() else None
-    return f"{turned[2]}-{turned[1]}" if turned else cut or model

@@ -1,8 +1,4 @@
-"""Evidence of a client's context window in its recorded calls (facts §13).
-
-There are three signs: the largest accepted context, the sizes at which the client compacted automatically, and whether
-it requested the long context. `context_window` decides by them.
-"""
+"""Evidence of a client's context window in its recorded calls (facts §13)."""
 
 from __future__ import annotations
 
@@ -20,7 +16,7 @@ AUTOMATIC: Final = "auto"
 _UNSETTLED_CALLS: Final = 16
 """Calls at the end of a session that are read again each time."""
 _LONG_CONTEXT_BETA: Final = "context-1m"
-"""Prefix of the name of the beta that requests the long context."""
+"""Beta that requests the long context, without its date."""
 
 
 class ShownWindow(Struct):
@@ -36,27 +32,19 @@ class ShownWindow(Struct):
 
     @property
     def compacts_at(self) -> int:
-        """Size at which the client compacts automatically, 0 if unknown.
-
-        The smallest one that no context exceeded: sizes below a context that was sent come from another setting.
-        """
+        """Smallest size at which the client compacted automatically that no context exceeded; 0 if unknown."""
         return min((size for size in self.compacted if size >= self.largest), default=0)
 
 
 class WindowSigns:
-    """Evidence of the windows in all calls of a session, by model."""
-
     def __init__(self, session: Session) -> None:
         self._session = session
         self._key: tuple[int, int, int] = (-1, 0, 0)
         self._shown: Mapping[str, ShownWindow] = {}
         self._settled: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
         """The calls before the last ones, which are read once, and their evidence."""
-        self._whole: tuple[list[Call], dict[str, ShownWindow]] = ([], {})
-        """All calls at the last look, and their evidence."""
 
     def signs_of(self, model: str) -> ShownWindow:
-        """Evidence from the calls of `model`."""
         calls = self._session.calls
         last = next(reversed(calls.values()), None) if calls else None
         key = (len(calls), len(self._session.tree), id(last))
@@ -68,9 +56,6 @@ class WindowSigns:
     def _collect_signs(self, calls: list[Call]) -> dict[str, ShownWindow]:
         # A changed call is another object; the last ones still change. Two threads may run this at once.
         # List comparison checks identity first, which is fast.
-        last_calls, shown_before = self._whole
-        if last_calls == calls:
-            return shown_before
         (before, settled_signs), settled = self._settled, calls[:-_UNSETTLED_CALLS]
         if settled[: len(before)] != before:
             before, settled_signs = [], {}
@@ -79,7 +64,6 @@ class WindowSigns:
         self._settled = settled, base
         shown = {name: replace(sign) for name, sign in base.items()}
         _add_signs(shown, calls[len(settled) :])
-        self._whole = calls, shown
         return shown
 
 
@@ -94,16 +78,13 @@ def _add_signs(shown: dict[str, ShownWindow], calls: Iterable[Call]) -> None:
             sign.largest = max(sign.largest, call.usage.input)
         if size := compaction_size(call):
             sign.compacted = (*sign.compacted, size)
-        sign.requested_long = (
-            sign.requested_long or "[1m]" in call.model.lower() or _requests_long(call.extra.get("betas"))
-        )
+        betas = call.extra.get("betas")
+        asks = isinstance(betas, list) and any(str(name).startswith(_LONG_CONTEXT_BETA) for name in betas)
+        sign.requested_long = sign.requested_long or asks or "[1m]" in call.model.lower()
 
 
 def _has_several_passes(call: Call) -> bool:
-    """Whether the report of `call` may add up several passes of the model.
-
-    Each pass has its own window.
-    """
+    """Whether the report of `call` may add up several passes of the model, each with its own window."""
     usage = call.extra.get("usage")
     facts = {**usage, **call.extra} if isinstance(usage, Mapping) else call.extra
     iterations, ran = facts.get("iterations"), facts.get("server_tool_use")
@@ -112,10 +93,7 @@ def _has_several_passes(call: Call) -> bool:
 
 
 def compaction_size(call: Call) -> int:
-    """Tokens at which the client compacted automatically before `call`.
-
-    0 if it did not, or if unknown.
-    """
+    """Tokens at which the client compacted automatically before `call`; 0 if it did not, or if unknown."""
     noted = call.extra.get(COMPACTED)
     if not isinstance(noted, Mapping) or noted.get("trigger") != AUTOMATIC:
         return 0
@@ -127,9 +105,3 @@ def is_early_compaction(call: Call) -> bool:
     """Whether the compaction before `call` was not due to a limit: on request, or in a pause."""
     noted = call.extra.get(COMPACTED)
     return isinstance(noted, Mapping) and noted.get("trigger") not in (None, AUTOMATIC)
-
-
-def _requests_long(betas: object) -> bool:
-    return isinstance(betas, list) and any(
-        isinstance(name, str) and name.startswith(_LONG_CONTEXT_BETA) for name in betas
-    )

@@ -98,12 +98,12 @@ def read_file(path: Path) -> bytes:
 
 
 def applied_edits_of(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[Edit, ...]:
-    """Edits applied to the request after the `chosen` call; none, with a note, if they cannot be read."""
-    from ctxtui.services.editing.edited_request import known_edits
+    """Edits applied to the request after the `chosen` call. Empty, with a note, if they cannot be read."""
+    from ctxtui.services.editing.edited_request import try_applied_edits
 
-    applied = known_edits(loaded, settings, chosen)
-    note_ignored_edits(applied.trouble)
-    return applied.edits
+    edits, trouble = try_applied_edits(loaded, settings, chosen)
+    note_ignored_edits(trouble)
+    return edits
 
 
 def note_ignored_edits(trouble: str) -> None:

@@ -1,7 +1,4 @@
-"""Lower bound of the tokens of an answer that broke off.
-
-Its recording has only the usage at its start.
-"""
+"""Lower bound of the tokens of an answer that broke off: its recording has only the usage at its start."""
 
 from __future__ import annotations
 
@@ -18,9 +15,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.usage import Usage
 
 _SIGN: Final = r"[!-/:-@\[-`{-~]"
-"""A punctuation sign of ASCII."""
 _LETTER: Final = r"[^\W0-9_]"
-"""A letter, or a digit beyond ASCII."""
 _SYMBOL: Final = r"[^\w\s\x00-\x7f]"
 """A sign, combining mark or unassigned character beyond ASCII: a letter for some tokenizers, a sign for others."""
 _IN_WORD: Final = r"[^\s\x00-&(-@\[-`{-\x7f]"

@@ -67,10 +67,7 @@ class Place(NamedTuple):
 
 @lru_cache(maxsize=256)
 def message_place(role: str, mark: str = "") -> Place:
-    """The `Place` of a part of a message.
-
-    Cached: a session has few of them, and each block needs one.
-    """
+    """The `Place` of a part of a message; cached, as each block needs one."""
     return Place("messages", role, mark)
 
 
@@ -114,10 +111,7 @@ def header(role: str, extra: Mapping[str, Json] | None = None) -> Block:
 
 
 def unreadable(place: str, reason: str) -> Block:
-    """Make a placeholder for a record that could not be read.
-
-    `place` is ``line 812`` or a JSON path.
-    """
+    """Make a placeholder for a record that could not be read; `place` is ``line 812`` or a JSON path."""
     return make(UNREADABLE, {"type": UNREADABLE, "place": place, "reason": reason})
 
 

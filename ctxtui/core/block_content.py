@@ -19,10 +19,7 @@ _MIN_READABLE_BYTES: Final = 1 << 18
 
 
 class Media(Struct, frozen=True):
-    """An image or file inside a block.
-
-    Its media type, and its bytes in base64, a URL or a provider's file id.
-    """
+    """An image or file inside a block: base64 in `data`, or a URL or a provider's file id in `url`."""
 
     media_type: str
     data: str = ""
@@ -66,10 +63,7 @@ _Reader = Callable[[dict[str, Json]], BlockContent]
 
 
 def read(block: Block) -> BlockContent:
-    """Read the content of `block`.
-
-    Unknown kinds are read as their JSON text, so that nothing is shown as empty.
-    """
+    """Read the content of `block`; unknown kinds are read as their JSON text."""
     return read_value(block.kind, block.value())
 
 
@@ -143,10 +137,7 @@ def _read_call(value: dict[str, Json]) -> BlockContent:
 
 
 def response_text_key(response: Json) -> str:
-    """Key of the only member of a function's response that is its text.
-
-    "" if the whole response is the text.
-    """
+    """Key of the only member of a function's response that is its text; "": all of it is."""
     members = response if isinstance(response, dict) else {}
     text_keys = [key for key in RESPONSE_TEXTS if isinstance(members.get(key), str)]
     # Some clients repeat the tool's name.
@@ -223,10 +214,7 @@ def _read_tool(value: dict[str, Json]) -> BlockContent:
 
 
 def unwrap_tool(value: Json) -> Json:
-    """Unwrap a namespace around a single tool (facts §13).
-
-    Any other `value` is returned as it is.
-    """
+    """Unwrap a namespace around a single tool (facts §13); any other `value` is returned as it is."""
     inner = value.get("tools") if isinstance(value, dict) and value.get("type") == "namespace" else None
     return inner[0] if isinstance(inner, list) and len(inner) == 1 and isinstance(inner[0], dict) else value
 
@@ -289,10 +277,7 @@ _READERS: Final[dict[str, _Reader]] = {
 
 
 def arguments_value(content: BlockContent) -> Json:
-    """Decode a call's input.
-
-    The text itself if it is no JSON (custom tools take free text) or is nested too deeply.
-    """
+    """Decode a call's input; the text itself if it is no JSON or is nested too deeply."""
     try:
         value = canonical.loads(content.arguments)
     except (RecursionError, ValueError):

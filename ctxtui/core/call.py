@@ -15,8 +15,6 @@ from ctxtui.core.usage import Usage
 
 ESTIMATED_INPUT: Final = "estimated_input"
 """Key in `Call.extra`: input tokens that a recording gives as an estimate, not as a report."""
-
-
 WINDOW: Final = "context_window"
 """Key in `Call.extra`: the context window in tokens that the client itself named when it made the call."""
 COUNTED: Final = "count_tokens"
@@ -29,12 +27,8 @@ It is missing if the record does not say who.
 """
 WHILE_IDLE: Final = "idle"
 """Trigger of a compaction that the client made in a pause, while the context was still cached."""
-
-
 TOOL_USE_INPUT: Final = "tool_use_input"
 """Key in `Call.extra`: input tokens that a report gives separately for the provider's own tools (Gemini)."""
-
-
 EDITS: Final = "edits"
 """Key in `Call.extra` of another program's call sent through ctxtui.
 
@@ -47,8 +41,6 @@ KEEP_WARM: Final = "keep_warm"
 """Key in `Call.extra`, True for a request that ctxtui sent again by itself to keep its cached prefix from expiring."""
 ANSWER_LEAST: Final = "answer_least"
 """Key in `Call.extra`: minimum tokens of the recorded answer, if the report was made at its start."""
-
-
 IN_ALL: Final = "in_all"
 """Key in `Call.extra`, True if a recorded sum over several calls includes what this one used beyond its own report."""
 COPIED_BY: Final = "copied_by"
@@ -58,23 +50,17 @@ The call was made, and paid for, in the session that it comes from.
 """
 MAKER: Final = "ctxtui"
 """Value of `COPIED_BY` in the files that ctxtui writes for a tool to resume."""
-
-
 PAID_ID: Final = "paid_id"
 """Key in `Call.extra`: the id shared by all copies of a call.
 
 It is there if a client gives each copy an id of its own (forks).
 """
-
-
 SUM: Final = "sum"
 """Key in `Call.extra` of a record that sums up several calls.
 
 Its value is the number of those that have no record of their own; True if it is not known. No context ever had that
 size.
 """
-
-
 BY_TRANSCRIPT: Final = "by_transcript"
 """Key in `Call.extra`, True for a call known only from the client's transcript.
 
@@ -103,6 +89,10 @@ class EpochStart(StrEnum):
     MODEL = "model"
     CLIENT = "client"
     REWIND = "rewind"
+
+
+COMPACTIONS: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
+"""Starts of epochs with which the client made the context smaller."""
 
 
 class Epoch(Struct, frozen=True):
@@ -197,7 +187,6 @@ class Call(Struct, frozen=True, gc=False):
 
     @property
     def keeps_warm(self) -> bool:
-        """Whether ctxtui sent it only to keep a cached prefix from expiring."""
         return KEEP_WARM in self.extra
 
     @property
@@ -263,10 +252,7 @@ def count_calls(calls: Iterable[Call]) -> int:
 
 
 def provider_id(call: Call) -> str:
-    """The id under which other recordings have the call.
-
-    A record with ids of its own may hold the provider's as well.
-    """
+    """The id under which other recordings have the call: the provider's, if the record holds that too."""
     response_id = call.extra.get("response_id")
     return response_id if isinstance(response_id, str) and response_id else call.id
 
@@ -292,7 +278,6 @@ def answer_start(tree: Tree, call: Call) -> int:
 
 
 def answer_path(tree: Tree, call: Call) -> list[int]:
-    """The nodes of the answer of `call`, in prompt order."""
     return tree.path(call.response_head, answer_start(tree, call))
 
 
@@ -315,5 +300,4 @@ def answer_nodes_in(tree: Tree, call: Call, head: int) -> list[int]:
 
 
 def answer_items(tree: Tree, call: Call) -> list[Item]:
-    """The blocks of the answer of `call` with their places, in prompt order."""
     return tree.items(call.response_head, answer_start(tree, call))

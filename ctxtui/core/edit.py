@@ -1,11 +1,8 @@
-"""Edits: an append-only, reversible overlay over a context.
-
-Originals are never touched.
-"""
+"""Edits: an append-only, reversible overlay over a context."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Final
@@ -21,10 +18,7 @@ APPLY: Final = "apply"
 WAIT: Final = "wait"
 """Kind of the entry that sets until when staged edits wait; it is no edit itself."""
 LEAVE: Final = "leave"
-"""Kind of the entry that records where the context was exported to (a command, a file).
-
-It is no edit and changes nothing.
-"""
+"""Kind of the entry that records where the context was exported to; it changes nothing."""
 REVERT: Final = "revert"
 """Kind of the entry that reverts another one."""
 
@@ -85,7 +79,6 @@ def _decode_payload(payload: str) -> Mapping[str, Json]:
 
 
 def payload(params: Mapping[str, Json]) -> str:
-    """Encode the value of `Edit.payload`."""
     return canonical.dumps(dict(params)).decode()
 
 
@@ -124,8 +117,14 @@ def active_edits(log: Iterable[Edit]) -> list[Edit]:
     A reverted revert is in force again. Entries of kind apply, wait and leave are left out.
     """
     entries = list(log)
-    dead: set[str] = set()
-    for edit in reversed(entries):
-        if edit.reverts and edit.id not in dead:
-            dead.add(edit.reverts)
-    return [e for e in entries if not e.reverts and e.kind not in (APPLY, WAIT, LEAVE) and e.id not in dead]
+    reverted = reverted_ids(entries)
+    return [e for e in entries if not e.reverts and e.kind not in (APPLY, WAIT, LEAVE) and e.id not in reverted]
+
+
+def reverted_ids(log: Sequence[Edit]) -> set[str]:
+    """The ids of the entries that an entry in force reverts."""
+    reverted: set[str] = set()
+    for edit in reversed(log):
+        if edit.reverts and edit.id not in reverted:
+            reverted.add(edit.reverts)
+    return reverted

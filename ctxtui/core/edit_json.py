@@ -12,11 +12,7 @@ from ctxtui.core.errors import Malformed
 
 
 def to_json(edit: Edit) -> dict[str, Json]:
-    """Encode one entry.
-
-    Its members are ``id``, ``kind``, ``targets`` (each with ``digest``, ``occurrence``, and ``id`` if not empty),
-    ``author``, ``at``, ``payload``, and ``batch`` and ``reverts`` if not empty.
-    """
+    """Encode one entry (docs/json.md)."""
     entry: dict[str, Json] = {
         "id": edit.id,
         "kind": edit.kind,
@@ -33,7 +29,6 @@ def _target_json(target: Target) -> dict[str, Json]:
 
 
 def dumps(log: Iterable[Edit]) -> bytes:
-    """Encode a log as JSON Lines."""
     return b"".join(canonical.dumps(to_json(edit)) + b"\n" for edit in log)
 
 

@@ -42,7 +42,7 @@ class EditKind(Struct, frozen=True, kw_only=True):
     - `rewrites`: changes a block in place.
     - `removes`: blocks; `moves`: blocks to another place.
     - `adds`: a new block, which replaces the blocks that it removes or moves, if any.
-    - `pins`: blocks; `marks_cache`: after blocks.
+    - `pins`: keeps policies from its blocks; `marks_cache`: sets or removes the cache breakpoints after them.
     """
 
     name: str
@@ -66,10 +66,7 @@ class EditKind(Struct, frozen=True, kw_only=True):
 
     @property
     def replaces_blocks(self) -> bool:
-        """Whether the edit puts a text in place of its blocks.
-
-        Such an edit applies only to a context that has all of them.
-        """
+        """Whether it puts a text in place of its blocks; then it applies only to a context with all of them."""
         return self.removes and self.adds
 
     @property
@@ -134,7 +131,6 @@ KINDS: Final = {
         EditKind(name=ANNOTATE, done="rated", payload=("rating", "text", "of")),
     )
 }
-"""Every kind of edit by its name."""
 
 
 def kind_of(name: str) -> EditKind:

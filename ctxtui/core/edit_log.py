@@ -17,13 +17,12 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.canonical import Json
-from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edits, payload
+from ctxtui.core.edit import APPLY, LEAVE, REVERT, USER, WAIT, Edit, active_edits, payload, reverted_ids
 
 UNDO: Final = "undo"
 REDO: Final = "redo"
 DISCARD: Final = "discard"
 """Reasons of reverts; "" for single reverts."""
-
 EXPIRY: Final = "expiry"
 """Wait until the cache has expired: the first request after that is sent under the edits."""
 MISS: Final = "miss"
@@ -72,10 +71,7 @@ class Stamp(Struct, frozen=True):
 
 
 def apply_staged(log: Sequence[Edit], stamp: Stamp, only: Iterable[str] | None = None) -> list[Edit]:
-    """Make the entry that applies all staged edits, or `only` these ids.
-
-    Empty if there are none.
-    """
+    """Make the entry that applies all staged edits, or `only` these ids; empty if there are none."""
     chosen = None if only is None else set(only)
     ids = [edit.id for edit in edits_in_force(log).staged if chosen is None or edit.id in chosen]
     if not ids:
@@ -149,10 +145,7 @@ def last_action(log: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def last_undone_action(log: Sequence[Edit]) -> Sequence[Edit]:
-    """The entries of the action that redo would restore.
-
-    Empty if there is none, or after a newer action.
-    """
+    """The entries of the action that redo would restore; empty after a newer action."""
     _, undone = _find_actions(log)
     return undone[-1][0] if undone else ()
 
@@ -163,10 +156,7 @@ def undo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
 
 
 def redo_last(log: Sequence[Edit], stamp: Stamp) -> list[Edit]:
-    """Make the entries that restore the last undone action.
-
-    Empty if there is none, or after a newer action.
-    """
+    """Make the entries that restore the last undone action; empty after a newer action."""
     _, undone = _find_actions(log)
     return revert_entries(log, [e.id for e in undone[-1][1]], stamp, REDO) if undone else []
 
@@ -191,19 +181,13 @@ def _find_actions(log: Sequence[Edit]) -> tuple[list[_Action], list[tuple[_Actio
 
 
 def _undone_index(done: Sequence[_Action], entries: _Action) -> int:
-    """Index of the action that the entries of an undo reverted.
-
-    -1, the last one, if none has them.
-    """
+    """Index of the action that the entries of an undo reverted; the last one if none has them."""
     ids = {entry.reverts for entry in entries}
     return next((at for at in range(len(done) - 1, -1, -1) if any(edit.id in ids for edit in done[at])), -1)
 
 
 def _group_batches(log: Sequence[Edit]) -> list[_Action]:
-    """Neighbouring entries of one batch.
-
-    Waits and exports are left out, as they cannot be undone.
-    """
+    """Neighbouring entries of one batch, without waits and exports, which cannot be undone."""
     batches: list[_Action] = []
     for entry in log:
         if entry.kind in (WAIT, LEAVE):
@@ -216,8 +200,4 @@ def _group_batches(log: Sequence[Edit]) -> list[_Action]:
 
 
 def _active_ids(log: Sequence[Edit]) -> set[str]:
-    dead: set[str] = set()
-    for entry in reversed(log):
-        if entry.reverts and entry.id not in dead:
-            dead.add(entry.reverts)
-    return {entry.id for entry in log if entry.id not in dead}
+    return {entry.id for entry in log} - reverted_ids(log)

@@ -1,7 +1,4 @@
-"""The files that a tool call reads or changes.
-
-They are recognized from its name and input, in the spellings of many clients.
-"""
+"""The files that a tool call reads or changes, by its name and input in the spellings of many clients."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ WHOLE: Final = (1, 1 << 60)
 """The line range of a whole file."""
 
 _PATHS: Final = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename", "file", "target_file")
-"""Names of the argument with a file's path."""
 _READS: Final = frozenset("read view read_file readfile open_file view_file cat get_file_contents notebookread".split())
 """Names of tools that read a file, in lower case."""
 _CHANGES: Final = frozenset(
@@ -26,10 +22,11 @@ _CHANGES: Final = frozenset(
     " notebookedit create apply_patch search_replace str_replace_based_edit_tool create_or_update_file".split()
 )
 """Names of tools that change a file, in lower case."""
+_LINES: Final = (("offset", "line_offset", "start_line", "startLine"), ("end_line", "endLine"), ("limit", "n_lines"))
+"""Names of the arguments with the first and the last line that is read, and with the number of lines."""
 _VIEWS: Final = frozenset({"view", "cat"})
 """Commands of an editor tool that only read."""
 _COMMANDS: Final = ("command", "cmd", "script")
-"""Names of the argument with a shell command."""
 _SHOWN: Final = re.compile(r"\s*(?:cat|bat|nl)(?:\s+-[a-zA-Z]+)*\s+(?P<path>[^\s|;&<>$`*?\"']+)\s*")
 """A command that prints one whole file."""
 _CUT: Final = re.compile(
@@ -46,7 +43,6 @@ _OPERATOR: Final = frozenset(";&|()<>")
 _SUBSTITUTIONS: Final = ("`", "$(", "<(")
 """Begin a command inside a command, in the first two cases also inside double quotes."""
 _MAX_COMMAND_CHARS: Final = 2_000
-"""Maximum characters of a command that is divided into words."""
 _WRITTEN: Final = re.compile(
     r"(?:^|[;&|\n])[ \t]*(?=(?:cat|tee)\b[^\n]{0,400}<<)(?:cat[^\n]{0,400}?>>?|tee(?:[ \t]+-a)?)[ \t]*"
     r"(?P<path>[^\s|;&<>$`*?\"']+)"
@@ -54,9 +50,7 @@ _WRITTEN: Final = re.compile(
 )
 """Files that a shell's here-document or `sed -i` writes."""
 _PATCHED: Final = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+)$", re.MULTILINE)
-"""The line of a patch that names a file."""
 _MAX_PATCH_CHARS: Final = 1 << 18
-"""Characters of a patch that are searched."""
 
 
 class Touch(NamedTuple):
@@ -100,9 +94,11 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
     span = arguments.get("view_range")
     if isinstance(span, list) and len(span) == 2 and all(isinstance(n, int) for n in span):
         return max(1, span[0]), span[1] if span[1] > 0 else WHOLE[1]
-    start, count = arguments.get("offset"), arguments.get("limit")
-    first = start if isinstance(start, int) and start > 0 else 1
-    return first, first + count - 1 if isinstance(count, int) and count > 0 else WHOLE[1]
+    first, last, count = (
+        next((n for name in names if isinstance(n := arguments.get(name), int) and n > 0), 0) for names in _LINES
+    )
+    first = first or 1
+    return first, last or (first + count - 1 if count else WHOLE[1])
 
 
 def shell_command(call: BlockContent) -> str:

@@ -8,17 +8,14 @@ from ctxtui.core.canonical import Json, Number
 
 
 def as_str(value: Json) -> str:
-    """Return `value` if it is a string, else ""."""
     return value if isinstance(value, str) else ""
 
 
 def as_dict(value: Json) -> dict[str, Json]:
-    """Return `value` if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def as_list(value: Json) -> list[Json]:
-    """Return `value` if it is a list, else an empty one."""
     return value if isinstance(value, list) else []
 
 
@@ -36,10 +33,7 @@ _MAX_NUMBER: Final = 1e12
 
 
 def as_number(value: Json) -> float | None:
-    """Return a number, such as USD or seconds; None for anything else.
-
-    None also beyond 1e12, so that sums stay finite.
-    """
+    """Return a number, such as USD or seconds; None for anything else, and beyond 1e12: sums stay finite."""
     if isinstance(value, bool) or not isinstance(value, int | float | Number):
         return None
     try:

@@ -1,7 +1,4 @@
-"""Notes and bookmarks of a user on a block or a call.
-
-They are kept apart from the recording.
-"""
+"""Notes and bookmarks of a user on a block or a call, kept apart from the recording."""
 
 from __future__ import annotations
 
@@ -40,9 +37,7 @@ class Note(Struct, frozen=True):
         return self.bookmark or bool(self.text)
 
     def with_bookmark_toggled(self, at: float) -> Note:
-        """A copy with the bookmark toggled."""
         return replace(self, bookmark=not self.bookmark, at=at)
 
     def with_text(self, text: str, at: float) -> Note:
-        """A copy with another text."""
         return replace(self, text=text, at=at)

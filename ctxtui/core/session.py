@@ -1,7 +1,4 @@
-"""A session as a fold over events.
-
-Readers and the live host emit the same few events.
-"""
+"""A session as a fold over events; readers and the live host emit the same few ones."""
 
 from __future__ import annotations
 
@@ -18,12 +15,9 @@ from ctxtui.core.usage import QuotaReport, newest_quotas
 MAIN: Final = "main"
 """The id of a session's main thread."""
 ASIDE: Final = "asked aside"
-"""Kind of `Happened`: the client called the model by itself and recorded no call.
-
-It is no error.
-"""
+"""Kind of `Happened`: the client called the model by itself and recorded no call."""
 TOOLS_CHANGED: Final = "tools"
-"""Kind of `Happened`: the user changed the offered tools. It is no error."""
+"""Kind of `Happened`: the user changed the offered tools."""
 
 
 class Described(Struct, frozen=True):
@@ -41,7 +35,6 @@ class Described(Struct, frozen=True):
 
 
 DESCRIBED: Final = Described.__struct_fields__
-"""The members of `Described`, in order."""
 
 
 class ThreadSeen(Struct, frozen=True):
@@ -59,10 +52,7 @@ class CallSeen(Struct, frozen=True):
 
 
 class TipMoved(Struct, frozen=True):
-    """The record of `thread` now ends at `head`.
-
-    That is what its next call would send, if all is recorded.
-    """
+    """The record of `thread` now ends at `head`: what its next call would send, if all is recorded."""
 
     thread: str
     head: int
@@ -197,10 +187,7 @@ class Session(Struct):
             self._remove_from_old_thread(old)
 
     def _remove_from_old_thread(self, call: Call) -> None:
-        """Remove `call` from its old thread after a reader moved it.
-
-        A thread without calls is removed too.
-        """
+        """Remove `call` from its old thread, and that too if it has no call left."""
         remaining = self.order[call.thread]
         remaining.remove(call.id)
         if not remaining:
@@ -217,18 +204,12 @@ class Session(Struct):
 
     @property
     def first_thread(self) -> str:
-        """The thread shown first: the main one, else the first.
-
-        Raises `StopIteration` without threads.
-        """
+        """The main thread, else the first one. Raises `StopIteration` without threads."""
         return MAIN if MAIN in self.threads else next(iter(self.threads))
 
     @property
     def model(self) -> str:
-        """The model of most calls, of two that tie the one that appeared later.
-
-        "" if no call names one.
-        """
+        """The model of most calls, of two that tie the one that appeared later; "": none named."""
         tally: dict[str, int] = {}
         for call in list(self.calls.values()):
             if call.model:

@@ -1,7 +1,4 @@
-"""Text of tool calls and results across clients.
-
-It finds the most informative argument of a call, an output without the client's wrapping, and whether the call failed.
-"""
+"""Text of tool calls and results across clients."""
 
 from __future__ import annotations
 
@@ -27,22 +24,16 @@ _PREAMBLE: Final = (
 )
 """Lines that a client adds before an output."""
 _EXIT: Final = r"(?:Process exited with code|Exit code:?) *(-?\d{1,9})"
-"""The exit status in such a line."""
 _ENDED: Final = (
     r"(?mi)^\W?(?:returncode>|[\w ]{0,30}\b(?:exit|with|with exit) (?:code|status):? *)(-?\d+)"
     r"(?=\W{0,2}(?:$|</returncode))"
 )
-"""A separate line in which other clients give a command's exit status.
-
-It is before or after the output.
-"""
+"""A separate line before or after the output in which other clients give a command's exit status."""
 _EXIT_SEARCH_CHARS: Final = 240
 """Characters at both ends of an output that are searched for that line."""
 _WRAPPED: Final = r'\A\{"output":'
-"""The beginning of an output that is wrapped in JSON."""
 
 _PATCHED: Final = r"(?m)^\*\*\* (?:Update|Add|Delete) File: (.+)$"
-"""The line of a patch that names a file."""
 
 
 def short_path(path: str, cwd: str) -> str:
@@ -73,7 +64,6 @@ def main_argument(content: BlockContent, cwd: str = "") -> str:
 
 
 def _patched_files(text: str, cwd: str) -> str:
-    """The files that a patch names; "" if `text` is none."""
     return ", ".join(short_path(path, cwd) for path in re.findall(_PATCHED, text[:100_000]))
 
 

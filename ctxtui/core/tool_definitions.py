@@ -19,7 +19,6 @@ _NAME: Final = re.compile(rb'\{"type":"(?:tool_use|function_call)",(?:"\w+":"[^"
 _SERVER: Final = ("namespace", "server_name", "mcp_server_name", "server_label", "toolset_name")
 """Keys that name the server of a tool or a call (facts §1, §4)."""
 _LISTS: Final = ("tools", "allowed_tools")
-"""Keys that list the tools of a server."""
 _VERSION: Final = re.compile(r"(_use)?(_preview)?(_\d{4}_\d\d_\d\d)?$")
 """What a provider's own tool has in its type, and its calls have not: ``web_search_preview_2025_03_11``."""
 _MCP: Final = re.compile(rb'"(?:server_name|mcp_server_name|server_label|toolset_name)":|"type":"mcp')
@@ -110,7 +109,7 @@ class UncalledTools:
         self._called.add(read_called_tool(block))
 
     def find(self) -> set[str]:
-        """Digests of those blocks."""
+        """The digests of the definitions without a called tool."""
         defined = {tool for tools in self._tools.values() for tool in tools}
         # A call or a definition may leave out the server.
         unplaced = {name for server, name in self._called if (server, name) not in defined}

@@ -1,7 +1,4 @@
-"""The tree of contexts.
-
-A context is a path in it, a node identifies a whole prefix.
-"""
+"""The tree of contexts: a context is a path in it, a node identifies a whole prefix."""
 
 from __future__ import annotations
 
@@ -48,7 +45,6 @@ class Node(Struct, frozen=True, gc=False):
 
     @property
     def opens_turn(self) -> bool:
-        """Whether this node's block is the first of a user turn."""
         return self.turn_start == self.id
 
 
@@ -59,19 +55,14 @@ _ASKING: Final = frozenset({"user", "image", "document"})
 _MIN_BISECT_NODES: Final = 64
 """Number of nodes from which a binary search for the first of them is cheaper than walking them."""
 _HOLDS_CACHE_SIZE: Final = 64
-"""Cached results of `Tree.holds`."""
 _EFFECT_CACHE_SIZE: Final = 1024
-"""Cached effects by kind and place: a session has a dozen."""
 _NOTHING, _ANSWERS, _RESULT, _ASKS, _HEADER, _ANSWER_HEADER = range(6)
 """Effect of a block on the turn: the assistant answers, a call has its result, the user asks, a message begins."""
 _EFFECTS: Final[dict[tuple[str, Place], tuple[int, int]]] = {}
 
 
 def _effect_on_turn(block: Block, place: Place) -> tuple[int, int]:
-    """The category index of a block and its effect on the turn.
-
-    Both depend on its kind and place alone.
-    """
+    """The category index of a block and its effect on the turn, which depend on its kind and place alone."""
     category, turn_effect = category_of(block, place), _NOTHING
     if block.kind == HEADER:
         turn_effect = _ANSWER_HEADER if place.role in ASSISTANT else _HEADER
@@ -114,7 +105,6 @@ class Tree:
         return self._nodes[node]
 
     def digest(self, node: int) -> str:
-        """The digest of a node's block."""
         return self._nodes[node].block.digest
 
     def kind_and_category(self, node: int) -> tuple[str, int]:
@@ -222,10 +212,7 @@ class Tree:
         return missing
 
     def items(self, head: int, after: int = ROOT) -> list[Item]:
-        """The blocks with their places on the path to `head`, in prompt order.
-
-        `after` as for `path`.
-        """
+        """The blocks of `path`, with their places."""
         return [Item(self._nodes[n].block, self._nodes[n].place) for n in self.path(head, after)]
 
     def common(self, a: int, b: int) -> int:

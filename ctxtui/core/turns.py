@@ -50,10 +50,7 @@ class Turns:
             self._calls.append(self._numbers.get(start) or (self._calls[-1] if self._calls else 0))
 
     def of_call(self, index: int) -> int:
-        """The turn of call `index` (from 0), which may have begun before a compaction.
-
-        0 before the first turn.
-        """
+        """The turn of call `index` (from 0); 0 before the first turn."""
         return self._calls[index]
 
     @property
@@ -138,10 +135,7 @@ class Turns:
                 del rest[: same + 1]
 
     def _turns_until(self, start: int) -> list[int]:
-        """The turns of the previous context up to and including the one that begins with `start`.
-
-        Empty if missing.
-        """
+        """The turns of the previous context up to the one that begins with `start`; empty if that is missing."""
         before = self._before
         if before and before[-1] == start:
             return before

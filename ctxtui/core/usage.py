@@ -94,26 +94,17 @@ class QuotaReport(NamedTuple):
 
     @property
     def window(self) -> tuple[str, int]:
-        """Identity of the window.
-
-        Rounded, as some versions of a client report a length that is a minute off.
-        """
+        """Identity of the window; rounded, as some clients report a length that is a minute off."""
         return self.limit, round(self.minutes / 10)
 
     @property
     def begins(self) -> int:
-        """Start of the window in Unix seconds.
-
-        If the reset is unknown, its length before the report.
-        """
+        """Start of the window in Unix seconds; if the reset is unknown, its length before the report."""
         return (self.resets or self.at) - 60 * self.minutes
 
 
 def newest_quotas(reports: Iterable[QuotaReport]) -> list[QuotaReport]:
-    """The newest report on each window, the later one of two with the same time.
-
-    In order of first appearance.
-    """
+    """The newest report on each window, the later one of two with the same time."""
     newest: dict[tuple[str, int], QuotaReport] = {}
     for report in reports:
         previous = newest.get(report.window)

@@ -31,13 +31,10 @@ CALL: Final = "call"
 ANSWER: Final = "answer"
 
 _CALLS: Final = ("_use", "_call")
-"""Endings of the kinds of calls."""
 _RESULTS: Final = ("_result", "_output")
-"""Endings of the kinds of results."""
 _ODD_CALLS: Final = frozenset({"function_call", "tool_call", "program", "mcp_approval_request"})
 """Kinds of calls without such an ending, or with the ending of another kind."""
 _ODD_RESULTS: Final = frozenset({"program_output", "mcp_approval_response", "function_response"})
-"""The same for results."""
 _ALONE: Final = frozenset(
     {"mcp_call", "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call"}
 )
@@ -182,7 +179,6 @@ class Context:
         self.tools: list[int] = []
         self.images: list[int] = []
         self.user_texts: list[int] = []
-        """Positions of texts by a person."""
         self.systems: list[int] = []
         """The indexes of messages whose role is system."""
         self.open_before: list[int] = [0]
@@ -249,22 +245,14 @@ class Context:
         return by_id[0] if len(by_id) == 1 else None
 
     def has_call(self, id_: str) -> bool:
-        """Whether a call has this id."""
         return f"{CALL} {id_}" in self._ids
 
     def find_exact(self, target: Target) -> tuple[int | None, bool]:
-        """The results of `find` and `has`."""
+        """What `find` returns, and whether the target is here unchanged: then it stays there in longer contexts."""
         alike = self._places.get(target.digest, ())
         if target.occurrence < len(alike):
             return alike[target.occurrence], True
         return self.find(target), False
-
-    def has(self, target: Target) -> bool:
-        """Whether exactly this target is here.
-
-        `find` then gives the same position in longer contexts.
-        """
-        return target.occurrence < len(self._places.get(target.digest, ()))
 
     def target(self, position: int) -> Target:
         """The target for edits of the block at `position`."""
@@ -284,7 +272,6 @@ class Context:
         return self.derived.texts[self.reading(position).text] > 1
 
     def targets(self, positions: Iterable[int]) -> list[Target]:
-        """Like `target`, for many positions."""
         return [self.target(position) for position in positions]
 
     def position(self, node: int) -> int:
@@ -295,7 +282,6 @@ class Context:
         return at
 
     def reading(self, position: int) -> BlockContent:
-        """The content of the block at `position`."""
         block = self.items[position].block
         content = self.derived.readings.get(block.digest)
         if content is None:
@@ -303,7 +289,6 @@ class Context:
         return content
 
     def message_at(self, position: int) -> Message | None:
-        """The message that contains `position`; None outside messages."""
         index = self.message_of[position]
         return self.messages[index] if index >= 0 else None
 

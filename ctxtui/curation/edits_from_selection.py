@@ -33,7 +33,6 @@ from ctxtui.curation.record_summary import length_for, summarize
 from ctxtui.wire.grammar import RESPONSES
 
 HEAD_CHARS, TAIL_CHARS = 800, 400
-"""Characters that a truncation keeps of a long text."""
 MAX_LINE_CHARS: Final = 120
 """Characters of the line that describes externalized content."""
 
@@ -42,10 +41,7 @@ Keep = Callable[[str, bytes], None]
 
 
 def blocks_between(context: Context, first: int, last: int) -> list[int]:
-    """The blocks between two positions in either order, both included.
-
-    Headers of messages are left out.
-    """
+    """The blocks between two positions in either order, both included, without headers."""
     return [
         position
         for position in range(min(first, last), max(first, last) + 1)
@@ -122,7 +118,7 @@ def covering_edits(context: Context, in_force: Sequence[Edit], kind: str, positi
 def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep) -> list[Edit]:
     """Make one action of `kind` on the blocks at `positions` (in order).
 
-    `keep` stores externalized content. Raises `ValueError` for any other kind, and one that needs more than the blocks.
+    `keep` stores externalized content. Raises `ValueError` for a kind that needs more than the blocks.
     """
     match kind:
         case "externalize":
@@ -140,10 +136,7 @@ def make_edits(context: Context, kind: str, positions: Sequence[int], keep: Keep
 
 
 def runs(context: Context, positions: Sequence[int]) -> list[list[int]]:
-    """Split `positions` into runs without a gap.
-
-    A block between two positions that is not selected is a gap; a header of a message is none.
-    """
+    """Split `positions` at every block between them that is not selected; headers do not count."""
     result: list[list[int]] = [[positions[0]]] if positions else []
     for previous, position in pairwise(positions):
         gap = any(context.items[p].block.kind != HEADER for p in range(previous + 1, position))
@@ -167,7 +160,7 @@ class SummaryTerms(NamedTuple):
 
 
 def summarize_run(context: Context, run: Sequence[int], terms: SummaryTerms) -> Edit | None:
-    """Summarize a run of blocks, shorter than they are; None if there is nothing to say."""
+    """Summarize a run of blocks; None if no text that says something is shorter than they are."""
     turns = [context.tree[context.nodes[position]].turn for position in run]
     stretch = range(run[0], run[-1] + 1)
     size = sum(
@@ -255,15 +248,11 @@ def edits_of_insertion(in_force: Sequence[Edit], edit: Edit) -> list[Edit]:
 
 
 def make_note(context: Context, position: int, text: str) -> Edit:
-    """Make the edit that inserts a note after `position`."""
     return make(NOTE, [context.target(position)], {"text": text, "where": "after"})
 
 
 def keep_literal(context: Context, in_force: Sequence[Edit], literal: str) -> Edit | None:
-    """Add `literal` verbatim to the summary that lost it; None if no summary did.
-
-    A summary lost it if only the blocks that it replaces contain it.
-    """
+    """Add `literal` to the newest summary that lacks it and replaces a block with it; None if there is none."""
     for edit in reversed(in_force):
         if edit.kind != SUMMARIZE or literal in str(edit.params.get("text") or ""):
             continue

@@ -1,6 +1,6 @@
 """Makes edits that a user requests by a key or a command.
 
-An edit is made only if it changes something; otherwise the reason is returned. Pins, drops and moves are unchecked.
+Edits that would change nothing are left out, with the reason.
 """
 
 from __future__ import annotations
@@ -48,14 +48,17 @@ NO_JSON: Final = "there is no JSON in it that could be made smaller"
 
 
 class ManualEdits(NamedTuple):
-    """The edits to stage together; `why` is the reason if there are none."""
+    """The edits to stage together.
+
+    `why` is the reason why there are none, or why `left` blocks stay unchanged.
+    """
 
     edits: Sequence[Edit] = ()
     why: str = ""
+    left: int = 0
 
 
 def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """Replace results by references if another says the same or a later one outdates them."""
     context = applied.context
     policy_context = PolicyContext(
         context=context, log=(), tokens=lambda p: len(context.items[p].block.body), count=_byte_size, computed=applied
@@ -75,10 +78,7 @@ def deduplicate(applied: Applied, positions: Sequence[int]) -> ManualEdits:
 
 
 def compact_blocks(applied: Applied, positions: Sequence[int], rules: Mapping[str, Json]) -> ManualEdits:
-    """Compact JSON by `rules`, which are settings of `COMPACTING`.
-
-    Missing ones have their defaults.
-    """
+    """Compact JSON by `rules`, which are settings of `COMPACTING`."""
     positions_with_json = _positions_with_json(applied, positions)
     if not positions_with_json:
         return ManualEdits(why=NO_JSON)
@@ -101,7 +101,6 @@ def _has_json(block: Block) -> bool:
 
 
 def minimise_tools(applied: Applied, positions: Sequence[int]) -> ManualEdits:
-    """Shorten tool definitions with the policy's settings."""
     context = applied.context
     tools = [p for p in positions if context.items[p].block.kind == TOOL]
     if not tools:
@@ -112,7 +111,6 @@ def minimise_tools(applied: Applied, positions: Sequence[int]) -> ManualEdits:
 
 
 def _keep_smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEdits:
-    """Keep those of `edits`, each of one block, that make it smaller."""
     smaller = []
     for edit in edits:
         position = applied.context.find(edit.targets[0])
@@ -124,10 +122,7 @@ def _keep_smaller(applied: Applied, edits: Iterable[Edit], why: str) -> ManualEd
 
 
 def hoistable_texts(applied: Applied, positions: Sequence[int]) -> list[str]:
-    """The current texts of the blocks at `positions`.
-
-    Empty if one of them has no part that can be moved to the front.
-    """
+    """The current texts at `positions`; empty if one of the blocks cannot be moved to the front."""
     texts = []
     for position in positions:
         block, place = current_block(applied, position), applied.context.items[position].place
@@ -199,25 +194,14 @@ LONGER: Final = "its replacement would be longer"
 _TERMS: Final = SummaryTerms()
 
 
-class SelectionEdits(NamedTuple):
-    """The edits to stage together.
-
-    `left` is the number of blocks that stay unchanged, because of `why`.
-    """
-
-    edits: Sequence[Edit] = ()
-    why: str = ""
-    left: int = 0
-
-
 def edits_for_key(
     applied: Applied, kind: str, positions: Sequence[int], keep: Keep, terms: SummaryTerms = _TERMS
-) -> SelectionEdits:
+) -> ManualEdits:
     """Make the edits that the key of `kind` stages on the blocks at `positions` (in order).
 
-    `keep` stores externalized content, `terms` are those of a summary. Blocks that the edit would not change, or whose
-    text would get longer, stay unchanged and are counted (`SelectionEdits.left`); pins and drops are always made.
-    Raises `ValueError` for a kind that needs more than the blocks.
+    `keep` stores externalized content, `terms` are those of a summary. Removed blocks, blocks that the edit would not
+    change, and those whose text would get longer are left out. Raises `ValueError` for a kind that needs more than
+    blocks.
     """
     if kind == SUMMARIZE:
         return _summarize_selection(applied, positions, terms)
@@ -237,11 +221,10 @@ def edits_for_key(
         name = str(edit.params.get("name") or "")
         if name in artifacts:
             keep(name, artifacts[name])
-    return SelectionEdits(edits, why, unchanged_count)
+    return ManualEdits(edits, why, unchanged_count)
 
 
 def _find_objection(applied: Applied, kind: str, position: int) -> str:
-    """Why an edit of `kind` is impossible at a position; "" if it is possible."""
     block = current_block(applied, position)
     if block is None:
         return OUT
@@ -251,7 +234,6 @@ def _find_objection(applied: Applied, kind: str, position: int) -> str:
 
 
 def _why_no_gain(applied: Applied, kind: str, position: int, edits: Sequence[Edit]) -> str:
-    """Why the `edits` for a position gain nothing there; "" if they do, or need not."""
     if kind in (PIN, DROP):
         return ""
     reasons = {TRUNCATE: SHORT, EXTERNALIZE: NO_TEXT, STRIP: NOTHING_TO_STRIP}
@@ -264,7 +246,7 @@ def _why_no_gain(applied: Applied, kind: str, position: int, edits: Sequence[Edi
     return LONGER if after is not None and len(block_text(after)) > len(block_text(before)) else ""
 
 
-def _summarize_selection(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> SelectionEdits:
+def _summarize_selection(applied: Applied, positions: Sequence[int], terms: SummaryTerms) -> ManualEdits:
     context, edits, why, unchanged_count = applied.context, list[Edit](), "", 0
     for run in runs(context, positions):
         stretch = range(run[0], run[-1] + 1)
@@ -275,4 +257,4 @@ def _summarize_selection(applied: Applied, positions: Sequence[int], terms: Summ
         else:
             reason = reason or (NOTHING_TO_DRAW if is_empty(context, stretch) else LONGER)
             why, unchanged_count = why or reason, unchanged_count + len(run)
-    return SelectionEdits(edits, why, unchanged_count)
+    return ManualEdits(edits, why, unchanged_count)

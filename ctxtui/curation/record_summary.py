@@ -52,7 +52,6 @@ _IDENTIFIER: Final = re.compile(r"[\d_]|.[/:@]")
 """Signs by which a word is an identifier or a path."""
 QUOTED: Final = "Quoted later"
 _TAG: Final = re.compile(r"</?(?:command|user)[-_]\w+>")
-"""Tags around a command in a client's message."""
 _CODE: Final = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)|<think>.*?(?:</think>|\Z)", re.MULTILINE | re.DOTALL)
 """Fenced code, or thinking written as text: no prose."""
 _BULLET: Final = re.compile(r"\s*(?:(?:[-*+•>#]+|\d{1,3}[.)])\s+)*")
@@ -70,52 +69,38 @@ DECISION_WORDS: Final = re.compile(
 _PLAIN: Final = re.compile(r"(?<!\S)[\"'“‘(*]*[^\W\d_]+(?:['’-][^\W\d_]+)*[\"'”’)*.,:;!?]*(?!\S)")
 """A word of prose: no identifier, path or number."""
 _TELLING: Final = re.compile(r"[`/\d]|\w\.\w|\w_\w")
-"""Signs that a sentence names code, a path or a number."""
 _FAILED_TESTS: Final = re.compile(r"\b[1-9]\d* (?:failed|failing|failures?|errors?)\b|^FAIL", re.MULTILINE)
-"""Test results with failures."""
 _RAISED: Final = re.compile(
     r"^(?:E +)?(?:[\w.]*(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?: ?\S", re.MULTILINE
 )
-"""A line that begins with an error or exception."""
 _PROMPT: Final = re.compile(r"\n\S{0,40}[$#]\s*\Z")
-"""A shell prompt at the end of an output."""
 _WRAP: Final = re.compile(r"^\s*<[\w-]+>|</[\w-]+>\s*$")
-"""A tag that wraps a whole output."""
 _COMPLAINS: Final = re.compile(
     r"\berr(?:or)?s?\b|fail|not found|cannot|can't|unable|denied|no such|invalid|missing|unexpected|[✗✖×]",
     re.IGNORECASE,
 )
-"""Words by which a line reports an error."""
 _HIT: Final = re.compile(r"\S+:\d+:")
-"""The beginning of a search result."""
 _TEST_LINE: Final = re.compile(
     r"^.{0,40}?\b\d+ (?:passed|passing|failed|failing|failures?)\b.{0,80}$"
     r"|^test result: .{0,80}$|^(?:ok|FAIL)\s+\S+.{0,40}$",
     re.MULTILINE,
 )
-"""A line with numbers of tests."""
 _ERROR_LINE: Final = re.compile(
     r"^.{0,80}(?:\b(?:(?:[A-Z]\w*)?(?:Error|Exception)|error(?:\[\w+\])?|fatal|panic)\b ?[:(!]|Traceback).{0,160}$",
     re.MULTILINE,
 )
-"""A line that names an error."""
 _OF_TESTS: Final = ("passed", "passing", "failed", "failing", "failure", "test result: ", "\nok", "\nFAIL")
 _OF_ERRORS: Final = ("Error", "Exception", "error", "fatal", "panic", "Traceback")
 """Each line that the expressions match contains one of these, or begins with the last two of the tests."""
 _BORDER: Final = re.compile(r"^[=\-\s]+|[=\-\s]+$")
-"""Rules (``====``) around a line."""
 MAX_ERROR_LINES: Final = 5
-"""Maximum error lines taken from one result."""
 _COMMIT: Final = re.compile(r"git commit\b[^\n]{0,200}?-a?m\s+(?:\"([^\"\n]{1,200})|'([^'\n]{1,200}))")
-"""The message of a ``git commit`` command."""
 _LEAD: Final = re.compile(r"^(?:cd \S+ *(?:&&|;) *|\w+=\S+ +)+")
 """Text before the program in a command."""
 
 _DONE: Final = frozenset("completed complete done finished cancelled canceled skipped deleted closed".split())
-"""States of a finished item in a to-do list."""
 _STATUS, _ITEM = ("status", "state"), ("content", "step", "title", "subject", "description", "text", "task", "name")
 _BOX: Final = re.compile(r"^[ \t]*(?:[-*+][ \t]*)?\[(.)\][ \t]+(\S.*)$", re.MULTILINE)
-"""An item with a check box in Markdown."""
 _LISTS: Final = ("todo", "plan", "task")
 """Parts of the names of tools that keep a list."""
 
@@ -130,7 +115,6 @@ class Distinct(list[str]):
         self._seen: set[str] = set()
 
     def add(self, text: str) -> None:
-        """Add a text, unless it is empty or a duplicate."""
         if text and text not in self._seen:
             self._seen.add(text)
             self.append(text)
@@ -176,7 +160,6 @@ class Facts(Struct, kw_only=True):
 
 
 def collect_facts(context: Context, positions: Iterable[int]) -> Facts:
-    """Collect the facts in the blocks at `positions`."""
     result, stretch, failed = Facts(), [*positions], False
     position_set = frozenset(stretch)
     for position in stretch:
@@ -339,7 +322,6 @@ def outcome_lines(context: Context, position: int) -> tuple[list[str], list[str]
 
 
 def lines_about_tests(text: str) -> list[str]:
-    """The lines of `text` with test results."""
     # Most results have none; the expressions, which check every line, take a hundred times as long as this test.
     if not any(word in text for word in _OF_TESTS) and not text.startswith(("ok", "FAIL")):
         return []

@@ -19,10 +19,7 @@ from ctxtui.curation.apply.applied import Applied
 
 
 class _Place(NamedTuple):
-    """The raw `position` of a sent block.
-
-    `own`: it is the block at that position; otherwise it was inserted before it.
-    """
+    """A sent block: the `own` block at a raw position, else one inserted before that."""
 
     position: int
     own: bool
@@ -64,10 +61,7 @@ class SentBlocks:
         self._shown = {at: node for node, at in self._place.items() if node not in self.inserted}
 
     def _match_exactly(self, states: Iterable[Applied]) -> list[_Place] | None:
-        """The place of each node under the first of `states` that sends exactly these blocks.
-
-        None without one.
-        """
+        """The places under the first of `states` that sends exactly these blocks; None without one."""
         digests = [self._context.tree[node].block.digest for node in self._nodes]
         for state in states:
             expected_items = [applied_item for applied_item in state.items if applied_item.position <= self._end][
@@ -78,10 +72,7 @@ class SentBlocks:
         return None
 
     def _match_states(self, states: Iterable[Applied]) -> list[_Place] | None:
-        """The place of each node under the first of `states` that sends these blocks, repairs aside.
-
-        Repairs depend on later blocks. None if there is no such state.
-        """
+        """The same, without regard to repairs, which depend on later blocks."""
         digests = [self._context.tree[node].block.digest for node in self._nodes]
         for state in states:
             expected = [*self._iter_expected(state)]
@@ -99,7 +90,6 @@ class SentBlocks:
         return None
 
     def _guess_places(self, applied: Applied, log: Iterable[Edit]) -> Iterator[_Place]:
-        """The place of each node, guessed from its content."""
         tree = self._context.tree
         sent = [Item(tree[node].block, tree[node].place) for node in self._nodes]
         digests = [item.block.digest for item in sent]
@@ -117,10 +107,7 @@ class SentBlocks:
             position = max(position, places[-1].position + places[-1].own) if places else position
 
     def _iter_expected(self, applied: Applied, *, dropped: bool = False) -> Iterator[tuple[_Place, str]]:
-        """The blocks that would be sent under `applied`, with those that repairs removed.
-
-        With `dropped` also those that edits dropped.
-        """
+        """The blocks sent under `applied`, those that repairs removed, and with `dropped` those that edits did."""
         inserts = [insert for insert in applied.inserts if self._start <= insert.position <= self._end]
         for position in range(self._start, self._end + 1):
             while inserts and inserts[0].position == position:

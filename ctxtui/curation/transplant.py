@@ -61,10 +61,7 @@ class CopiedBlocks(NamedTuple):
 
 
 class Transplant(NamedTuple):
-    """The `edit` that inserts copied blocks, and what translation `lost`.
-
-    None: refused, for the reason `why`.
-    """
+    """The `edit` that inserts copied blocks (None: refused, see `why`), and what translation `lost`."""
 
     edit: Edit | None
     why: str = ""
@@ -103,7 +100,6 @@ def copy_blocks(context: Context, positions: Iterable[int], source: str = "") ->
 
 
 def _without_headers(context: Context, positions: Iterable[int]) -> list[int]:
-    """The blocks at `positions`; a header among them is replaced by the parts of its message."""
     selected: set[int] = set()
     for position in positions:
         message = context.message_at(position)
@@ -113,10 +109,7 @@ def _without_headers(context: Context, positions: Iterable[int]) -> list[int]:
 
 
 def _with_counterpart(context: Context, position: int) -> set[int]:
-    """The block with the call or result that belongs to it; empty if that is missing.
-
-    The result of OpenAI's Chat is a whole message.
-    """
+    """The block with its call or result; empty if that is missing. The result of OpenAI's Chat is a whole message."""
     group = _result_message(context, position) or {position}
     kind = context.items[position].block.kind
     if not is_call(kind) and not is_result(kind) and context.items[position].place.role not in _TOOL:
@@ -136,7 +129,6 @@ def _result_message(context: Context, position: int) -> set[int]:
 
 
 def _why_not_copied(context: Context, position: int) -> str:
-    """Why the block at `position` cannot be copied; "" if it can."""
     block, place = context.items[position]
     if place.section != "messages" or place.role in _SYSTEM:
         return FRONT
@@ -155,10 +147,7 @@ def _why_not_copied(context: Context, position: int) -> str:
 
 
 def _is_sealed(value: Json) -> bool:
-    """Whether `value` has a member that its provider signed or encrypted.
-
-    Google's signatures can be left out.
-    """
+    """Whether `value` has a member that its provider signed or encrypted, except Google's signatures."""
     if isinstance(value, list):
         return any(map(_is_sealed, value))
     if not isinstance(value, dict):
@@ -214,7 +203,6 @@ def put_in(applied: Applied, position: int, copied: CopiedBlocks, *, is_whole: b
 
 
 def _translate(copied: CopiedBlocks, dialect: str) -> tuple[tuple[Item, ...], tuple[str, ...]]:
-    """The copied messages in `dialect`, and a line for each kind of content that it cannot hold."""
     begins_with_answer = copied.items[0].place.role in ASSISTANT
     # A conversation that begins with an answer would get a user message in front.
     lead = make_message(COPY_BEGINS, "user", copied.dialect) if begins_with_answer else ()
@@ -227,10 +215,7 @@ def _translate(copied: CopiedBlocks, dialect: str) -> tuple[tuple[Item, ...], tu
 
 
 def rename_calls(items: Iterable[Item], used_ids: Collection[str], salt: str = "") -> list[Item]:
-    """Give each call of `items`, with its result, an id that is not `used_ids`.
-
-    Calls without an id keep none.
-    """
+    """Give each call of `items` that has an id another one, not in `used_ids`, and its result too."""
     names: dict[str, str] = {}
     renamed: list[Item] = []
     for item in items:
@@ -249,7 +234,6 @@ _MIN_ID_LETTERS, _MAX_ID_LETTERS = 8, 24
 
 
 def _new_id(id_: str, used_ids: Collection[str], salt: str) -> str:
-    """An id derived from the old one, with its prefix and its length, within 8 to 24 letters."""
     prefix, _, rest = id_.rpartition("_")
     prefix = f"{prefix[:32]}_" if prefix else ""
     length = min(max(len(rest), _MIN_ID_LETTERS), _MAX_ID_LETTERS)
@@ -276,10 +260,7 @@ def _with_ids(value: Json, names: Mapping[str, str]) -> Json:
 
 
 def find_objection(before: Iterable[Violation], after: Iterable[Violation]) -> str:
-    """The first of the violations `after` an edit that was not there `before`.
-
-    "" if there is none.
-    """
+    """The first of the violations `after` an edit that was not there `before`; "" if there is none."""
     old_messages = Counter(violation.message for violation in before)
     for violation in after:
         if not old_messages[violation.message]:

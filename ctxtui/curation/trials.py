@@ -21,7 +21,6 @@ HEADING: Final = re.compile(
     rf"(?P<id>(?P<kind>{_KINDS})[ _#:-]{{0,2}}(?P<number>\d+(?:[_.-]\d+)*))(?:\*\*|`)?(?P<rest>[^\n]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A line that opens a trial."""
 
 _KEYS: Final = {
     "code": ("code", "program", "source", "source code", "implementation"),
@@ -38,7 +37,6 @@ _FIELD: Final = re.compile(
     r"(?:\*\*|__)?[ \t]*:(?:\*\*|__)?[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
-"""The name of a field, with its colon, at the start of a line."""
 _FENCE: Final = re.compile(
     r"^(?:[ \t]*(?:[-*+][ \t]+)?[*_]{0,2}[A-Za-z][\w ]{0,20}[*_]{0,2}:[*_]{0,2})?[ \t]*(```+)[^\n`]*\n"
     r"(?P<code>(?:(?![^\n]*```\w)[^\n]*\n)*?)[ \t]*\1[ \t]*$\n?",
@@ -46,11 +44,9 @@ _FENCE: Final = re.compile(
 )
 """A fenced program. If another fence begins before the end, the first one was never closed."""
 _OPENS: Final = re.compile(r"```+[\w+-]*[ \t]*\n")
-"""The opening line of a fence."""
 _STATEMENT: Final = re.compile(r"(?:(?:from|import|def|class|async def) \w|@\w)[^\n]*\n")
 """The beginning of a program without a fence."""
 _CLOSES: Final = re.compile(r"^[ \t]*```+[ \t]*$", re.MULTILINE)
-"""The closing line of a fence."""
 _PAIR: Final = re.compile(
     r"""(?P<name>[A-Za-z_]\w*)["']?[ \t]*[:=][ \t]*"""
     r"""(?:"(?P<double>[^"\n]*)"|'(?P<single>[^'\n]*)'|(?P<bare>-?[\w.+-]+))"""
@@ -59,10 +55,8 @@ _PAIR: Final = re.compile(
 _SCORES: Final = ("score", "sum_radii", "combined_score", "fitness", "objective", "reward", "value", "performance")
 """Metrics that may be the score; the first present one counts."""
 _VALID: Final = ("valid", "is_valid", "success", "ok", "feasible")
-"""Metrics that say whether the trial is valid."""
 _VALIDITY_WORDS: Final = re.compile(r"\b(invalid|failed|failure|valid|passed|ok)\b|([✓✔])|([✗✘❌])", re.IGNORECASE)
 _SEARCH_STEP_CHARS: Final = 1 << 17
-"""Characters searched in one step."""
 _PROSE: Final = re.compile(
     r"(?:\n[ \t]*(?=\n)(?:\n(?!(?:def|class|import|from|for|while|if|return|with|try|except)\b)"
     r"[A-Z][^\n]{0,400}[a-z] [^\n]{0,400}[.:!?][ \t]*)+)+\s*\Z"
@@ -91,7 +85,6 @@ class Trial(Struct, frozen=True, kw_only=True):
     heading: TextRange
     code: TextRange | None
     id: str
-    """The id as the message spells it."""
     score: float | None
     valid: bool | None
     reasoning: str
@@ -133,11 +126,7 @@ def parse_trials(text: str) -> list[Trial]:
 
 
 def _headings(text: str) -> Iterator[re.Match[str]]:
-    """The lines of `text` that open a trial.
-
-    Long texts are searched in steps, so that other threads can run meanwhile. Of a very long line only its beginning is
-    searched.
-    """
+    """The lines of `text` that open a trial; searched in steps, so that other threads can run meanwhile."""
     offset = 0
     while offset < len(text):
         end = (
@@ -227,10 +216,7 @@ def _program_in_prose(text: str, field: _Field, end: int) -> TextRange | None:
 
 
 def _trial_end(text: str, program: TextRange, stop: int) -> int:
-    """The end of a message's last trial, which ends with `program`.
-
-    Prose after that is not part of it.
-    """
+    """The end of a message's last trial, which ends with `program`; prose after that does not belong to it."""
     closed = _CLOSES.match(text, min(stop, program.stop + 1))
     if closed is not None:
         return closed.end()
@@ -239,7 +225,6 @@ def _trial_end(text: str, program: TextRange, stop: int) -> int:
 
 
 def _paragraph_end(text: str, start: int, stop: int) -> int:
-    """The end of the paragraph that contains the character `start`."""
     blank = _BLANK.search(text, start, stop)
     return blank.start() if blank else stop
 

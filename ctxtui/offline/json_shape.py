@@ -120,7 +120,7 @@ def type_of(value: Json) -> str:
     return next((name for name in _TYPES if is_a(name, value)), OBJECT)
 
 
-def clamp(value: Json, default: int, least: int, most: int) -> int:
-    """`value` if it is a whole number, else `default`; clamped to `least` and `most`."""
+def clamp(value: Json, default: int, most: int) -> int:
+    """`value` if it is a whole number, else `default`; from 1 to `most`."""
     number = value if isinstance(value, int) and not isinstance(value, bool) else default
-    return max(least, min(number, most))
+    return max(1, min(number, most))

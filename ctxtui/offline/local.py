@@ -164,8 +164,8 @@ _MODEL_TIME: Final = "2026-11-01T00:00:00Z"
 _DETAILS: Final = {"format": "gguf", "family": "offline", "parameter_size": "0B", "quantization_level": "none"}
 
 
-def _model_listing(key: str, row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
-    return lambda local, _: {key: [row(model) for model in local.models if model.loaded or not loaded]}
+def _model_listing(row: Callable[[LocalModel], dict[str, Json]], *, loaded: bool = False) -> Listing:
+    return lambda local, _: {"models": [row(model) for model in local.models if model.loaded or not loaded]}
 
 
 def _openai_listing(owner: str, more: Callable[[LocalModel], dict[str, Json]] = lambda _: {}) -> Listing:
@@ -233,15 +233,15 @@ def _vllm_tokenize(local: LocalServer, body: dict[str, Json]) -> Json:
 
 LISTINGS: Final[dict[str, dict[str, Listing]]] = {
     OLLAMA: {
-        "GET /api/tags": _model_listing("models", _tag_row),
-        "GET /api/ps": _model_listing("models", _running_row, loaded=True),
+        "GET /api/tags": _model_listing(_tag_row),
+        "GET /api/ps": _model_listing(_running_row, loaded=True),
         "GET /api/version": lambda *_: {"version": "0.0.0-ctxtui-offline"},
         "GET /v1/models": _openai_listing("library"),
         "POST /api/show": _show_model,
     },
     LM_STUDIO: {
         "GET /api/v0/models": lambda local, _: {"object": "list", "data": [*map(_studio_v0_row, local.models)]},
-        "GET /api/v1/models": _model_listing("models", _studio_v1_row),
+        "GET /api/v1/models": _model_listing(_studio_v1_row),
         "GET /v1/models": _openai_listing("organization_owner"),
     },
     LLAMA_CPP: {
@@ -341,7 +341,7 @@ def serve_chat(local: LocalServer, provider: Provider, request: ApiRequest) -> R
     """The reply of Ollama's ``/api/chat``: a stream unless disabled."""
     model = find_model(local, request)
     options = as_dict(request.body.get("options"))
-    window = clamp(options.get("num_ctx") or model.window, model.window, 1, model.maximum)
+    window = clamp(options.get("num_ctx") or model.window, model.window, model.maximum)
 
     def weigh(raw: bytes) -> WeighedRequest:
         return provider.ledger.weigh(grammar.OLLAMA, raw, request.model)

@@ -1,7 +1,4 @@
-"""Size limit for servers' answers (`wire.bounds`).
-
-Larger ones, also after unpacking, are aborted.
-"""
+"""Size limit for servers' answers (`wire.bounds`), also after unpacking."""
 
 from __future__ import annotations
 
@@ -36,10 +33,9 @@ async def read_json(answer: ClientResponse) -> Json:
 
 
 async def limit_response(response: Any) -> None:
-    """Response hook for httpx: reading beyond the limit raises `ProviderError`.
+    """Response hook for httpx: reading beyond the limit raises `ProviderError`, and so does an unknown encoding.
 
-    The body is unpacked here, as httpx unpacks without a limit. An encoding that ctxtui cannot unpack raises
-    `ProviderError` at once.
+    The body is unpacked here, as httpx unpacks without a limit.
     """
     # `httpx` or `httpx2`, whichever the SDK uses.
     library = import_module(type(response).__module__.partition(".")[0])

@@ -56,10 +56,7 @@ class Endpoint:
 
 
 def is_loopback(url: str) -> bool:
-    """Whether `url` is on this machine, so that requests never leave it.
-
-    No name but ``localhost`` is.
-    """
+    """Whether `url` is on this machine, by its address or the name ``localhost``."""
     try:
         host = urlsplit(url).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback or ip_address(host).is_unspecified
@@ -81,10 +78,7 @@ def check_address(url: str, place: str) -> None:
 
 
 def sends_key_in_plain(url: str, *, key_over_http: bool) -> bool:
-    """Whether a key for `url` would go over plain http to another machine without consent.
-
-    `key_over_http` is the setting: the user's consent.
-    """
+    """Whether a key for `url` would go over plain http to another machine without the user's consent."""
     return url.lower().startswith("http://") and not is_loopback(url) and not key_over_http
 
 
@@ -99,9 +93,9 @@ ADDRESSES: Final[Mapping[str, str]] = {
     "openai": "OPENAI_BASE_URL",
     "google": "GOOGLE_GEMINI_BASE_URL",
 }
-"""The environment variable of each provider's base URL in its SDK."""
+"""The environment variable of each provider's base URL."""
 HEADERS: Final[Mapping[str, str]] = {"anthropic": "ANTHROPIC_CUSTOM_HEADERS", "openai": "OPENAI_CUSTOM_HEADERS"}
-"""The environment variable of headers that a provider's SDK adds to all requests."""
+"""The environment variable of headers for all requests."""
 SERVICE: Final = "ctxtui"
 """The service name of ctxtui's keys in a keyring; the user name is the provider's."""
 
@@ -115,15 +109,11 @@ def headers_for(provider: str, env: Mapping[str, str]) -> tuple[tuple[str, str],
 
 
 def has_key(env: Mapping[str, str]) -> bool:
-    """Whether the environment has a key of any hosted provider."""
     return any(env.get(name, "").strip() for name in KEYS.values())
 
 
 def key_for(provider: str, env: Mapping[str, str]) -> str:
-    """The key of a hosted provider.
-
-    From the environment, else from the system's keyring (optional extra); "" if none.
-    """
+    """The key of a hosted provider from the environment, else from the system's keyring (optional extra), else ""."""
     key = env.get(KEYS.get(provider, ""), "").strip()
     return key or _read_keyring(provider)
 

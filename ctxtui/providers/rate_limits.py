@@ -22,7 +22,6 @@ Unified limits and those of priority tiers are not read.
 _TIME_PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 """A part of OpenAI's duration until a reset, ``1m30.5s``; Anthropic sends a date and time."""
 _MAX_DIGITS: Final = 18
-"""Maximum digits of a limit; longer numbers are not read."""
 _SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -40,7 +39,6 @@ class Headroom(Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Remaining share, from 0 to 1."""
         return min(1.0, self.remaining / self.limit)
 
 

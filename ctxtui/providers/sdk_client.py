@@ -29,9 +29,7 @@ _NO_KEY: Final = "none"
 _ACCOUNT_HEADERS: Final = ("OpenAI-Organization", "OpenAI-Project")
 """Headers with the user's account, not meant for other servers."""
 _SCHEMES: Final = ("http://", "https://", "all://")
-"""Schemes for which an SDK's client would use a proxy from the environment."""
 _GOOGLE_URL: Final = "https://generativelanguage.googleapis.com"
-"""Base URL of Google's API, for OpenAI's client."""
 _RETRIED_STATUSES: Final = frozenset({408, 409, 429})
 """HTTP statuses below 500 after which a retry may help."""
 _QUOTA_WORDS: Final = ("insufficient_quota", "billing")
@@ -54,10 +52,7 @@ class SdkClient:
         self._sdk: Any = None
 
     async def open(self) -> None:
-        """Import the SDK and make its client; otherwise done by the first request.
-
-        Raises `ProviderError` for an invalid address.
-        """
+        """Import the SDK and make its client, as the first request does. Raises `ProviderError`."""
         if self._client is None:
             self._sdk = await asyncio.to_thread(import_module, _sdk_of(self.endpoint))
             try:
@@ -98,10 +93,7 @@ class SdkClient:
             await self._client.close()
 
     async def send(self, body: bytes) -> AsyncIterator[bytes]:
-        """Yield the bytes of the answer to `body` as they arrive, with the key masked.
-
-        Raises `ProviderError`.
-        """
+        """Yield the bytes of the answer to `body` as they arrive, with the key masked. Raises `ProviderError`."""
         await self.open()
         sdk = self._sdk
         try:
@@ -136,10 +128,7 @@ class SdkClient:
             ) from error
 
     def _request_headers(self) -> dict[str, Any]:
-        """Headers of each request.
-
-        Google's key is in a header of its own, so ``Authorization`` is left out there.
-        """
+        # Google's key is in a header of its own.
         return {"Authorization": self._sdk.Omit()} if self.endpoint.dialect == GOOGLE else {}
 
     def _request_path(self, body: bytes) -> str:
@@ -167,7 +156,6 @@ class SdkClient:
             raise self._translate_error(error) from error
 
     def _translate_error(self, error: Any) -> ProviderError:
-        """Convert an SDK's error to ours, with the key masked."""
         response = getattr(error, "response", None)
         if response is None:
             reason = str(error.__cause__ or error)
@@ -205,15 +193,10 @@ class SdkClient:
 
 
 def _is_http_error(error: Exception) -> bool:
-    """Whether `error` is of the SDK's HTTP library."""
     return type(error).__module__.partition(".")[0] in ("httpx2", "httpx", "httpcore2", "httpcore")
 
 
 def _error_message(error: Any, response: Any) -> str:
-    """The provider's error message.
-
-    A body that is no JSON object becomes one line of at most 500 characters; without text, the status's reason.
-    """
     body = error.body
     if isinstance(body, dict):
         return error_text(body)
@@ -222,7 +205,6 @@ def _error_message(error: Any, response: Any) -> str:
 
 
 def _without_streaming(body: bytes) -> bytes:
-    """The same request without streaming and with one output token."""
     request = {key: value for key, value in canonical.loads(body).items() if key not in ("stream", "stream_options")}
     limit = "max_completion_tokens" if "max_completion_tokens" in request else "max_tokens"
     return canonical.dumps({**request, limit: 1})

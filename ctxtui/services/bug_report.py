@@ -114,7 +114,7 @@ def _terminal(env: Mapping[str, str], size: tuple[int, int]) -> dict[str, Any]:
 
 
 def _changed_settings(config: Config) -> list[dict[str, Any]]:
-    """The settings that are not defaults: numbers and choices as they are, of texts and tables the size."""
+    """The settings that something sets: numbers and choices as they are, of texts and tables the size."""
     rows = []
     for name, setting in FIELDS.items():
         kinds = {origin.kind for key, origin in config.origins.items() if key == name or key.startswith(f"{name}.")}
@@ -133,8 +133,8 @@ def _describe_value(value: Any, choices: Any) -> Any:
 
 
 def _known_variables(env: Mapping[str, str]) -> Iterator[str]:
-    known = {HOME, DATABASE, f"{PREFIX}CONFIG", *(f"{PREFIX}{name.upper()}" for name in FIELDS)}
-    return (name for name in known if name in env)
+    names = {HOME, DATABASE, f"{PREFIX}CONFIG", *(f"{PREFIX}{name.upper()}" for name in FIELDS)}
+    return (name for name in names if name in env)
 
 
 def _database(path: Path) -> dict[str, Any]:

@@ -167,12 +167,12 @@ def _group_by_client(
     for recording in recordings:
         by_source.setdefault(recording.source, []).append(recording)
     projects = len({*cwd.parents, cwd, *known_projects(env, (recording.cwd for recording in recordings))})
-    found = []
+    rows = []
     for client in CLIENTS:
         on = clients.get(client.name, True)
         of_client = by_source.get(client.source, []) if on else []
         places = tuple(dict.fromkeys(place.folder for place in client.places(env)))
-        found.append(
+        rows.append(
             ClientFound(
                 client=client,
                 on=on,
@@ -185,7 +185,7 @@ def _group_by_client(
                 newest=max((recording.mtime for recording in of_client), default=None),
             )
         )
-    return found
+    return rows
 
 
 def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, bool]) -> Iterator[DoctorFinding]:
@@ -242,17 +242,17 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
 def _check_plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     load_rules({})
     for group in GROUPS:
-        parts = plugins(group, env)
-        for part in parts:
-            if group == READERS and not part.trouble:
-                make_format(part)
+        loaded = plugins(group, env)
+        for plugin in loaded:
+            if group == READERS and not plugin.trouble:
+                make_format(plugin)
             elif group == POLICIES:
-                plugin_policy(part)
+                plugin_policy(plugin)
         faulty = dict(troubles())
-        working = ", ".join(f"{part.name} from {part.place}" for part in parts if part.place not in faulty)
+        working = ", ".join(f"{plugin.name} from {plugin.place}" for plugin in loaded if plugin.place not in faulty)
         yield DoctorFinding(f"plug-ins: {group}", OK, working or "none")
-        for part in parts:
-            if part.place in faulty:
+        for plugin in loaded:
+            if plugin.place in faulty:
                 yield DoctorFinding(
-                    f"plug-ins: {group}", WARNING, f"{part.place}: {faulty[part.place]}", "fix it or remove it"
+                    f"plug-ins: {group}", WARNING, f"{plugin.place}: {faulty[plugin.place]}", "fix it or remove it"
                 )

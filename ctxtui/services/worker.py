@@ -43,8 +43,8 @@ class _Request(NamedTuple):
 class Worker(Generic[T]):
     """The object `make(*arguments)` in a child process, which starts at the first call.
 
-    `make`, `arguments`, methods, arguments and results are pickled. A `CtxtuiError` is raised here; any other error
-    ends the process.
+    `make`, `arguments`, methods, arguments and results are pickled. A subclass of `CtxtuiError` is raised here as a
+    plain one; any other error ends the process.
     """
 
     def __init__(self, make: Callable[..., T], *arguments: Any) -> None:
@@ -55,10 +55,7 @@ class Worker(Generic[T]):
         self._local: T | None = None
 
     def call(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> R:
-        """Call `method` and return its result.
-
-        Raises `ChildGone`, `WorkerClosed`, and the `CtxtuiError` that `method` raised.
-        """
+        """Call `method` and return its result. Raises `ChildGone`, `WorkerClosed`, or a `CtxtuiError` of `method`."""
         return self.prepare(method, *args, **named)()
 
     def prepare(self, method: Callable[Concatenate[T, P], R], *args: P.args, **named: P.kwargs) -> Callable[[], R]:

@@ -22,8 +22,6 @@ from ctxtui.store.schema.database_file import writing
 from ctxtui.wire.zstd import zstd
 
 PLAIN: Final = 0
-"""Key of the codec for uncompressed bodies."""
-
 MIN_PACKED_BYTES: Final = 200
 """Minimum size in bytes for compression: below, the frame's header costs what it saves."""
 
@@ -148,10 +146,7 @@ _UNSHOWABLE: Final = re.compile("[\\s\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e
 
 
 def preview(block: Block) -> str:
-    """At most `PREVIEW_CHARS` characters of a block on one line.
-
-    White space, controls, bidirectional marks and lone surrogates become blanks.
-    """
+    """At most `PREVIEW_CHARS` characters of a block on one line."""
     if len(block.body) > _MAX_PARSED_BYTES:
         text = block.body[: 4 * PREVIEW_CHARS].decode("utf-8", "ignore")
     else:

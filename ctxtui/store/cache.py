@@ -26,7 +26,6 @@ _DAY = 86_400
 
 @decodes
 def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str) -> dict[str, Counts]:
-    """Cached counts of `digests` for the way of counting `encoding`."""
     row = conn.execute("SELECT key FROM encodings WHERE name = ?", (encoding,)).fetchone()
     counts_by_digest: dict[str, Counts] = {}
     for chunk in _split_chunks(sorted(map(bytes.fromhex, digests)) if row else []):
@@ -41,7 +40,6 @@ def load_counts(conn: sqlite3.Connection, digests: Iterable[str], encoding: str)
 
 
 def save_counts(conn: sqlite3.Connection, counts: Mapping[str, Counts], encoding: str, now: float) -> None:
-    """Cache `counts` by digest, replacing old ones."""
     # In the order of the primary key, a large batch fills the pages one after another.
     digests = sorted(counts)
     texts = [text for chunk in _split_chunks(digests) for text in _encode_counts([counts[digest] for digest in chunk])]
@@ -67,10 +65,6 @@ def _split_chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
 
 @decodes
 def load_summary(conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str) -> Json | None:
-    """The summary of the file with this size and mtime; None if not cached.
-
-    `version` names the code that made the summary, so that a newer ctxtui makes it again.
-    """
     row = conn.execute(
         "SELECT summary FROM file_summaries WHERE path = ? AND size = ? AND mtime = ? AND version = ?",
         (sql_text(path), size, mtime, version),
@@ -84,20 +78,12 @@ def stored_session_key(id_: str) -> str:
 
 
 def outdated_summaries(conn: sqlite3.Connection, versions: Sequence[str]) -> list[tuple[str | bytes, int, float, str]]:
-    """Keys of the summaries that none of `versions` of their code made.
-
-    Each is the `sql_text` of the path, the size, the mtime, and the version.
-    """
     marks = ", ".join("?" * len(versions))
     query = f"SELECT path, size, mtime, version FROM file_summaries WHERE version NOT IN ({marks})"
     return [(path, size, mtime, py_text(version)) for path, size, mtime, version in conn.execute(query, versions)]
 
 
 def load_summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | bytes, int, float, str]]:
-    """All summaries that `version` of their code made.
-
-    Each is the `sql_text` of the file's path, its size and mtime, and the summary as JSON text.
-    """
     return conn.execute(
         "SELECT path, size, mtime, summary FROM file_summaries WHERE version = ?", (version,)
     ).fetchall()
@@ -106,7 +92,6 @@ def load_summaries(conn: sqlite3.Connection, version: str) -> list[tuple[str | b
 def save_summary(
     conn: sqlite3.Connection, path: str, size: int, mtime: float, version: str, summary: Json, now: float
 ) -> None:
-    """Cache a file's summary (a JSON value), replacing the old one."""
     conn.execute(
         "INSERT OR REPLACE INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?)",
         (sql_text(path), size, mtime, version, json.dumps(summary, separators=(",", ":")), now),
@@ -120,10 +105,6 @@ def save_brief_summaries(
     more: str,
     now: float,
 ) -> None:
-    """Cache many summaries at once, each with the path, size and mtime of its file.
-
-    A cached summary by the more detailed version `more` stays if the file has not changed since (size, mtime).
-    """
     with writing(conn):
         conn.executemany(
             "INSERT INTO file_summaries (path, size, mtime, version, summary, at) VALUES (?, ?, ?, ?, ?, ?) "
@@ -138,12 +119,10 @@ def save_brief_summaries(
 
 
 def load_glances(conn: sqlite3.Connection) -> dict[str | bytes, Glance]:
-    """Cached heads of files, by `sql_text` of their paths."""
     return {row[0]: Glance(*row[1:]) for row in conn.execute("SELECT path, size, title, cwd, version FROM glances")}
 
 
 def save_glances(conn: sqlite3.Connection, new: Mapping[str, Glance], now: float) -> None:
-    """Cache the heads of files by path."""
     with writing(conn):
         conn.executemany(
             "INSERT OR REPLACE INTO glances (path, size, title, cwd, version, at) VALUES (?, ?, ?, ?, ?, ?)",

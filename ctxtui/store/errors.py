@@ -17,36 +17,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 ELSEWHERE: Final = "name another place with CTXTUI_HOME or CTXTUI_DB"
-"""The way out if a place cannot be used."""
 
 DAMAGED: Final = ("vtable constructor failed", "invalid fts5 file format", "malformed", "corrupt")
 """Parts of SQLite's messages about a damaged full-text index; the last two may also mean the database."""
 
 _RESTORE: Final = "restore a backup, or {0}"
-"""The way out of a damaged database."""
+_INDEX_DAMAGED: Final = (Unreadable, "the full-text index is damaged", "`ctxtui db index --anew` makes another")
 _MESSAGES: Final[tuple[tuple[str, type[CtxtuiError], str, str], ...]] = (
     ("file is not a database", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
     ("malformed", Unreadable, "the database is damaged", _RESTORE),
     ("could not decode", Unreadable, "the database is damaged", _RESTORE),
     ("constraint failed", Unreadable, "the database is damaged", _RESTORE),
-    (
-        "vtable constructor failed",
-        Unreadable,
-        "the full-text index is damaged",
-        "`ctxtui db index --anew` makes another",
-    ),
-    (
-        "fts5: corruption",  # SQLite 3.53.4 says so
-        Unreadable,
-        "the full-text index is damaged",
-        "`ctxtui db index --anew` makes another",
-    ),
-    (
-        "invalid fts5 file format",
-        Unreadable,
-        "the full-text index is damaged",
-        "`ctxtui db index --anew` makes another",
-    ),
+    ("vtable constructor failed", *_INDEX_DAMAGED),
+    ("fts5: corruption", *_INDEX_DAMAGED),  # SQLite 3.53.4 says so
+    ("invalid fts5 file format", *_INDEX_DAMAGED),
     ("file is encrypted", Unreadable, "the database is damaged or no SQLite file", _RESTORE),
     ("locked", CtxtuiError, "another process has been writing to the database for too long", "try again"),
     ("readonly", Unreadable, "the database cannot be written", "make it writable, or {0}"),

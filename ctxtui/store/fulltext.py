@@ -25,7 +25,6 @@ from ctxtui.store.schema.tables import TEXTS
 MAX_QUERY_CHARS: Final = 256
 """Maximum characters of a text that are looked up: the pieces of a long text overlap by as many."""
 PIECE_CHARS: Final = 1 << 16
-"""Characters of a piece."""
 _MAX_TERMS: Final = 24
 """Maximum sequences per query: more would hardly exclude any further piece."""
 _MAX_BATCH_CHARS: Final = 1 << 18
@@ -35,7 +34,6 @@ _NOT_INDEXED: Final = re.compile("[\ud800-\udfff\x00]")
 """Characters that UTF-8 cannot hold, and the one that ends a text for SQLite."""
 
 _MERGE_PAGES: Final = 256
-"""Pages of the index merged per transaction."""
 
 
 class Unit(Struct, frozen=True):
@@ -59,10 +57,7 @@ def _fold_case(words: str) -> str:
 
 
 def pieces(texts: Iterable[str]) -> Iterator[str]:
-    """Split `texts` into pieces of about `PIECE_CHARS`.
-
-    Small ones are joined, large ones cut with an overlap.
-    """
+    """Join and split `texts` into pieces of about `PIECE_CHARS`; cut ones overlap."""
     parts: list[str] = []
     size = 0
     for text in texts:
@@ -172,7 +167,6 @@ class FullTextIndex:
         return key, first
 
     def _end_unit(self, unit: Unit, key: int) -> None:
-        """Make the row `key` the current one of `unit`."""
         column, value = ("path", sql_text(unit.path)) if unit.path else ("session", None)
         if column == "session":
             session_row = self._conn.execute("SELECT key FROM sessions WHERE id = ?", (unit.stored,)).fetchone()

@@ -1,7 +1,4 @@
-"""The process that hosts a session, and whether it still runs.
-
-A pid alone does not tell: pids are reused.
-"""
+"""The process that hosts a session, and whether it still runs."""
 
 from __future__ import annotations
 
@@ -18,12 +15,8 @@ from msgspec import Struct
 
 PROC: Final = Path("/proc")
 _BOOT: Final = Path("/proc/sys/kernel/random/boot_id")
-"""The file with the id of the machine's boot."""
 _STATE, _STARTED = 0, 19
-"""Indices of fields of ``/proc/PID/stat``, counted after the name (proc(5): fields 3 and 22).
-
-The state of the process, and its start in ticks since the boot.
-"""
+"""Indices of fields of ``/proc/PID/stat`` after the name (proc(5): 3, and 22: start in ticks since the boot)."""
 MAX_SILENCE_S: Final = 60.0
 """Seconds without a heartbeat after which a host counts as dead, if its process is not visible from here."""
 
@@ -90,10 +83,7 @@ def end_hosting(host: HostProcess) -> None:
 
 
 def this_machine() -> str:
-    """This boot of this machine and this pid namespace.
-
-    The machine's name if the system does not give them.
-    """
+    """This boot of this machine and this pid namespace, or the machine's name if they are not known."""
     try:
         return f"{_BOOT.read_text().strip()}/{os.readlink(PROC / 'self/ns/pid')}"
     except OSError:
@@ -101,11 +91,7 @@ def this_machine() -> str:
 
 
 def process_start(pid: int) -> str:
-    """The start time of process `pid`, as the system spells it.
-
-    These are ticks since the boot, or the text of ``ps`` in UTC. "" if it does not run (a zombie does not), `_UNKNOWN`
-    if it runs, but the system does not give its start.
-    """
+    """The start of process `pid` as the system spells it; "" if it does not run, or is a zombie."""
     if pid <= 0:
         return ""
     if not (PROC / "self").exists():

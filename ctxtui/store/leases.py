@@ -24,14 +24,6 @@ from ctxtui.store.sessions.listing import find
 _COLUMNS = "token, machine, pid, born, since, beat"
 
 
-def acquire(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of the session, in the caller's transaction. Raises `InUse` if another one lives."""
-    hosts = living_hosts(conn, session_id, host)
-    if hosts:
-        raise in_use_error(conn, session_id, hosts[0])
-    _replace_leases(conn, session_id, host)
-
-
 def _replace_leases(conn: sqlite3.Connection, session_id: str, host: HostProcess) -> None:
     name = sql_text(session_id)
     conn.execute("DELETE FROM leases WHERE session = ? AND token != ?", (name, host.token))
@@ -95,10 +87,7 @@ def _query_living(conn: sqlite3.Connection, query: str, values: tuple[object, ..
 
 
 def refuse_in_use(conn: sqlite3.Connection, session_id: str, but: HostProcess | None = None) -> None:
-    """Raise `InUse` if a host of the session other than `but` lives.
-
-    Such a session may not be deleted or rewritten.
-    """
+    """Raise `InUse` if a host of the session other than `but` lives."""
     hosts = living_hosts(conn, session_id, but)
     if hosts:
         raise in_use_error(conn, session_id, hosts[0], way_out="end it there first")
@@ -131,9 +120,13 @@ def host_of(path: Path, session_id: str) -> HostProcess | None:
 
 
 def claim(path: Path, session_id: str, host: HostProcess) -> None:
-    """Make `host` the one host of a stored session. Raises `InUse` and other `CtxtuiError`s."""
+    """Make `host` the one host of a stored session. Raises `CtxtuiError`, `InUse` if another one lives."""
     with explain_errors(path), closing(connect(path)) as conn, writing(conn):
-        acquire(conn, find(conn, session_id)[1], host)
+        id_ = find(conn, session_id)[1]
+        hosts = living_hosts(conn, id_, host)
+        if hosts:
+            raise in_use_error(conn, id_, hosts[0])
+        _replace_leases(conn, id_, host)
 
 
 def release(path: Path, host: HostProcess) -> None:

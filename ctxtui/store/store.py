@@ -69,10 +69,7 @@ def backup(path: Path, to: Path, now: float) -> Path:
 
 
 def unpack_all(path: Path) -> None:
-    """Unpack every body in the database `path`, a copy, and empty its index.
-
-    It can then be read without zstd.
-    """
+    """Unpack every body in the database `path`, a copy, and empty its index, so that it needs no zstd."""
     with closing(sqlite3.connect(path, isolation_level=None)) as conn, writing(conn):
         unpacker = Unpacker(conn)
         for table in ("blocks", "skeletons", "artifacts"):
@@ -180,15 +177,12 @@ class Store:
 
     @explains_errors
     def happenings_of(self, kind: str) -> list[tuple[str, str]]:
-        """(session id, text) of all happenings of a `kind` in any session.
-
-        They are in the order in which they were stored.
-        """
+        """(session id, text) of all happenings of a `kind` in any session."""
         return listing.happenings_of(self._conn, kind)
 
     @explains_errors
     def sessions(self, archived: bool = False) -> list[SessionRow]:
-        """The stored sessions, or the `archived` ones, newest activity first."""
+        """The stored sessions that are not archived, or the `archived` ones, newest activity first."""
         return listing.session_rows(self._conn, archived=archived)
 
     @explains_errors
@@ -228,17 +222,14 @@ class Store:
 
     @explains_errors
     def delete(self, session_id: str) -> str:
-        """Delete a session and every block that no other one holds; returns its id.
-
-        Raises `InUse` while it is hosted.
-        """
+        """Delete a session and every block that no other one holds; returns its id. Raises `InUse`."""
         return changes.delete(self._conn, session_id)
 
     @explains_errors
     def older_sessions(self, older_than: float, now: float) -> list[str]:
-        """The ids of the sessions whose last call ended over `older_than` seconds before `now`.
+        """The ids of the sessions, not hosted, whose last call ended over `older_than` seconds before `now`.
 
-        Hosted sessions are omitted. For sessions without a time of calls, the first import counts.
+        For sessions without a time of calls, the first import counts.
         """
         return [id_ for _, id_ in changes.older_sessions(self._conn, now - older_than)]
 
@@ -313,10 +304,7 @@ class Store:
 
     @explains_errors
     def load_summary(self, path: str, size: int, mtime: float, version: str) -> Json | None:
-        """The cached summary of an unchanged file; None without one.
-
-        It was made by this `version` of the summary's code.
-        """
+        """The summary of a file with this size and mtime, by this `version` of its code; None without one."""
         return cache.load_summary(self._conn, path, size, mtime, version)
 
     @explains_errors

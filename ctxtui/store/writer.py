@@ -1,4 +1,5 @@
 """The writer: a thread with a connection of its own through which a live session is written.
+
 `put` costs its caller a few microseconds. Work is gathered for at most `GATHER_S` seconds, then committed; `acked` is
 the last written ticket. If the file cannot be written, everything waits in memory, `trouble` says why, and the writer
 tries again: nothing is dropped while the program runs.
@@ -40,10 +41,7 @@ HEARTBEAT_S: Final = 10.0
 
 
 class SessionBegun(NamedTuple):
-    """A session that is new to the store, with its content so far.
-
-    It must not change afterwards.
-    """
+    """A session that is new to the store, with its content so far, which must not change afterwards."""
 
     session: Session
 
@@ -55,10 +53,7 @@ class SessionResumed(NamedTuple):
 
 
 class InFlight(NamedTuple):
-    """An event of a `kind` within `call` of `thread` at Unix time `at`.
-
-    Its data are text, or raw bytes.
-    """
+    """An event of a `kind` within `call` of `thread` at Unix time `at`."""
 
     call: str
     at: float
@@ -79,7 +74,7 @@ class StoredCall(NamedTuple):
 
 
 class TakenOver(NamedTuple):
-    """The takeover of the pending events of a dead host with the token `left`."""
+    """The pending events of a dead host with the token `left` are now this host's."""
 
     left: str
 
@@ -198,7 +193,6 @@ class Writer:
         self._end()
 
     def _write_due_heartbeat(self) -> None:
-        """Write a heartbeat when there is nothing else to write."""
         if self._conn is None or not self.id:
             return
         try:
@@ -224,7 +218,6 @@ class Writer:
         self._disconnect()
 
     def _wait_or_give_up(self) -> bool:
-        """After a failed attempt: wait a little, or give up because the program ends."""
         if self._stop:
             return True
         self._wake.wait(_RETRY_S)
@@ -277,7 +270,6 @@ class Writer:
                     _append(self._appender, work, self._price)
 
     def _prepare_session(self, conn: sqlite3.Connection, work: Work) -> None:
-        """Find or make the session's rows; idempotent."""
         if isinstance(work, SessionResumed):
             self.id = work.id
         elif isinstance(work, SessionBegun) and not self.id:

@@ -40,10 +40,10 @@ def count_features(block: Block, count: Count, card: ModelCard) -> Features:
     if block.kind in _THINKING:
         return _count_thinking(block.value(), content, text_tokens, card)
     image, pages = _count_media(content.media, card) if content.media else (0.0, 0.0)
-    if block.kind.endswith(("_result", "_output")):
+    if block.kind.endswith(("_result", "_output", "_response")):
         symbols = _count_symbols(content.text)
         return Features(result=text_tokens, image=image, returns=1, symbols=symbols, letters=letters, pages=pages)
-    if content.name and block.kind != "function_response":
+    if content.name:
         return Features(json=count(content.name) + count(content.arguments), calls=1)
     hidden = _characters_beyond_envelope(content.hidden, card)
     return Features(text=text_tokens, hidden=hidden, image=image, letters=letters, pages=pages)

@@ -8,18 +8,9 @@ from typing import Final
 from ctxtui.tokens.features import NOTHING, Features
 from ctxtui.tokens.models import ModelRule
 
-
-def _estimate_by_characters(text: str) -> int:
-    return -(-len(text) // 4)
-
-
-def _estimate_by_words(text: str) -> int:
-    return round(1.3 * len(text.split()))
-
-
 ESTIMATORS: Final[dict[str, Callable[[str], int]]] = {
-    "chars/4": _estimate_by_characters,
-    "words*1.3": _estimate_by_words,
+    "chars/4": lambda text: -(-len(text) // 4),
+    "words*1.3": lambda text: round(1.3 * len(text.split())),
 }
 """Functions that count the tokens of a text, by name; the name replaces that of an encoding."""
 

@@ -27,8 +27,8 @@ class Format(Struct, frozen=True):
     - `sniff(head, name)`: scores (0 to 1) the first bytes of a file (cut anywhere) and its file name.
     - `companions`: glob patterns of further files of one session, relative to the file's folder, with ``{stem}`` for
       the file name without ending.
-    - `kin`: if unrelated files may match `companions`: whether a file that begins with the second bytes belongs to the
-      session of the one that begins with the first.
+    - `is_companion`: if unrelated files may match `companions`: whether a file that begins with the second bytes
+      belongs to the session of the one that begins with the first.
     - `bodies`: the client may write the bodies of its requests into a folder; they are companions, too.
     - `bare`: completes the sentence "this is ..." for a file of the format without any context; "": a default.
     - `open_usage`: makes a reader that reports the usage of calls without contexts, in a fraction of the time; it
@@ -41,7 +41,7 @@ class Format(Struct, frozen=True):
     companions: tuple[str, ...] = ()
     bare: str = ""
     bodies: bool = False
-    kin: Callable[[bytes, bytes], bool] | None = None
+    is_companion: Callable[[bytes, bytes], bool] | None = None
     open_usage: Callable[[Tree], Reader] | None = None
 
 
@@ -82,7 +82,7 @@ def _make_format(
     bare: str = "",
     *,
     bodies: bool = False,
-    has_kin: bool = False,
+    shares_folder: bool = False,
     usage: bool = False,
 ) -> Format:
     return Format(
@@ -92,7 +92,7 @@ def _make_format(
         companions,
         bare,
         bodies=bodies,
-        kin=lazy_import(module, "kin") if has_kin else None,
+        is_companion=lazy_import(module, "is_companion") if shares_folder else None,
         open_usage=_lazy_opener(module, "usage_reader") if usage else None,
     )
 
@@ -121,7 +121,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "codex.session",
         ("rollout-*.jsonl",),
         "a Codex rollout without any message",
-        has_kin=True,
+        shares_folder=True,
     ),
     _make_format("attached", "attached", bare="a recording of ctxtui's own without any request to a model"),
     _make_format("ctxtui", "ctxtui.read", bare="a ctxtui session without any context"),
@@ -146,7 +146,7 @@ FORMATS: Final[tuple[Format, ...]] = (
         "cline.session",
         ("*.compaction.json", "*.messages.json", "[0-9]*.json"),
         "a Cline session without any message of a model",
-        has_kin=True,
+        shares_folder=True,
     ),
     _make_format("continue cli", "continue_cli.session", bare="a Continue session without any message"),
     _make_format("goose request log", "goose.request_log", bare="a Goose log without a request"),

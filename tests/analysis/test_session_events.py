@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from ctxtui.analysis.cache.miss import COMPACTION, MODEL, TTL, UNKNOWN, CacheMiss
 from ctxtui.analysis.cache.miss_finder import session_misses
 from ctxtui.analysis.session_events import describe_miss, format_duration, list_events, summarize_thread
-from ctxtui.analysis.short_names import Names, short_model
+from ctxtui.analysis.short_names import Names
 from ctxtui.core import block
 from ctxtui.core.call import Epoch, EpochStart
 from ctxtui.core.session import MAIN, Happened
@@ -108,22 +108,6 @@ def test_sentences_for_sessions_without_a_miss() -> None:
 )
 def test_durations(seconds: float, text: str) -> None:
     assert format_duration(seconds) == text
-
-
-@pytest.mark.parametrize(
-    ("model", "short"),
-    [
-        ("claude-opus-4-20250514", "opus-4"),
-        ("claude-3-5-sonnet-20241022", "sonnet-3-5"),
-        ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", "sonnet-4-5"),
-        ("anthropic/claude-opus-5-5", "opus-5-5"),
-        ("gpt-5.6-sol", "gpt-5.6-sol"),
-        ("gpt-4o-2024-08-06", "gpt-4o"),
-        ("qwen2.5-coder:7b", "qwen2.5-coder:7b"),
-    ],
-)
-def test_short_models(model: str, short: str) -> None:
-    assert short_model(model) == short
 
 
 def test_results_are_called_by_their_tool_in_every_dialect() -> None:

@@ -16,7 +16,7 @@ from ctxtui.attach.recorder import Recorder
 from ctxtui.attach.relay import Relay
 from ctxtui.attach.run import RecordedRun
 from ctxtui.attach.upstream import Upstream
-from ctxtui.core.errors import BadConfig
+from ctxtui.core.errors import BadConfig, NotFound
 from ctxtui.services.attach.control import Control, ask_all
 from ctxtui.services.attach.edits_gate import EditsGate
 from ctxtui.services.attach.hold_rules import HoldRules, parse_rules, rules_from_options
@@ -206,6 +206,8 @@ async def test_side_calls_pass_and_rules_choose(tmp_path: Path) -> None:
         assert {why.partition(" tokens")[0].rstrip("0123456789,") for why in whys} == {"about ", "sec.et is in it"}
         provider.replies = [[OK]] * 2
         for one in list(gate.held):
+            with pytest.raises(NotFound):  # one that began with the same digits may have ended just now
+                gate.release(one[:-1], RELEASE)
             gate.release(one, RELEASE)
         for line in lines:
             assert (await answer(*line)) == OK

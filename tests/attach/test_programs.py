@@ -103,6 +103,22 @@ def test_opencode_by_its_configuration_which_stays_what_it_is(tmp_path: Path) ->
     assert told["model"] == "m" and told["provider"]["openai"]["options"]["baseURL"] == HERE["openai"]
 
 
+@pytest.mark.parametrize(
+    "file", ["opencode.jsonc", ".opencode/opencode.json", "../opencode.json", "../../.config/opencode/opencode.jsonc"]
+)
+def test_where_opencode_reads_its_configuration(tmp_path: Path, file: str) -> None:
+    work = tmp_path / "shop" / "src"
+    work.mkdir(parents=True)
+    (tmp_path / "shop" / ".git").mkdir()
+    (tmp_path / "opencode.json").write_text('{"provider": {"anthropic": {"options": {"baseURL": "http://outside"}}}}')
+    (work / file).parent.mkdir(parents=True, exist_ok=True)
+    (work / file).write_text(
+        '{ // mine\n"provider": {"anthropic": {"options": {"baseURL": "{env:MINE}/v1", /* "x" */ },}}, }\n'
+    )
+    env = {"HOME": str(tmp_path), "MINE": "http://mine"}
+    assert program_of(["opencode"]).upstreams(env, str(work))["anthropic"] == "http://mine/v1"
+
+
 @pytest.mark.parametrize("odd", ['model_providers = ["a"]', 'model_provider = ["a"]\n[model_providers.a]'])
 def test_odd_settings_of_codex_set_nothing(tmp_path: Path, odd: str) -> None:
     (tmp_path / "config.toml").write_text(odd)

@@ -41,9 +41,9 @@ def of(*items: list[Item]) -> Context:
     return Context(tree, tree.extend(ROOT, [item for each in items for item in each]), "anthropic")
 
 
-def read(number: int, text: str, path: str = "a.py") -> list[Item]:
+def read(number: int, text: str, path: str = "a.py", tool: str = "Read", **lines: int) -> list[Item]:
     id_ = f"t{number}"
-    return [*message("assistant", use(id_, "Read", file_path=path)), *message("user", result(id_, text))]
+    return [*message("assistant", use(id_, tool, file_path=path, **lines)), *message("user", result(id_, text))]
 
 
 def results(context: Context) -> list[int]:
@@ -91,12 +91,37 @@ def test_a_later_read_makes_an_earlier_one_outdated() -> None:
     first, second = results(context)
     plain = apply(context, [])
     assert said(context, deduplicate(plain, [first]).edits) == ["[Outdated: Read a.py was read again later.]", OTHER]
-    assert deduplicate(plain, [second]) == ((), "no other result says the same, and no later one makes it outdated")
+    assert deduplicate(plain, [second]).why == "no other result says the same, and no later one makes it outdated"
     assert "only results" in deduplicate(plain, [at(context, "go")]).why
     cut = apply(context, [make(TRUNCATE, [context.target(first)], {"head": 3, "tail": 3})])
     assert "changed it already" in deduplicate(cut, [first]).why
     short = of(message("user", block.text("go")), read(1, "ok"), read(2, "ok"))
     assert "shorter than a reference" in deduplicate(apply(short, []), results(short)).why
+
+
+OUTDATED = "[Outdated: Read a.py was read again later.]"
+
+
+@pytest.mark.parametrize(
+    ("reads", "outdated"),
+    [
+        ([{"offset": 1, "limit": 50}, {"offset": 51, "limit": 50}], []),
+        ([{"offset": 1, "limit": 50}, {"offset": 1, "limit": 50}], [0]),
+        ([{"offset": 10, "limit": 50}, {}], [0]),
+        ([{}, {"offset": 10, "limit": 50}], []),
+        ([{"offset": 1, "limit": 50}, {"offset": 51, "limit": 50}, {}], [0, 1]),
+        ([{"offset": 1, "limit": 50}, {"offset": 51, "limit": 50}, {"offset": 1, "limit": 50}], [0]),
+        ([{"tool": "Edit"}, {"tool": "Edit"}], []),
+    ],
+)
+def test_only_a_read_of_the_same_lines_makes_an_earlier_one_outdated(
+    reads: list[dict[str, Any]], outdated: list[int]
+) -> None:
+    texts = [f"{n} {CODE}" for n in range(len(reads))]
+    contents = [read(n, text, **lines) for n, (text, lines) in enumerate(zip(texts, reads, strict=True))]
+    context = of(message("user", block.text("go")), *contents)
+    made = run(Step(dedupe_reads.POLICY, {"minimum": 1, "at_least": 1}), policy_context_of(context))
+    assert said(context, made) == [OUTDATED if n in outdated else text for n, text in enumerate(texts)]
 
 
 def test_what_was_read_last_is_never_lost() -> None:
@@ -143,9 +168,9 @@ def test_definitions_of_tools_are_minimised_once() -> None:
     plain = apply(context, [])
     (edit,) = minimise_tools(plain, [0, 1]).edits
     assert edit.targets == (context.target(0),), "the other one has nothing to lose"
-    assert minimise_tools(plain, [1]) == ([], "it is as small as it gets")
+    assert minimise_tools(plain, [1]).why == "it is as small as it gets"
     assert minimise_tools(apply(context, [edit]), [0]).edits == []
-    assert minimise_tools(plain, [at(context, "go")]) == ((), "only definitions of tools are minimised")
+    assert minimise_tools(plain, [at(context, "go")]).why == "only definitions of tools are minimised"
 
 
 RULES = "".join(f"Rule {n}: always do the right thing, and never the wrong one.\n" for n in range(6))

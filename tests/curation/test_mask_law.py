@@ -17,7 +17,7 @@ from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.edited_context import OWN
 from ctxtui.services.editing.exporting import export_session, own_form
-from ctxtui.services.library.report import make_report
+from ctxtui.services.library.report import draft_report, mask_report
 from ctxtui.services.library.scrubbing import mask_session
 from ctxtui.services.library.sharing import share_call
 from ctxtui.services.recordings.recording import Loaded
@@ -43,7 +43,7 @@ def outputs(session: Session, level: Level, name: str = "x") -> dict[str, str]:
     told = make_account(session, COUNTER, Settings())
     masker = Masker(mask_rules(), level)
     made["page"] = share_page(share_call(told.book, choose_call(session, thread, 0), masker, name, name))
-    one = make_report(Loaded(session, name), COUNTER, Settings(), Masker(mask_rules(), level))
+    one = mask_report(draft_report(Loaded(session, name), COUNTER, Settings()), Masker(mask_rules(), level))
     made["report"] = report_page(
         ReportPage(title=one.title, sessions=(one,), rest=0, level=level, masked=(), failed=())
     )

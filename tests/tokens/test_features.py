@@ -79,6 +79,12 @@ def test_a_call_without_input_counts_its_name(count: Count, table: ModelTable) -
         assert of(value, count, table) == Features(json=count("Read"), calls=1)
 
 
+def test_googles_function_response_is_a_result(count: Count, table: ModelTable) -> None:
+    value = {"functionResponse": {"name": "Read", "response": {"output": "hello world"}}}
+    got = count_features(blocks.make("function_response", value), count, table.card("gemini-2.5-flash"))
+    assert got._replace(letters=0) == Features(result=2, returns=1)
+
+
 def test_a_header_counts_one_message(count: Count, table: ModelTable) -> None:
     got = count_features(blocks.header("user"), count, table.card(CLAUDE))
     assert got == Features(messages=1)

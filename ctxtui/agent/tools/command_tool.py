@@ -1,7 +1,4 @@
-"""run_command: a tool that runs a program in the workspace if the user permits it.
-
-Execution is up to the host.
-"""
+"""run_command: a tool that runs a program in the workspace if the user permits it; the host executes it."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ MAX_SECONDS: Final = 3600
 _SHELL_OPERATORS: Final = frozenset({"|", "||", "&", "&&", ";", ">", ">>", "<", "<<", "2>", "2>&1", "&>"})
 """Words that only a shell understands."""
 _QUOTED: Final = re.compile(r"""'[^']*'|"(?:[^"\\]|\\.)*"|\\.""", re.DOTALL)
-"""A quotation or an escape."""
 
 
 def make_command_tool(*, shell: bool = False) -> Tool:
@@ -53,11 +49,9 @@ def describe_call(call: ToolCall) -> str:
 
 
 def split_command(command: str, *, shell: bool = False) -> list[str]:
-    """Split `command` into program and arguments.
+    """Split `command` into program and arguments; with `shell`, ``/bin/sh`` runs all of it.
 
-    With `shell`, the arguments that make ``/bin/sh`` run all of it. Otherwise raises `BadInput` for an empty command,
-    an open quote, a backslash at the end, and an operator of `_SHELL_OPERATORS` that is a word of its own and not
-    quoted.
+    Raises `BadInput` for a command that is no list of words, or has an operator that only a shell understands.
     """
     if shell:
         return ["/bin/sh", "-c", command]

@@ -1,12 +1,7 @@
 """Guarded files, which other programs execute or obey.
 
-The user is asked each time before one is written, and confined commands cannot write them. There are three kinds:
-- Names that begin with a dot (``.git``, ``.github``, ``.claude``, ``.env``, ``.mcp.json``): read by tools, shells and
-  continuous integration.
-- Names from which git and build, test, package and CI tools run code.
-- Instructions of agents.
-
-The list is a minimum, not a protection: any source file may be run.
+The user is asked each time before one is written, and confined commands cannot write them. The list is a minimum, not a
+protection: any source file may be run.
 """
 
 from __future__ import annotations
@@ -36,21 +31,15 @@ _RUN: Final = frozenset(
 _INSTRUCTIONS: Final = frozenset(
     "claude.md claude.local.md agents.md agents.override.md gemini.md conventions.md skill.md".split()
 )
-"""Names of instructions of agents."""
 _HOOKS: Final = frozenset(
     "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg "
     "post-commit pre-rebase post-checkout post-merge pre-push pre-receive update proc-receive post-receive "
     "post-update reference-transaction push-to-checkout pre-auto-gc post-rewrite sendemail-validate "
     "fsmonitor-watchman".split()
 )
-"""Names of git's hooks (githooks(5)), guarded in every folder, as ``core.hooksPath`` may name any.
-
-``update`` is too common a name: it counts only in a folder with "hooks" in its name.
-"""
+"""Names of git's hooks (githooks(5)), guarded in every folder, as ``core.hooksPath`` may name any."""
 _ENDS: Final = (".pth", ".code-workspace")
 """Ends of names from which tools run code."""
-
-
 _GENERATED: Final = frozenset(
     # Python
     ".venv venv __pycache__ site-packages .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .coverage "
@@ -68,10 +57,7 @@ _REPOSITORY: Final = ({"head", "objects", "refs"}, {"head", "commondir"})
 
 
 def guard_reason(path: PurePath) -> str:
-    """The reason to ask each time before writing `path`; "" for none.
-
-    `path` is relative to the workspace, with symlinks followed.
-    """
+    """The reason to ask each time before writing `path` (relative to the workspace, resolved); "" for none."""
     names = [_normalize_name(part) for part in path.parts]
     dotted = next((name for name in names if _is_dotted(name)), "")
     if dotted:
@@ -104,10 +90,7 @@ def is_generated(name: str) -> bool:
 
 
 def is_repository(name: str) -> bool:
-    """Whether git takes `name` for a repository.
-
-    ``git~1`` is the short name of ``.git`` on Windows file systems.
-    """
+    # ``git~1`` is the short name of ``.git`` on Windows file systems.
     return _normalize_name(name) == ".git" or name.casefold().startswith("git~")
 
 
@@ -120,16 +103,14 @@ def _name_reason(name: str, folder: str) -> str:
         return f"{name} instructs agents"
     if name in _RUN or name.endswith(_ENDS):
         return f"{name} is run by other programs"
+    # ``update`` is too common a name to count everywhere.
     if name in _HOOKS and (name != "update" or "hooks" in folder):
         return f"{name} is a hook of git"
     return ""
 
 
 def _normalize_name(name: str) -> str:
-    """A name as case-folding file systems see it.
-
-    Without case, full-width letters, invisible characters, and trailing dots or blanks.
-    """
+    """A name as case-folding file systems see it, without trailing dots or blanks."""
     if not name.isascii():
         name = "".join(char for char in unicodedata.normalize("NFKC", name) if unicodedata.category(char) != "Cf")
     return name.casefold().rstrip(". ") or name

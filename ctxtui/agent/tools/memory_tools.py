@@ -16,7 +16,6 @@ CREATE: Final = "memory_create"
 EDIT: Final = "memory_edit"
 DELETE: Final = "memory_delete"
 NAMES: Final = frozenset({VIEW, CREATE, EDIT, DELETE})
-"""Names of the memory tools."""
 _PATH: Final[Json] = {"type": "string", "description": "Name of a memory file, such as todo.md."}
 _MAX_SUGGESTED: Final = 3
 """Maximum number of files that the error about full memory suggests to shorten."""
@@ -96,10 +95,7 @@ class MemoryFolder:
         return f"deleted {path}; memory has {sum(self.sizes().values()):,} of {self.budget:,} tokens"
 
     def _resolve_name(self, path: str) -> str:
-        """Resolve the path of a memory file, in which no part begins with a dot.
-
-        Raises `BadInput`, `CtxtuiError`.
-        """
+        """Resolve the path of a memory file. Raises `BadInput` if a part begins with a dot, `CtxtuiError`."""
         self.folder.check_writable(path)
         name = self.folder.resolve(path).as_posix()
         if any(part.startswith(".") for part in name.split("/")):

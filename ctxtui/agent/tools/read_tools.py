@@ -20,9 +20,7 @@ SKIPPED: Final = frozenset(
 )
 """Folders that find and grep skip."""
 _DEFAULT_LINES: Final = 2000
-"""Default number of lines of a file."""
 _MAX_MATCHES: Final = 200
-"""Maximum matches in a result."""
 _MAX_LINE_CHARS: Final = 1000
 """Characters of a line that grep searches; it shows the first 300."""
 _MAX_MATCH_S: Final = 10.0
@@ -30,7 +28,6 @@ _MAX_MATCH_S: Final = 10.0
 _MAX_PATTERN_SIZE: Final = 100_000
 """Maximum size of a pattern, with repetitions multiplied out: compiling is not subject to the time limit."""
 _COMMENT: Final = re.compile(r"\(\?#[^)]*\)")
-"""A comment in a pattern."""
 _VERBOSE: Final = re.compile(r"\(\?[a-zA-Z-]*x")
 """The flag that lets a pattern have blanks and comments, in which `_pattern_size` would not see repetitions."""
 _REPEATED: Final = re.compile(r"(\)?)\{(\d+)")
@@ -95,10 +92,7 @@ def _grep(workspace: Workspace, arguments: Mapping[str, Json]) -> str:
 
 
 def _pattern_size(text: str) -> int:
-    """Upper bound of a pattern's elements, as if each repeated group contained everything.
-
-    See `_MAX_PATTERN_SIZE`.
-    """
+    """Upper bound of a pattern's elements, as if each repeated group contained everything."""
     repetitions = [(bool(group), int(least[:9])) for group, least in _REPEATED.findall(_COMMENT.sub("", text))]
     single = sum(least for group, least in repetitions if not group)
     return (len(text) + single) * prod(max(1, least) for group, least in repetitions if group)

@@ -32,11 +32,10 @@ class Toolbox:
         self._contents = contents
 
     def asks(self, name: str) -> bool:
-        """Whether the user is asked before this tool runs."""
         return name in self.tools and self.tools[name].writes
 
     def expand(self, call: ToolCall) -> ToolCall:
-        """Replace references in `call` by their content, for asking and running."""
+        """Replace references in `call` by their content."""
         return call if call.name == RECALL else replace(call, input=expand_value(call.input, self._contents()))
 
     def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:

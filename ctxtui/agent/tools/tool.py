@@ -30,13 +30,7 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 
 
 class PlannedCall(Struct, frozen=True):
-    """A call that runs outside of the workspace's rules.
-
-    - `command`: what is run.
-    - `description`: how it is run, and with which access.
-    - `input`: the call's input.
-    - `guard`: the reason to ask each time ("": none).
-    """
+    """A call that runs outside of the workspace's rules: what is run, how, and why to ask each time ("": no need)."""
 
     command: str
     description: str
@@ -48,7 +42,6 @@ Planned = PlannedWrite | PlannedCall
 
 
 MAX_RESULT_CHARS: Final = 60_000
-"""Maximum characters of a result; more is cut, with a notice."""
 
 
 class BadInput(CtxtuiError):
@@ -72,10 +65,7 @@ class Tool(Struct, frozen=True):
 
     @property
     def writes(self) -> bool:
-        """Whether its write is planned, so that the user is asked first.
-
-        Memory tools write without asking.
-        """
+        """Whether its write is planned, so that the user is asked first; memory tools write without asking."""
         return self.plan is not None
 
     def definition(self) -> Json:
@@ -90,10 +80,7 @@ _TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 
 
 def check_input(tool: Tool, call_input: Json) -> dict[str, Json]:
-    """Return a call's input. Raises `BadInput` for a missing or unknown member, or one of another JSON type.
-
-    What is nested in members is not checked, nor a member with several types.
-    """
+    """Return a call's input. Raises `BadInput` for a missing or unknown member, or one of another JSON type."""
     if not isinstance(call_input, Mapping):
         raise BadInput("the input is no JSON object", place=tool.name)
     for name in tool.required:

@@ -32,10 +32,7 @@ class Workspace:
         self.root = Path(root).resolve(strict=True)
 
     def resolve(self, path: str) -> Path:
-        """Resolve `path`, following symlinks, to a path relative to the root.
-
-        Raises `OutsideWorkspace`.
-        """
+        """Resolve `path`, following symlinks, to one relative to the root. Raises `OutsideWorkspace`."""
         if "\0" in path:
             raise OutsideWorkspace("a path with a zero byte", place=repr(path))
         try:
@@ -48,10 +45,7 @@ class Workspace:
 
     @contextmanager
     def _open_folder(self, parts: tuple[str, ...], *, make: bool = False) -> Iterator[int]:
-        """A descriptor of the folder `parts` below the root.
-
-        With `make` missing folders are created.
-        """
+        """A descriptor of the folder `parts` below the root; with `make`, missing ones are created."""
         descriptor = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for part in parts:
@@ -66,11 +60,7 @@ class Workspace:
             os.close(descriptor)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a file.
-
-        Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` for a file that is not regular or too large, or a
-        database in use.
-        """
+        """The bytes of a file. Raises `CtxtuiError` if they may not be read, `OSError`."""
         place = self.resolve(path)
         if in_use(self.root / place):
             raise CtxtuiError(WHY, place=path)
@@ -98,10 +88,7 @@ class Workspace:
             os.close(file)
 
     def check_writable(self, path: str) -> None:
-        """Check that `path` may be written.
-
-        Raises `OutsideWorkspace`, and `CtxtuiError` if it exists and is no regular file.
-        """
+        """Raise `CtxtuiError` if `path` is outside, or exists and is no regular file."""
         place = self.resolve(path)
         real = self.root / place
         if not place.name or real.is_dir():
@@ -144,10 +131,7 @@ class Workspace:
         return True
 
     def delete(self, path: str) -> None:
-        """Delete a file.
-
-        Raises `OutsideWorkspace`, `OSError`, and `CtxtuiError` if it is no regular file.
-        """
+        """Delete a file. Raises `CtxtuiError` if it is outside or no regular file, `OSError`."""
         place = self.resolve(path)
         with self._open_folder(place.parent.parts) as folder:
             if not place.name or not stat.S_ISREG(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):
@@ -162,10 +146,7 @@ class Workspace:
         return [name if plain else f"{name}/" for plain, name in sorted(named)]
 
     def files(self, path: str = "", skip: frozenset[str] = frozenset()) -> Iterator[str]:
-        """Every regular file below `path`, relative to the root, without folders named in `skip`.
-
-        If `path` is a file, only that one.
-        """
+        """Every regular file below `path` (or `path` itself), relative to the root, without folders in `skip`."""
         place = self.resolve(path)
         with self._open_folder(place.parent.parts) as folder:
             if place.name and not stat.S_ISDIR(os.stat(place.name, dir_fd=folder, follow_symlinks=False).st_mode):

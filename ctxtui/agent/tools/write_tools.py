@@ -1,7 +1,4 @@
-"""Tools that change files.
-
-A write is planned first, shown to the user, and then done as shown.
-"""
+"""Tools that change files: a write is planned first, shown to the user, and then done as shown."""
 
 from __future__ import annotations
 
@@ -67,10 +64,7 @@ def _plan_edit(workspace: Workspace, arguments: Mapping[str, Json]) -> PlannedWr
 
 
 def execute_plan(workspace: Workspace, planned: PlannedWrite) -> str:
-    """Do the planned write, to the planned path, and nothing else.
-
-    Raises `ChangedMeanwhile`, and what writing raises.
-    """
+    """Do the planned write. Raises `ChangedMeanwhile`, and what writing raises."""
     if workspace.resolve(planned.given_path) != Path(planned.path):
         raise ChangedMeanwhile("the path leads elsewhere by now", place=planned.given_path, way_out="ask again")
     if not workspace.write(planned.path, planned.after, planned.before):

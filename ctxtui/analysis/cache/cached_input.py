@@ -1,7 +1,4 @@
-"""Cached input of a call: tokens that it could have read, and the rule for counting a miss.
-
-`miss_finder` compares them with the report of the call. Misses and their costs everywhere follow this rule.
-"""
+"""Cached input of a call: tokens that it could have read, and the rule for counting a miss."""
 
 from __future__ import annotations
 
@@ -28,10 +25,7 @@ _LONGEST_LIFETIME: Final = 720 * _MINUTE
 
 
 def entry_lifetime(call: Call) -> float:
-    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4).
-
-    Five minutes if it wrote none.
-    """
+    """Promised lifetime in seconds of the longest-lived entry that `call` wrote (facts §2, §4); 5 min. without one."""
     usage = call.usage
     if usage and usage.write_12h:
         return _LONGEST_LIFETIME
@@ -43,20 +37,14 @@ def entry_lifetime(call: Call) -> float:
 
 
 def cache_lifetime(rules: CacheRules, longest: float) -> float:
-    """Lifetime of a cached prefix in seconds.
-
-    It is that of the longest-lived entry (`longest`), or for automatic caches the provider's retention, if known.
-    """
+    """Lifetime of a cached prefix in seconds: `longest`, or for automatic caches the retention, if known."""
     if rules.mechanism.keeps_every_prefix and rules.retention:
         return rules.retention
     return longest
 
 
 def latest_expiry(rules: CacheRules, at: float | None) -> float:
-    """Time (Unix seconds) after which nothing used `at` that time can be cached, by any entry.
-
-    Inf without a time.
-    """
+    """Time (Unix seconds) after which nothing used `at` that time can be cached; inf without a time."""
     return math.inf if at is None else at + cache_lifetime(rules, _LONGEST_LIFETIME)
 
 
@@ -86,7 +74,6 @@ class CachedInput(Struct, frozen=True, kw_only=True):
     inferred: int | None = None
 
     def read_tokens(self, usage: Usage) -> int:
-        """Tokens read from the cache, as reported in `usage` or else inferred."""
         return usage.cache_read if self.inferred is None else self.inferred
 
     def lost_tokens(self, read: int) -> int:
@@ -102,11 +89,7 @@ class CachedInput(Struct, frozen=True, kw_only=True):
 
 
 class CachedInputs:
-    """Cached input of a session's calls, in order.
-
-    `rules` gives the cache rules of a call, `running` the running totals of a model. The totals must include the
-    calls that are added.
-    """
+    """Cached input of a session's calls, in order; the totals of `running` must include the calls that are added."""
 
     def __init__(
         self, book: Book, rules: Callable[[Call], CacheRules], running: Callable[[str], RunningTotals]

@@ -23,20 +23,16 @@ class CallForecast(NamedTuple):
 class CallForecaster:
     """Forecasters of inputs and cache reads, and the calls they have learnt.
 
-    `rules` gives the cache rules of a call; everything in `book` must be counted up to the current call. `card` gives
-    other facts about a model than the book's, for benchmarks; it must count in the same way.
+    Everything in `book` must be counted up to the current call. `card` gives other facts about a model than the book's,
+    for benchmarks; it must count in the same way.
     """
 
     def __init__(
-        self,
-        book: Book,
-        rules: Callable[[Call], CacheRules],
-        card: Callable[[str], ModelCard] | None = None,
+        self, book: Book, rules: Callable[[Call], CacheRules], card: Callable[[str], ModelCard] | None = None
     ) -> None:
         self.inputs = Forecaster(book.session, book.cumulated, card or book.card)
         self.reads = CacheForecaster(book.session, rules, book.cumulated, self.inputs)
         self.calls: list[Call] = []
-        """Learnt calls, in order."""
 
     def forecast(self, call: Call) -> CallForecast:
         """Forecast `call`, the next one, from the learnt calls; nothing for a call without a report."""
@@ -45,7 +41,6 @@ class CallForecaster:
         return CallForecast(input_forecast, read)
 
     def learn(self, call: Call, forecast: CallForecast) -> None:
-        """Learn from the report of `call` and its forecast."""
         self.reads.learn(call, forecast.read, forecast.input)
         self.inputs.learn(call, forecast.input)
         self.calls.append(call)

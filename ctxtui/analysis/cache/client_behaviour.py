@@ -24,11 +24,7 @@ LAG_TOKENS: Final = 300
 
 
 def sent_at(call: Call) -> float | None:
-    """Start time of the request of `call` (Unix seconds).
-
-    None if no time is recorded, or only that of a copy. A recording of the request itself has its time, even if the
-    answer was very fast.
-    """
+    """Start time of the request of `call` (Unix seconds); None if no time is recorded, or only that of a copy."""
     asked_at = call.extra.get(ASKED_AT)
     if isinstance(asked_at, float):
         return asked_at
@@ -39,10 +35,9 @@ def sent_at(call: Call) -> float | None:
 
 
 class Clock(Struct):
-    """Bounds on the times of one thread's calls, in order.
+    """Bounds on the times of one thread's calls, in order (Unix seconds).
 
-    The previous call is `call`. It started between `first` and `last`, and its answer `ended` (None: unknown; all in
-    Unix seconds).
+    The previous call is `call`. It started between `first` and `last`, and its answer `ended` (None: unknown).
     """
 
     first: float | None = None
@@ -65,15 +60,11 @@ class Clock(Struct):
         return time_sent if time_sent is not None else self.last + MAX_CALL_SECONDS if self.last is not None else 0.0
 
     def use(self, call: Call) -> None:
-        """Count the cache as used again by `call`, which belongs to another thread.
-
-        Nothing without known times.
-        """
+        """Count the cache as used again by `call`, which belongs to another thread."""
         if self.last is not None and call.started is not None:
             self.first, self.last = max(self.first or 0.0, call.started), max(self.last, call.started)
 
     def tick(self, call: Call) -> None:
-        """Advance past `call`."""
         if self.has_time(call):
             self.first, self.last = self.earliest(call), self.latest(call)
         time_sent = sent_at(call)
@@ -87,8 +78,8 @@ class ClientBehaviour(Struct, kw_only=True):
     """Cache behaviour shown by one thread's calls so far.
 
     - `life`: the lifetime that the client wrote last.
-    - `shared_prefix`: tokens of the prefix that other sessions keep alive. At first it is the part before the
-      conversation that the thread's first call read; later it is what was read after everything else had expired.
+    - `shared_prefix`: tokens of the prefix that other sessions keep alive: what the thread's first call read before the
+      conversation; later what was read after everything else had expired.
     - `unexpired_prefix`: tokens that survive a change of the messages (system prompt and tools); None until this
       happened.
     - `turns`, `asides`: turns with evidence, and those after which the client made a call of its own.
@@ -112,10 +103,7 @@ class ClientBehaviour(Struct, kw_only=True):
 
     @property
     def loses_at_resume(self) -> bool:
-        """Whether a restarted client is expected to lose the rest: its system prompt may differ.
-
-        False once it kept the cache more often than it lost it.
-        """
+        """Whether a restarted client is expected to lose the cache: unless it kept it more often than it lost it."""
         return self.caches_lost + 1 > self.caches_kept
 
     @property
@@ -124,10 +112,7 @@ class ClientBehaviour(Struct, kw_only=True):
         return self.behind > 0 and self.stayed_behind > self.caught_up
 
     def learn_read(self, tokens: int, expected: int, usual: bool) -> None:
-        """Learn that a call read `tokens` of `expected` cached ones.
-
-        `usual`: nothing explains a smaller read.
-        """
+        """Learn that a call read `tokens` of `expected` cached ones; `usual`: nothing explains a smaller read."""
         fell = usual and tokens < expected - LAG_TOKENS
         if self.behind:
             stays = fell and tokens <= self.behind + LAG_TOKENS
@@ -141,15 +126,14 @@ class ClientBehaviour(Struct, kw_only=True):
         return self.asides * 2 > self.turns
 
     def learn_aside(self, was: bool) -> None:
-        """Learn whether the client made a call of its own after a turn."""
         self.turns += 1
         self.asides += was
 
     def learn_writes(self, usage: Usage) -> None:
         """Learn the client's lifetime from the writes of a call.
 
-        A client may change its lifetime, as Claude Code does when its plan is used up. A call that wrote both lifetimes
-        changes nothing that is known: results of server-side tools are always written for five minutes (facts §2).
+        A call that wrote both lifetimes does not change it: results of server-side tools are always written for five
+        minutes (facts §2).
         """
         self.caches = self.caches or usage.cache_read + usage.cache_write > 0
         if usage.write_1h and usage.write_5m:

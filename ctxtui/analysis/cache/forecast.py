@@ -17,7 +17,6 @@ from msgspec import Struct
 from ctxtui.analysis.cache.client_behaviour import ClientBehaviour, Clock
 from ctxtui.analysis.cache.miss_cause import (
     IRRELEVANT_AFTER_ASIDE,
-    MODEL,
     RESUME,
     SHARED_PREFIX_CAUSES,
     MissCause,
@@ -27,6 +26,7 @@ from ctxtui.analysis.cache.miss_cause import (
 )
 from ctxtui.analysis.cache.prompts import CachePrompts
 from ctxtui.analysis.forecast import Forecast, Forecaster
+from ctxtui.cache.explain import MODEL
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prompt import CachedPrompt
 from ctxtui.cache.rules import CacheRules

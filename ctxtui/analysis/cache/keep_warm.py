@@ -1,8 +1,7 @@
 """Decides during a pause whether a cached prefix is refreshed before it expires.
 
-The last request, sent again, reads its prefix from the cache, which renews the lifetime of the prefix (facts §2). How
-long a pause will be is not known, so by their forecast the refreshes of one pause together may cost as much as the
-rewrite that they avoid.
+The last request, sent again, reads its prefix from the cache, which renews its lifetime (facts §2). The refreshes of
+one pause together may cost as much as the rewrite that they avoid.
 """
 
 from __future__ import annotations
@@ -66,12 +65,7 @@ class RefreshTotals(Struct, frozen=True):
 
 
 class KeepWarmStatus(Struct, frozen=True, kw_only=True):
-    """The refreshes of a run so far, and whether a session is kept warm now.
-
-    - `cap_usd`: the limit of the run, with which a refresh is compared by its forecast.
-    - `usd`, `count`: cost and number of its refreshes.
-    - `why`: the reason why the session is not kept warm; "": it is.
-    """
+    """The refreshes of a run so far, the limit of their cost (`cap_usd`), and why none is made now ("": one is)."""
 
     cap_usd: float
     usd: float = 0.0
@@ -80,7 +74,7 @@ class KeepWarmStatus(Struct, frozen=True, kw_only=True):
 
 
 class RefreshRequest(NamedTuple):
-    """A request that refreshes a prefix: its body, and the most tokens that its answer can have."""
+    """The body of a request that refreshes a prefix, and the limit of its answer."""
 
     body: bytes
     answer_tokens: int

@@ -1,7 +1,4 @@
-"""One miss of the prompt cache, and the displayed names of causes.
-
-Few imports, as the first frame needs it.
-"""
+"""One miss of the prompt cache, and the displayed names of causes; few imports, as the first frame needs it."""
 
 from __future__ import annotations
 
@@ -17,10 +14,7 @@ PARAMETER, BEHIND, EDITS = "parameter changed", "cache fell behind", "edits appl
 
 
 class DifferingBlock(Struct, frozen=True):
-    """One of the two blocks in which a call differs from the previous one.
-
-    `words` are shortened.
-    """
+    """One of the two blocks in which a call differs from the previous one; `words` are shortened."""
 
     category: str
     label: str
@@ -75,5 +69,4 @@ class CacheMiss(Struct, frozen=True, kw_only=True):
 
     @property
     def partial(self) -> bool:
-        """Whether a part of the prefix was still read."""
         return self.read > 0

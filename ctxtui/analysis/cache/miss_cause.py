@@ -14,21 +14,14 @@ from ctxtui.analysis.lineage import LineageStep
 from ctxtui.analysis.money.resent import Resent
 from ctxtui.cache import explain
 from ctxtui.cache import outcome as reasons
-from ctxtui.cache.explain import SentRequest
+from ctxtui.cache.explain import COMPACTION, CONTENT, EXPIRED, MODEL, PARAMETER, STRIPPED, TOOLS, SentRequest
 from ctxtui.cache.outcome import CacheOutcome
 from ctxtui.cache.prefix_salt import effective_parameters
 from ctxtui.cache.rules import CacheRules
-from ctxtui.core.call import CLIENT_VERSION, Call, EpochStart
+from ctxtui.core.call import CLIENT_VERSION, COMPACTIONS, Call, EpochStart
 from ctxtui.core.tree import ROOT, Tree
 
-EXPIRED: Final = explain.EXPIRED
-MODEL: Final = explain.MODEL
 RESUME: Final = "resume"
-COMPACTION: Final = explain.COMPACTION
-STRIPPED: Final = explain.STRIPPED
-CONTENT: Final = explain.CONTENT
-TOOLS: Final = explain.TOOLS
-PARAMETER: Final = explain.PARAMETER
 BEHIND: Final = "cache behind"
 """An automatic cache was behind at the previous call: the miss was predicted, without another cause."""
 EDITS: Final = "edits"
@@ -42,8 +35,6 @@ _CONTEXT_CAUSES: Final = (COMPACTION, TOOLS, CONTENT, STRIPPED)
 """Causes in which a different context was sent."""
 CHANGED_REQUEST: Final = (MODEL, COMPACTION, TOOLS, CONTENT, PARAMETER, STRIPPED, EDITS)
 """Causes by which the prompt itself changed: with them an automatic cache's loss counts like any other."""
-_SHRUNK: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
-"""Starts of epochs with which the client made the context smaller."""
 _RECORDED_SETTINGS: Final = ("effort", "reasoning_effort", THINKING_LEVEL, "speed")
 """Keys of `Call.extra` for settings that clients record without the request."""
 
@@ -116,7 +107,7 @@ def infer_cause(
     # If at most the last block is lost, no cause is named.
     if hit is not None and tree[hit.node].depth >= tree[base.sent_head].depth - 1:
         return NO_CAUSE
-    if is_new_epoch and call.epoch.start in _SHRUNK:
+    if is_new_epoch and call.epoch.start in COMPACTIONS:
         return MissCause(COMPACTION)
     if changed := _changed_parameters(base, call, rules):
         return MissCause(PARAMETER, what=changed)
@@ -143,7 +134,7 @@ def _find_in_record(
     if late is not None:
         return MissCause(EXPIRED, late)
     is_new_epoch = call.epoch.number != before.epoch.number
-    if is_new_epoch and call.epoch.start in _SHRUNK:
+    if is_new_epoch and call.epoch.start in COMPACTIONS:
         return MissCause(COMPACTION)
     first, second = explain.first_difference(tree, before.sent_head, call.sent_head)
     if first != ROOT and ROOT not in (before.sent_head, call.sent_head):

@@ -1,13 +1,8 @@
-"""Forecast of the next call of a context.
-
-It has the tokens read from the cache, the tokens written, and the cost. Screens show it before a request is sent.
-`what_if` simulates the request, this module makes the figures.
-"""
+"""Forecast of the next call of a context: the tokens read from the cache, the tokens written, and the cost."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 from statistics import median
 
 from msgspec import Struct
@@ -80,15 +75,10 @@ class NextCallForecast(Struct, frozen=True, kw_only=True):
 
 
 def typical_answer(calls: Sequence[Call]) -> int:
-    """Median tokens of the last `MAX_ANSWERS` answers; 0 without any.
-
-    Answers with a partial count are used only if there are no others.
-    """
-    complete_outputs = (call.output for call in reversed(calls) if call.output and not call.is_partial)
-    outputs = list(islice(complete_outputs, MAX_ANSWERS)) or list(
-        islice(filter(None, (call.output for call in reversed(calls))), MAX_ANSWERS)
-    )
-    return round(median(outputs)) if outputs else 0
+    """Median tokens of the last `MAX_ANSWERS` answers, those with a partial count if there are no others."""
+    answered = [call for call in calls if call.output]
+    outputs = [call.output for call in answered if not call.is_partial] or [call.output for call in answered]
+    return round(median(outputs[-MAX_ANSWERS:])) if outputs else 0
 
 
 def forecast_next_call(
@@ -133,7 +123,6 @@ def forecast_next_call(
 
 
 def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None, float | None, float | None]:
-    """USD of the tokens read, written and fresh."""
     written = {name: getattr(usage, name) for name in WRITES}
     parts = Usage(cache_read=usage.cache_read), Usage(**written), Usage(fresh=usage.fresh)
     read, write, fresh = (charge(part, at) for part in parts)
@@ -143,10 +132,7 @@ def _input_prices(usage: Usage, charge: Charge, at: float) -> tuple[float | None
 def adjust_forecast(
     forecast: NextCallForecast, plain: Usage, usage: Usage, markers: int, charge: Charge
 ) -> NextCallForecast:
-    """Adjust a forecast for edits, which change the simulated usage from `plain` to `usage`.
-
-    The edited request has `markers` cache markers.
-    """
+    """Adjust a forecast for edits, which change the simulated usage from `plain` to `usage`."""
     added_tokens, time = usage.input - plain.input, forecast.at
     total = max(0, forecast.input + added_tokens)
     read = min(total, max(0, forecast.read + usage.cache_read - plain.cache_read))

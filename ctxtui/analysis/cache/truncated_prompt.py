@@ -1,8 +1,4 @@
-"""Detects a server that silently cut the prompt, by comparing tokens read with tokens sent.
-
-Local servers do so if a prompt is longer than their window. The inspector warns and names the setting. Source: facts
-§5.
-"""
+"""Detects a local server that silently cut a prompt longer than its window (facts §5)."""
 
 from __future__ import annotations
 
@@ -42,16 +38,10 @@ def is_cut(sent: int, slack: float, read: int, window: int) -> bool:
 def cut_prompt(
     tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, *, slack: float, read: int, window: int
 ) -> CutPrompt | None:
-    """Find the part cut from the context `head` of `tree`; None if nothing was cut.
-
-    The context has `sent` tokens by `tokens_of`; the server reports that it read `read`. `slack` and `window` as for
-    `is_cut`.
-    """
-    return (
-        CutPrompt(sent, read, unseen_nodes(tree, head, tokens_of, sent, read))
-        if is_cut(sent, slack, read, window)
-        else None
-    )
+    """Find the part cut from the context `head` of `tree`; None if nothing was cut; figures as for `is_cut`."""
+    if not is_cut(sent, slack, read, window):
+        return None
+    return CutPrompt(sent, read, unseen_nodes(tree, head, tokens_of, sent, read))
 
 
 def unseen_nodes(tree: Tree, head: int, tokens_of: Callable[[int], int], sent: int, read: int) -> tuple[int, ...]:
@@ -82,9 +72,6 @@ FIXES: Final = {
 
 
 def fix_for(kind: str, sent: int) -> str:
-    """Fix for a server of `kind`, for prompts of `sent` tokens.
-
-    The window is the power of two above a quarter more than that, at least 4,096.
-    """
+    """Fix for a server of `kind`, for prompts of `sent` tokens: a window with room, as a power of two."""
     window = 1 << max(12, (sent * 5 // 4).bit_length())
     return FIXES.get(kind, "give the server a context of {window} tokens").format(window=window)

@@ -24,7 +24,6 @@ class WriteReports:
         self._without_writes: set[tuple[str, str]] = set()
 
     def add(self, call: Call) -> None:
-        """Learn from the report of `call`."""
         usage, key = call.usage, (call.provider, call.model)
         if usage is None or not usage.has_cache or key in self._with_writes:
             return
@@ -37,10 +36,7 @@ class WriteReports:
         self._most_read[key] = max(self._most_read.get(key, 0), usage.cache_read)
 
     def cached_after(self, call: Call, rules: CacheRules) -> int:
-        """Tokens that `call` left in a cache with entries at markers; 0 without a report.
-
-        All of its input if reports lack writes.
-        """
+        """Tokens that `call` left in a cache with entries at markers: all of its input if reports lack writes."""
         usage, key = call.usage, (call.provider, call.model)
         if usage is None:
             return 0

@@ -15,7 +15,6 @@ from ctxtui.core.turns import is_read
 class BlockWeight(Struct, frozen=True, kw_only=True):
     """A block of a context, and how long it has been carried.
 
-    - `tokens`: its tokens.
     - `calls`: number of calls, up to the weighed one, whose context contains it.
     - `first_call`: number (from 1) of the first of them; 0: none yet.
     - `stability`, `stable_calls`, `later_calls`: its cache stability (`BlockLifetimes.stability`).
@@ -31,7 +30,6 @@ class BlockWeight(Struct, frozen=True, kw_only=True):
 
     @property
     def carry(self) -> int:
-        """Tokens times calls: the tokens of it that the provider has read so far."""
         return self.tokens * self.calls
 
 
@@ -44,10 +42,9 @@ def block_weights(
     *,
     strips_thinking: bool,
 ) -> Iterator[BlockWeight]:
-    """Yield the weight of every block that the provider reads of the context `head`.
+    """Yield the weight of every block that the provider reads of the context `head` of call `number` (from 1).
 
-    It is the context of call `number` (from 1). `tokens_of` returns the tokens of a node's block. `lifetimes` must
-    include the thread's calls up to that one.
+    `lifetimes` must include the thread's calls up to that one.
     """
     for node in tree.path(head):
         if tree[node].block.kind != HEADER and is_read(tree, head, node, strips_thinking=strips_thinking):

@@ -9,7 +9,6 @@ from msgspec import Struct
 
 from ctxtui.analysis.content.diff import match_versions, matching_ranges
 from ctxtui.core.block import HEADER
-from ctxtui.core.call import Call
 from ctxtui.core.session import Session
 from ctxtui.core.tree import Tree
 
@@ -17,7 +16,6 @@ from ctxtui.core.tree import Tree
 class ChangingBlock(Struct, frozen=True):
     """A block whose content changed.
 
-    From it on, the cached prefix is lost at every change.
     - `nodes`: its versions, in order; one that comes back is listed again.
     - `calls`: the number (from 1) of the call with which each begins.
     """
@@ -53,7 +51,8 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
             chain = chains.pop(old, None)
             if not same:
                 if chain is None:
-                    chain = ([old], [_first_call_containing(tree, calls, old)])
+                    began = next(n for n, earlier in enumerate(calls, 1) if tree.holds(earlier.sent_head, old))
+                    chain = ([old], [began])
                     changed.append(chain)
                 chain[0].append(new)
                 chain[1].append(number)
@@ -64,19 +63,12 @@ def find_changing_blocks(session: Session, thread: str) -> list[ChangingBlock]:
     return sorted(blocks, key=lambda block: -block.changes)
 
 
-def _first_call_containing(tree: Tree, calls: Sequence[Call], node: int) -> int:
-    return next(number for number, call in enumerate(calls, 1) if tree.holds(call.sent_head, node))
-
-
 def _content_nodes(tree: Tree, head: int, parent: int) -> list[int]:
     return [node for node in tree.path(head, parent) if tree[node].block.kind != HEADER]
 
 
 def _pair_blocks(tree: Tree, olds: Sequence[int], news: Sequence[int]) -> list[tuple[int, int, bool]]:
-    """Pair equal blocks, and two versions of a block: (old node, new node, whether equal).
-
-    Content in another spelling is equal too.
-    """
+    """Pair equal blocks, also in another spelling, and two versions of a block: (old node, new node, whether equal)."""
     node_pairs = []
     for (start, end), (first, last), equal in matching_ranges(tree, tree, olds, news):
         if equal:

@@ -199,7 +199,10 @@ class _CompactionAnalysis:
         self._model = calls[at].model if at < len(calls) else self._last.model
         self._old = self._without_headers(self._nodes_before(request))
         digests = {self._tree[node].block.digest for node in self._old}
-        now = self._without_headers(self._tree.path(calls[at].sent_head)) if at < len(calls) else self._resent_front()
+        if at < len(calls):
+            now = self._without_headers(self._tree.path(calls[at].sent_head))
+        else:
+            now = [node for node in self._old if self._tree[node].category in _FRONT]  # what the client sends again
         fresh = [node for node in now if self._tree[node].block.digest not in digests]
         self._kept = [node for node in now if self._tree[node].block.digest in digests]
         resent_base = [n for n, node in enumerate(fresh) if self._tree[node].category in _BASE]
@@ -213,10 +216,6 @@ class _CompactionAnalysis:
         if request is not None:
             return [*self._tree.path(request)][:-1]
         return [*self._tree.path(self._last.sent_head), *answer_path(self._tree, self._last)]
-
-    def _resent_front(self) -> list[int]:
-        """Blocks that the client sends again after a compaction: system prompt, tools, memory."""
-        return [node for node in self._old if self._tree[node].category in _FRONT]
 
     def preview(self, thread: str, summary: str) -> Compaction:
         block = text_block(summary)

@@ -20,18 +20,15 @@ from ctxtui.core.tree import Tree
 from ctxtui.curation.price.dependence import literals_of
 
 MIN_TOKENS: Final = 200
-"""Minimum tokens of a result to be considered."""
+"""Smaller results are not considered."""
 MIN_CALLS: Final = 3
-"""Minimum number of calls that could have quoted a result before it counts as dead."""
+"""Calls that could have quoted a result before it counts as dead."""
 _RESULTS: Final = frozenset({INDEX["tool_result"], INDEX["image"], INDEX["document"]})
 _BY_MODEL: Final = frozenset({INDEX["assistant"], INDEX["thinking"], INDEX["tool_call"], INDEX["summary"]})
 
 
 class DeadResult(NamedTuple):
-    """A result that was never quoted.
-
-    `node` is its first node. `entered` is the call (from 1) that added it, `calls` the number of calls that carried it.
-    """
+    """A result that was never quoted: its first node, the call (from 1) that added it, and how many carried it."""
 
     node: int
     tokens: int
@@ -62,10 +59,7 @@ class DeadWeight(Struct, frozen=True):
 def find_dead_results(
     tree: Tree, calls: Sequence[Call], lifetimes: BlockLifetimes, tokens_of: Callable[[int], int]
 ) -> DeadWeight:
-    """Find the dead results of a thread's `calls`, which `lifetimes` has processed.
-
-    `tokens_of` gives a node's tokens.
-    """
+    """Find the dead results of a thread's `calls`, which `lifetimes` has processed."""
     quotes = _find_quotes(tree, calls, lifetimes)
     dead, judged, unjudged = [], 0, 0
     for node in lifetimes.all_nodes():
@@ -83,10 +77,7 @@ def find_dead_results(
 
 
 class _Quotes:
-    """Processes a thread's contexts and answers in order, and finds the results `quoted` later.
-
-    `is_quotable` says for each result whether it has anything quotable.
-    """
+    """Processes a thread's contexts and answers in order, and finds the results `quoted` later."""
 
     def __init__(self, tree: Tree) -> None:
         self.quoted: set[int] = set()
@@ -97,7 +88,6 @@ class _Quotes:
         self._literals: dict[str, frozenset[str]] = {}
 
     def add_blocks(self, nodes: Iterable[int]) -> None:
-        """Process blocks."""
         for node in nodes:
             node_row = self._tree[node]
             if node_row.block.kind == HEADER:

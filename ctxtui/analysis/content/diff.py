@@ -1,8 +1,7 @@
 """Diff of two contexts: of two calls in one tree, or of two sessions.
 
-The screen and ``ctxtui diff`` show it. Blocks are compared by node in one tree, else by digest. Those that
-differ are then compared by content (`normalized`): a block with another id or spelling is *respelled*, one with other
-words is *changed*. The same content in another session's dialect is no change.
+Blocks that differ by node or digest are compared by content (`normalized`): a block with another id or spelling is
+*respelled*, one with other words is *changed*. The same content in another session's dialect is no change.
 """
 
 from __future__ import annotations
@@ -60,7 +59,6 @@ class DiffSide(Struct, frozen=True):
         return figures(self.book, self.chosen.call).context_tokens
 
     def category(self, node: int) -> int:
-        """Index of the category that a block is shown in."""
         return self.book.category(self.chosen.call.model, node)
 
     def by_category(self, node: int) -> dict[int, int]:
@@ -76,10 +74,7 @@ class DiffSide(Struct, frozen=True):
 
 
 def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
-    """Return a function from a node to the first call (from 1) of the thread that held it.
-
-    For a node that no call of the thread held, it is the side's own call.
-    """
+    """Return a function from a node to the first call (from 1) of the thread that held it, else the side's own call."""
     lifetimes = BlockLifetimes(side.tree)
     lifetimes.advance(side.book.session.thread_calls(side.chosen.thread) or [side.chosen.call])
 
@@ -91,12 +86,9 @@ def first_call_numbers(side: DiffSide) -> Callable[[int], int]:
 
 
 class Change(Struct, frozen=True):
-    """One difference between two contexts.
+    """One difference between two contexts; None on the side that lacks the block.
 
-    - `kind`: what happened to the block.
-    - `before`, `after`: its nodes in the two trees; None on the side that lacks it. `tokens_before` and `tokens_after`
-      likewise.
-    - `at`: its position, from 1, in the context that has it; in the second one if both have it.
+    `at` is its position, from 1, in the context that has it; in the second one if both have it.
     """
 
     kind: str
@@ -124,25 +116,18 @@ class Diff(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
 
     def removal_reason(self, change: Change) -> str:
-        """Why a removed block that the second context still holds is not read.
-
-        "" if there is no reason.
-        """
+        """Why a removed block that the second context still holds is not read; else ""."""
         if change.kind != LEFT or change.before is None or self.a.tree is not self.b.tree:
             return ""
         return self.b.unread_reason(change.before)
 
     @property
     def token_of_difference(self) -> int:
-        """Tokens of the second context before the first difference in content or spelling.
-
-        Unrecorded prompt and tools are included.
-        """
+        """Tokens of the second context before the first difference, with unrecorded prompt and tools."""
         return self.shared_tokens + (not_recorded_tokens(self.b.book, self.b.chosen.call) or 0)
 
     @property
     def is_same(self) -> bool:
-        """Whether there are no changes."""
         return not self.changes
 
     @property
@@ -157,7 +142,6 @@ class Diff(Struct, frozen=True, kw_only=True):
 
 
 def compare_contexts(a: DiffSide, b: DiffSide) -> Diff:
-    """Compare two contexts."""
     old_rows, new_rows = a.rows(), b.rows()
     shared = _count_shared(a, b, old_rows, new_rows)
     changes: list[Change] = []

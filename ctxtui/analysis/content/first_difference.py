@@ -1,8 +1,4 @@
-"""Finds the first difference between the blocks that the model read of two requests.
-
-Read is not the same as sent: a provider removes thinking of earlier turns, and a report may show that blocks are gone.
-Miss causes and the diff start from it.
-"""
+"""Finds the first difference between the blocks that the model read of two requests."""
 
 from __future__ import annotations
 
@@ -18,10 +14,9 @@ from ctxtui.core.turns import is_read
 
 
 class FirstDifference(NamedTuple):
-    """The first blocks that differ between two requests.
+    """Nodes of the first blocks that differ between two requests; `ROOT` on a side that ends there.
 
-    `before` and `now` are their nodes; `ROOT` on a side that ends there. `token` is the length of the common prefix in
-    tokens, including unrecorded system prompt and tools.
+    `token` is the length of the common prefix in tokens, including unrecorded system prompt and tools.
     """
 
     before: int
@@ -38,21 +33,14 @@ def reads_block(book: Book, call: Call, node: int) -> bool:
 
 
 def read_nodes(book: Book, call: Call, after: int = ROOT) -> list[int]:
-    """Nodes of the context of `call` whose blocks the model read, in prompt order.
-
-    Headers and nodes up to `after` are left out.
-    """
+    """Nodes of the context of `call` after `after` whose blocks the model read, in prompt order, without headers."""
     tree = book.session.tree
     nodes = tree.path(call.sent_head, after)
     return [node for node in nodes if tree[node].block.kind != HEADER and reads_block(book, call, node)]
 
 
 def find_first_difference(book: Book, running: RunningTotals, before: Call, call: Call) -> FirstDifference:
-    """First difference between `before` and `call`.
-
-    Both must be counted in `running`, for the model of `call`. The shared path is compared only if the two read
-    different amounts of it.
-    """
+    """First difference between `before` and `call`, both counted in `running`, for the model of `call`."""
     tree = book.session.tree
     common = tree.common(before.sent_head, call.sent_head)
     start = common

@@ -1,7 +1,4 @@
-"""Finds risks in blocks: secrets, login files, dangerous commands, injected instructions.
-
-Findings list them, and chats ask before they send one. The rules are a table in ``data``.
-"""
+"""Finds risks in blocks: secrets, login files, dangerous commands, injected instructions."""
 
 from __future__ import annotations
 
@@ -26,7 +23,6 @@ COMMAND: Final = "dangerous command run"
 INSTRUCTIONS: Final = "instructions in ingested text"
 
 _WORD: Final = re.compile(r"""[^\s"'`;|&<>()=]+""")
-"""A word of a command line."""
 _STATEMENT: Final = re.compile(r"[\n;|&]+|\$\(|`")
 """Separators between the commands of a line."""
 _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "bash", "sh", "zsh", "-c", "-lc"})
@@ -34,12 +30,8 @@ _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "
 _MAX_COMMAND_CHARS: Final = 20_000
 """Characters of a command line that are searched."""
 _MAX_ORIGIN_CHARS: Final = 80
-"""Characters of a call's argument in its one-line description."""
 _NO_ALARM: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
-"""Names of masks that are not reported as risks.
-
-They are right for copies that leave the machine, but too often wrong for an alarm.
-"""
+"""Names of masks that are too often wrong for an alarm."""
 _PLACEHOLDER: Final = re.compile(r"(?i)placeholder|changeme|redacted|dummy|xxxx|your[-_]|<[^>]*>|\*{3}|\.\.\.")
 """Parts of values that only say where a secret would be."""
 _TRIVIAL: Final = re.compile(
@@ -49,7 +41,7 @@ _TRIVIAL: Final = re.compile(
 
 
 class GuardRule(Struct, frozen=True):
-    """A pattern, the `name` of what it finds, and the `source` that documents the risk."""
+    """A pattern, what it finds, and the source that documents the risk."""
 
     name: str
     pattern: re.Pattern[str]
@@ -72,10 +64,7 @@ class GuardRules(Struct, frozen=True):
 
 
 class Risk(NamedTuple):
-    """One risk in a block: its `kind` (`SECRET`, `FILE`, ...) and what it is (``api key``).
-
-    It never has the secret itself.
-    """
+    """One risk in a block: its `kind` (`SECRET`, `FILE`, ...) and what it is (``api key``, not the secret itself)."""
 
     kind: str
     what: str
@@ -140,10 +129,7 @@ class Guard:
         return values.sub(lambda match: f"⟨{names[match.group()]}⟩", text)
 
     def mask_call(self, block: Block) -> Block:
-        """A call with its secrets masked as ``ctxtui session scrub`` does.
-
-        Values are masked also by the names of their arguments.
-        """
+        """A call with its secrets masked as ``ctxtui session scrub`` does."""
         return self._masker.mask_block(block)
 
     def remove_instructions(self, text: str) -> str:

@@ -1,7 +1,4 @@
-"""Groups the blocks of a context's large categories by file, program or tool.
-
-The composition pane shows the heaviest groups.
-"""
+"""Groups the tool calls and results of a context by file, program or tool."""
 
 from __future__ import annotations
 
@@ -35,11 +32,9 @@ _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook",
 
 
 class HeavyGroup(Struct, frozen=True):
-    """Blocks of a category that belong together.
+    """Blocks of a category (its index) that belong together.
 
-    - `category`: its index.
-    - `name`: a file, a program or a tool.
-    - `what`: the kind of group (`FILE` ...).
+    - `name`: a file, a program or a tool; `what`: the kind of group (`FILE` ...).
     - `tokens`: their sum; `count`: their number; `node`: the heaviest of them.
     """
 
@@ -52,10 +47,7 @@ class HeavyGroup(Struct, frozen=True):
 
 
 class HeavyGroups:
-    """Groups the tool calls and results of a session's contexts.
-
-    One thread learns; any may read.
-    """
+    """Groups the tool calls and results of a session's contexts. One thread learns; any may read."""
 
     def __init__(self, tree: Tree, cwd: str = "") -> None:
         self._tree = tree
@@ -70,18 +62,15 @@ class HeavyGroups:
         self._learnt = 0
 
     def learn_new(self) -> None:
-        """Learn all blocks added to the session since the last time."""
         last = len(self._tree)
         self.learn(range(self._reached, last))
         self._reached = last
 
     @property
     def learnt_count(self) -> int:
-        """Number of calls and results learnt."""
         return self._learnt
 
     def learn(self, path: Iterable[int]) -> None:
-        """Assign each block of a `path` to its group."""
         for node in path:
             node_row = self._tree[node]
             if node_row.category not in (_CALL, _RESULT) or node in self._group_of:
@@ -126,7 +115,6 @@ class HeavyGroups:
         return HeavyGroup(_CALL if what in _OF_CALLS else _RESULT, name, what, size, count, node)
 
     def _group_key(self, node: Node) -> tuple[str, str]:
-        """Name and kind of a node's group."""
         content = read(node.block)
         if node.category == _CALL:
             return (content.name, BODIES if _WRITING.search(content.name) else CALLS)

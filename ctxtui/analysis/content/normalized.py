@@ -12,12 +12,7 @@ from ctxtui.core.tree import Node
 
 
 def neutral_key(node: Node) -> Hashable:
-    """Category and content of a block, independent of its dialect.
-
-    It has text and media, a call's tool and input, or a tool's name, description and schema; without text, the number
-    of withheld characters. Ids, signatures and the role's name are left out, so that two clients' records of one
-    conversation agree.
-    """
+    """Category and content of a block, independent of its dialect, without ids, signatures and the role's name."""
     block, category = node.block, CATEGORIES[node.category]
     value = block.value()
     if category == "tools":
@@ -40,7 +35,6 @@ def _definition_key(value: Json) -> str:
 
 
 def _sorted_json(value: Json) -> str:
-    """JSON text independent of the order of keys."""
     return canonical.dump_text(sort_members(value))
 
 
@@ -52,10 +46,7 @@ def sort_members(value: Json) -> Json:
 
 
 def diff_text(node: Node) -> str:
-    """Text of a block for a word diff: its text, a call's input, or a tool's definition.
-
-    Media, and the members of an input or definition, have lines of their own. A block without any of these is its JSON.
-    """
+    """Text of a block for a word diff: text and media, a call's input, or a tool's definition; else its JSON."""
     value = node.block.value()
     category = CATEGORIES[node.category]
     if category == "tools" and not canonical.is_deep(value):

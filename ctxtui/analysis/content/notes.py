@@ -1,7 +1,4 @@
-"""Finds the blocks and calls of a session that the user's notes are about.
-
-A note names its block by digest and occurrence, so that it is found again if the recording is read anew.
-"""
+"""Finds the blocks and calls of a session that the user's notes are about."""
 
 from __future__ import annotations
 
@@ -44,12 +41,7 @@ class PlacedNote(Struct, frozen=True):
 
 
 class SessionNotes(Struct, frozen=True):
-    """Notes of a session.
-
-    - `order`: all of them, in the order of the calls.
-    - `nodes`: notes on blocks by node; each node with the block has an entry.
-    - `calls`: notes on calls by call id.
-    """
+    """Notes of a session: all in the order of the calls, on blocks by every node with the block, on calls by id."""
 
     order: Sequence[PlacedNote] = ()
     nodes: dict[int, Note] = field(default_factory=dict)
@@ -61,10 +53,7 @@ class SessionNotes(Struct, frozen=True):
 
 
 def locate_notes(session: Session, notes: Iterable[Note]) -> SessionNotes:
-    """Locate `notes` in `session`.
-
-    For notes on blocks this reads the whole tree, so call it in a worker.
-    """
+    """Locate `notes` in `session`. For notes on blocks this reads the whole tree, so call it in a worker."""
     about_calls, about_blocks = {}, {}
     for note in notes:
         if note.target is not None:

@@ -1,7 +1,4 @@
-"""Loops: the same tool calls, one after the other, that got the same answers each time.
-
-A finding, ``check --max-repeats`` and the list of calls use them.
-"""
+"""Loops: the same tool calls, one after the other, that got the same answers each time."""
 
 from __future__ import annotations
 
@@ -32,11 +29,7 @@ _STILL_RUNNING: Final = "Process running with session ID"
 
 
 class Exchange(NamedTuple):
-    """A call and its answer.
-
-    `call` is the call's position, `answer` those of the answer. `content` is the content of both without ids, so that
-    equal exchanges compare equal.
-    """
+    """Positions of a call and of its answer, and the `content` of both without ids."""
 
     call: int
     answer: tuple[int, ...]
@@ -51,7 +44,6 @@ class Loop(NamedTuple):
 
     @property
     def repeats(self) -> int:
-        """Number of runs of the whole cycle."""
         return len(self.exchanges) // self.period
 
     @property
@@ -61,18 +53,14 @@ class Loop(NamedTuple):
 
 
 def find_loops(context: Context, min_repeats: int = MIN_REPEATS) -> list[Loop]:
-    """The loops in `context` with at least `min_repeats` runs of a cycle.
-
-    They are in order and do not overlap. A person's message between two calls ends a loop.
-    """
+    """The loops in `context` with at least `min_repeats` runs of a cycle; a person's message ends a loop."""
     return [loop for run in _exchange_runs(context) for loop in _find_loops_in(run, min_repeats)]
 
 
 def loops_by_call(session: Session, thread: str) -> dict[int, str]:
-    """The calls of `thread` that sent results of a loop, with a text as ``Read, Bash x3``.
+    """The calls (from 1) of `thread` that sent results of a loop, with the name of the last one (``Read, Bash x3``).
 
-    Calls are numbered from 1; the text names a loop. Of several loops it is the last. Searched are the contexts at the
-    end of the thread and of each epoch.
+    Searched are the contexts at the end of the thread and of each epoch.
     """
     tree, calls = session.tree, session.thread_calls(thread)
     names: dict[int, str] = {}
@@ -100,10 +88,7 @@ def longest_loop(context: Context) -> int:
 
 
 def _exchange_runs(context: Context) -> Iterator[list[Exchange]]:
-    """The exchanges between each two messages of a person.
-
-    Calls that wait for a program are omitted.
-    """
+    """The exchanges between each two messages of a person, without calls that wait for a program."""
     run: list[Exchange] = []
     user_texts = set(context.user_texts)
     for position, item in enumerate(context.items):
@@ -147,7 +132,6 @@ def _find_loops_in(run: Sequence[Exchange], min_repeats: int) -> Iterator[Loop]:
 
 
 def _count_repeats(run: Sequence[Exchange], period: int) -> int:
-    """Largest number of runs of a cycle of `period` calls, wherever it begins."""
     longest = repeated_count = 0
     for before, exchange in zip(run, run[period:], strict=False):
         repeated_count = repeated_count + 1 if _repeats(exchange, before) else 0
@@ -156,15 +140,11 @@ def _count_repeats(run: Sequence[Exchange], period: int) -> int:
 
 
 def _repeats(exchange: Exchange, before: Exchange) -> bool:
-    """Whether `exchange` is the same call and answer as `before`.
-
-    An unanswered call repeats nothing.
-    """
+    """Whether `exchange` is the same call and answer as `before`; an unanswered call repeats nothing."""
     return bool(exchange.answer) and exchange.content == before.content
 
 
 def _loop_at(run: Sequence[Exchange], start: int, period: int) -> Loop:
-    """The cycle of `period` calls that begins at `start`, with its repetitions."""
     end = start + period
     while end < len(run) and _repeats(run[end], run[end - period]):
         end += 1

@@ -1,7 +1,4 @@
-"""Searches a session: the searchable text of blocks, the blocks with hits, their positions.
-
-The search screen and ``ctxtui search`` use it; the full-text index stores the text of `searchable_text`.
-"""
+"""Searches a session: the searchable text of blocks, the blocks with hits, their positions."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ VERSION: Final = 1
 """To be increased when `searchable_text` changes: the index is then rebuilt."""
 
 Find = Callable[[str], Iterable[tuple[int, int]]]
-"""Gives the hits in a text, from left to right: (first character, character after the last)."""
+"""Gives the hits in a text, from left to right: (start, end)."""
 MayHold = Callable[[bytes], bool]
 """Whether a block with this body may have a hit: cheaper than decoding it."""
 
@@ -31,12 +28,7 @@ _AROUND: Final = 60
 
 
 def searchable_text(block: Block) -> str:
-    """Searchable text of `block`: its text, or a call's name and input.
-
-    No images or ciphers; "" for a header.
-    """
-    if block.kind == HEADER:
-        return ""
+    """Searchable text of `block`: its text, or a call's name and input; "" for a header."""
     return text_of_content(read(block), block.kind)
 
 
@@ -73,7 +65,6 @@ class FirstPlace(Struct, frozen=True):
 
 
 def first_places(session: Session) -> dict[str, FirstPlace]:
-    """First position of every block by digest, thread by thread in order of the calls."""
     by_digest: dict[str, FirstPlace] = {}
     seen_nodes = {ROOT}
     turns = {thread: turns_of(session.tree, session.thread_calls(thread)) for thread in session.order}

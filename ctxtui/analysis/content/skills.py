@@ -1,7 +1,6 @@
 """Attributes each call of a thread to a skill: the last one requested in the call's turn.
 
-Costs by skill are computed from it. A skill is requested by the model (Claude Code's tool ``Skill``) or typed by the
-user.
+A skill is requested by the model (Claude Code's tool ``Skill``) or typed by the user.
 """
 
 from __future__ import annotations

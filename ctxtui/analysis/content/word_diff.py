@@ -1,7 +1,4 @@
-"""Compares two texts word by word: lines first, then the words of the lines that differ.
-
-A long stretch without a common line is reported as a whole.
-"""
+"""Compares two texts word by word: lines first, then the words of the lines that differ."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ SAME, REMOVED, ADDED = "same", "removed", "added"
 
 _WORDS: Final = re.compile(r"\s+|\w+|[^\w\s]")
 _MAX_WORD_DIFF: Final = 200_000
-"""Maximum characters of a stretch without a common line that is compared by words."""
+"""A longer stretch without a common line is reported as a whole."""
 
 
 class DiffSpan(NamedTuple):
@@ -26,10 +23,7 @@ class DiffSpan(NamedTuple):
 
 
 def word_diff(before: str, after: str) -> list[DiffSpan]:
-    """Pieces that turn `before` into `after`, in order; removed text precedes added text.
-
-    The texts of all but the added pieces make up `before`, those of all but the removed ones `after`.
-    """
+    """Pieces that turn `before` into `after`, in order; removed text precedes added text."""
     if before == after:
         return [DiffSpan(SAME, before)] if before else []
     pieces: list[DiffSpan] = []
@@ -42,36 +36,27 @@ def word_diff(before: str, after: str) -> list[DiffSpan]:
         elif not old or not new or max(len(old), len(new)) > _MAX_WORD_DIFF:
             pieces += [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
         else:
-            for some, others in _aligned_stretches(_WORDS.findall(old), _WORDS.findall(new)):
-                pieces += _make_pieces("".join(some), "".join(others))
+            for old_words, new_words in _aligned_stretches(_WORDS.findall(old), _WORDS.findall(new)):
+                removed, added = "".join(old_words), "".join(new_words)
+                same = removed == added
+                pieces += [DiffSpan(SAME, added)] if same else [DiffSpan(REMOVED, removed), DiffSpan(ADDED, added)]
     return _merge_pieces(pieces)
 
 
-def _make_pieces(old: str, new: str) -> list[DiffSpan]:
-    return [DiffSpan(SAME, old)] if old == new else [DiffSpan(REMOVED, old), DiffSpan(ADDED, new)]
-
-
 class _Change(NamedTuple):
-    """Text between two common stretches.
+    """A change, and the common text after it (`same`)."""
 
-    `gone` was removed, `come` was added, `same` is the common stretch after them.
-    """
-
-    gone: str
-    come: str
+    removed: str
+    added: str
     same: str
 
     @property
     def size(self) -> int:
-        return max(len(self.gone), len(self.come))
+        return max(len(self.removed), len(self.added))
 
 
 def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
-    """Merge neighbours of one kind; drop empty pieces.
-
-    Common text that is short compared with the changes around it becomes part of them: a few common words do not
-    make two sentences the same.
-    """
+    """Merge neighbours of one kind, and changes around short common text; drop empty pieces."""
     stack = [_Change("", "", "")]
     for kind, text in pieces:
         last = stack[-1]
@@ -82,22 +67,20 @@ def _merge_pieces(pieces: Iterable[DiffSpan]) -> list[DiffSpan]:
         if last.same:
             stack.append(_Change(removed, added, ""))
         else:
-            stack[-1] = _Change(last.gone + removed, last.come + added, "")
+            stack[-1] = _Change(last.removed + removed, last.added + added, "")
         while len(stack) > 1 and _is_part_of_changes(stack[-2], stack[-1]):
             after = stack.pop()
             top = stack[-1]
-            stack[-1] = _Change(top.gone + top.same + after.gone, top.come + top.same + after.come, after.same)
+            stack[-1] = _Change(top.removed + top.same + after.removed, top.added + top.same + after.added, after.same)
     every = (DiffSpan(kind, text) for texts in stack for kind, text in zip((REMOVED, ADDED, SAME), texts, strict=True))
     return [piece for piece in every if piece.text]
 
 
 def _is_part_of_changes(before: _Change, after: _Change) -> bool:
-    """Whether the common text between two changes should be part of them."""
     return "\n" not in before.same and 0 < len(before.same) <= min(before.size, after.size)
 
 
 Stretch = tuple[Sequence[str], Sequence[str]]
-"""A part of each side; the two are equal, or no common part of them was found."""
 
 
 def _aligned_stretches(a: Sequence[str], b: Sequence[str]) -> Iterator[Stretch]:

@@ -13,14 +13,11 @@ KIND = "cache markers"
 DEFAULT_STRATEGY = "moving-tail"
 """Strategy for a client that sets no markers."""
 MIN_SAVING_SHARE = 0.02
-"""Minimum share of the input's cost that other markers must save."""
+"""Share of the input's cost that other markers must save."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report missing caching, else the breakpoint strategy that would have cost least.
-
-    The strategy is reported only if it would have saved more than `MIN_SAVING_SHARE`.
-    """
+    """Report missing caching, else the breakpoint strategy that would have cost least."""
     caching = enable_caching(inputs.costs, inputs.rates, inputs.minimum)
     if caching is not None and caching.saves > 0:
         yield from finding_from_markers(

@@ -12,9 +12,8 @@ KIND: Final = "changing prefix"
 _FRONT: Final = {"system": "the system prompt", "tools": "a tool's definition", "memory": "memory"}
 _CAUSES: Final = frozenset({SYSTEM, TOOLS, CONTENT})
 MIN_CHANGES: Final = 2
-"""Minimum number of changes of one part."""
 _MAX_CHARACTERS: Final = 30
-"""Maximum characters of the changed text in a sentence."""
+"""Characters of changed text that are shown in the sentence."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:

@@ -11,11 +11,10 @@ from ctxtui.curation.policies.tool_results import CLEARED
 
 KIND = "dead results"
 MIN_TOKENS = 1_000
-"""Minimum tokens in every call."""
+"""Tokens that clearing must free in every call."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report results of the context that were never quoted."""
     policy_context = inputs.policy_context
     dead = find_dead_results(
         policy_context.context.tree, inputs.calls, inputs.costs.lifetimes, inputs.costs.running.block_tokens

@@ -14,7 +14,6 @@ KEPT_NEWEST = 3
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report results and code blocks so large that they should be externalized."""
     settings: Settings = {"keep_last": KEPT_NEWEST}
     edits = inputs.propose("externalize_large", settings)
     effect = measure_edits(inputs, edits)

@@ -12,7 +12,6 @@ KIND = "late compaction"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report a context above the usable share of its window."""
     policy_context = inputs.policy_context
     if not policy_context.usable or policy_context.total <= policy_context.usable:
         return

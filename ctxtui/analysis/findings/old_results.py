@@ -12,7 +12,6 @@ KIND = "old results"
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:
-    """Report all results but the newest."""
     settings: Settings = {"trigger": 0, "keep": KEPT_RESULTS}
     edits = inputs.propose("clear_tool_results", settings)
     effect = measure_edits(inputs, edits)

@@ -18,7 +18,7 @@ from ctxtui.curation.price.advice import best_moment, savings_over
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 MIN_SAVING_SHARE: Final = 0.01
-"""Minimum saving of a finding, as a share of the best one's."""
+"""A finding that saves less, as a share of the best one's saving, is left out."""
 
 
 class PricedFinding(Struct, frozen=True, kw_only=True, dict=True):
@@ -85,10 +85,7 @@ class StagedBlocks(NamedTuple):
 
 
 def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable[Edit]) -> StagedBlocks:
-    """Count the blocks that `edits` change in the context `policy_context`.
-
-    `after` is the context under them.
-    """
+    """Count the blocks that `edits` change in the context `policy_context`, which is then `after`."""
     context = policy_context.context
     every = dict.fromkeys(target for edit in edits for target in edit.targets)
     positions = [position for target in every if (position := context.find(target)) is not None]
@@ -105,10 +102,7 @@ def staged_blocks(policy_context: PolicyContext, after: Applied, edits: Iterable
 
 
 def rank_findings(every: Sequence[PricedFinding]) -> tuple[list[PricedFinding], list[NoFinding]]:
-    """Sort findings: warnings, then by risk, then saving (tokens if no price is known).
-
-    Also returns the kinds of those that save too little, with the reasons.
-    """
+    """Sort findings by risk, then saving (else tokens), warnings first; and return those that save too little."""
     least = MIN_SAVING_SHARE * max((finding.saves or 0.0 for finding in every), default=0.0)
     ranked, silent = [], []
     for finding in every:
@@ -158,10 +152,7 @@ class Findings(Struct, frozen=True, kw_only=True):
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """All edits that save, without repeats, in the order of their findings.
-
-        Breakpoints are staged separately (their saving is in no price tag of one request), and so are redactions.
-        """
+        """All edits that save, without repeats, in the order of their findings; neither breakpoints nor redactions."""
         return tuple(
             {
                 edit.id: edit for priced in self.priced if not priced.finding.warning for edit in priced.finding.edits

@@ -1,7 +1,4 @@
-"""Findings about risks: secrets, login files, dangerous commands, injected instructions.
-
-`content.guard` finds the risks; here they become findings with edits that remove them from later requests.
-"""
+"""Findings about risks (`content.guard`), with edits that remove them from later requests."""
 
 from __future__ import annotations
 
@@ -26,17 +23,13 @@ _AUTHORS: Final = {"user": "your message", "assistant": "an answer", "system": "
 
 
 class RiskKind:
-    """A kind of risk as a kind of finding.
-
-    `problem` and `fix` are the finding's sentences. `by_hand` says why no edit undoes it; "" if edits do.
-    """
+    """A kind of risk as a kind of finding; `by_hand` says why no edit undoes it ("": edits do)."""
 
     def __init__(self, kind: str, problem: str, fix: str, by_hand: str = "") -> None:
         self.KIND = kind
         self._problem, self._fix, self._by_hand = problem, fix, by_hand
 
     def find(self, inputs: FindingInputs) -> Iterator[Finding]:
-        """Report the risks of this kind in the context, with the edits that take them out."""
         policy_context, guard = inputs.policy_context, inputs.guard
         risks = [risk for risk in _risky_blocks(policy_context, guard) if risk.kind == self.KIND]
         if not risks:
@@ -114,7 +107,6 @@ def _find_answer(here: PolicyContext, call: int) -> int | None:
 
 
 def redact_secrets(here: PolicyContext, guard: Guard) -> list[Edit]:
-    """The edits that mask the secrets in a context, wherever its blocks may be changed."""
     risks = (risk for risk in _risky_blocks(here, guard) if risk.kind == SECRET)
     return list(_make_redactions(here, guard, SECRET, [*dict.fromkeys(risk.position for risk in risks)]))
 
@@ -148,7 +140,6 @@ def _make_place(inputs: FindingInputs, risk: _RiskyBlock) -> Place:
 
 
 def _describe_origin(here: PolicyContext, guard: Guard, position: int) -> str:
-    """The call that the block is or answers, else its author."""
     item = here.context.items[position]
     call = position if is_call(item.block.kind) else call_of(here, position)
     if call is not None:

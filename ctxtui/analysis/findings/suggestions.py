@@ -1,7 +1,4 @@
-"""Suggestions for a context: findings and the advice of policies, in one order.
-
-The inspector lists them; each can be staged.
-"""
+"""Suggestions for a context: findings and the advice of policies, in one order."""
 
 from __future__ import annotations
 
@@ -37,12 +34,10 @@ class Suggestion(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def is_warning(self) -> bool:
-        """Whether it is a risk, which is listed whatever its fix costs."""
         return self.finding is not None and self.finding.finding.warning
 
     @property
     def edits(self) -> tuple[Edit, ...]:
-        """Edits to stage; empty if the fix is outside the context."""
         return self.what.staged_edits if isinstance(self.what, PricedFinding) else self.what.edits
 
     @property
@@ -73,8 +68,7 @@ def list_suggestions(
 ) -> list[Suggestion]:
     """List suggestions: warnings, the safe ones, the others, each by saving.
 
-    Left out are single policies that a finding already proposes, and advice that frees nothing beyond the
-    `staged` tokens.
+    Left out are policies that a finding already proposes, and advice that frees nothing beyond the `staged` tokens.
     """
     priced = [*findings]
     policies = {(finding.finding.policy,) for finding in priced}

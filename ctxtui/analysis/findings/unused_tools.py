@@ -10,7 +10,7 @@ from ctxtui.curation.policies.policy_context import Settings
 
 KIND = "unused tools"
 MIN_ROUNDS = 3
-"""Minimum number of rounds before an uncalled tool counts as unused."""
+"""Rounds before an uncalled tool counts as unused."""
 
 
 def find(inputs: FindingInputs) -> Iterator[Finding]:

@@ -1,7 +1,4 @@
-"""Whether a number of further phases fits below a limit, by preflight's forecast.
-
-``ctxtui growth`` and the growth list answer with it.
-"""
+"""Whether a number of further phases fits below a limit, by preflight's forecast."""
 
 from __future__ import annotations
 
@@ -32,12 +29,9 @@ UNKNOWN: Final = "not known"
 
 
 class Feasibility(Struct, frozen=True):
-    """Whether `ahead` more units fit, and when each limit is reached.
+    """Whether `ahead` more units (phases, turns or rounds) fit, and when each limit is reached.
 
-    - `unit`: phase, turn or round.
-    - `after`: the size of the context after them in tokens (None: unknown).
-
-    The limits are the usable share of the window and the window itself (None: unknown).
+    `after` is the size of the context after them in tokens. None: unknown.
     """
 
     unit: str
@@ -54,7 +48,6 @@ class Feasibility(Struct, frozen=True):
 
 
 def judge_fit(after: Range | None, tokens: int) -> str:
-    """Judge whether a context of size `after` exceeds `tokens`, as one of the answers above."""
     if after is None or not tokens:
         return UNKNOWN
     if after.high <= tokens:
@@ -65,10 +58,7 @@ def judge_fit(after: Range | None, tokens: int) -> str:
 
 
 def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, window: int) -> Feasibility:
-    """Project the units in `outlook`, and when they reach `usable` tokens and the `window`.
-
-    If a user named at least two phases, phases are counted, by the growth of those so far.
-    """
+    """Project the units in `outlook`, or phases if a user named at least two, and when they reach the limits."""
     steps = [phase.growth for phase in phases[1:] if phase.growth > 0]
     by_phases = sum(phase.own for phase in phases) >= 2 and bool(steps)
     after, unit = outlook.after, outlook.unit
@@ -85,8 +75,6 @@ def check_feasibility(outlook: Outlook, phases: Sequence[Phase], usable: int, wi
 
 
 class GrowthReport(Struct, frozen=True):
-    """Growth of a thread, its outlook `ahead` (None: it has no call), and whether phases fit."""
-
     growth: Growth
     ahead: Preflight | None = None
     feasible: Feasibility | None = None

@@ -11,14 +11,13 @@ from msgspec import Struct, to_builtins
 from ctxtui.analysis.short_names import first_words
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
-from ctxtui.core.call import Call, EpochStart
+from ctxtui.core.call import COMPACTIONS, Call
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN, Happened, Session
 from ctxtui.core.tree import ROOT
 
 CONTINUED: Final = "continued from"
 """Kind of the event that records a session's origin."""
-_COMPACTIONS: Final = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
 
 
 class ForkOrigin(Struct, frozen=True):
@@ -48,16 +47,14 @@ def parse_origin(text: str) -> ForkOrigin | None:
 
 
 def session_origin(session: Session) -> ForkOrigin | None:
-    """Origin of `session`; None if it has none, or if it is not recorded."""
     origins: list[Happened] = [event for event in session.happenings if event.kind == CONTINUED]
     return parse_origin(origins[-1].text) if origins else None
 
 
 class CallRange(Struct, frozen=True):
-    """Consecutive calls `first` to `last` (from 1) of a thread.
+    """Consecutive calls `first` to `last` (from 1) of a thread, and the first words of the user.
 
-    `after` is the call whose answer they continue, if not the previous one (0: they begin the thread), `words`
-    are the first words of the user.
+    `after` is the call whose answer they continue (0: they begin the thread).
     """
 
     first: int
@@ -76,7 +73,7 @@ def list_lines(session: Session, thread: str = MAIN) -> list[CallRange]:
     ranges: list[CallRange] = []
     for number, call in enumerate(calls, 1):
         after = (
-            _continued_call(session, call, ends) if number > 1 and call.epoch.start not in _COMPACTIONS else number - 1
+            _continued_call(session, call, ends) if number > 1 and call.epoch.start not in COMPACTIONS else number - 1
         )
         if number == 1:
             ranges.append(CallRange(1, 1, 0, _first_user_words(session, call, ROOT)))
@@ -91,7 +88,6 @@ def list_lines(session: Session, thread: str = MAIN) -> list[CallRange]:
 
 
 def _continued_call(session: Session, call: Call, ends: dict[int, int]) -> int | None:
-    """Nearest call whose end is above the context of `call`; None if it continues none."""
     tree, node = session.tree, call.raw_head
     while node != ROOT:
         if node in ends:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -175,11 +176,6 @@ def typical_growth(phases: Sequence[Phase]) -> tuple[int, int]:
     complete_phases = phases[1:-1] if len(phases) > 2 else phases[1:] or phases
     if not complete_phases:
         return 0, 0
-    grown = sorted(phase.growth for phase in complete_phases)
-    each = sorted(phase.growth / phase.calls for phase in complete_phases)
-    return _median(grown), _median(each)
-
-
-def _median(values: Sequence[float]) -> int:
-    middle = len(values) // 2
-    return round(values[middle] if len(values) % 2 else (values[middle - 1] + values[middle]) / 2)
+    grown = [phase.growth for phase in complete_phases]
+    each = [phase.growth / phase.calls for phase in complete_phases]
+    return round(median(grown)), round(median(each))

@@ -1,7 +1,4 @@
-"""Finds what made contexts smaller in a recorded session: client, provider, policies, user.
-
-Home and statistics list the names.
-"""
+"""Finds what made contexts smaller in a recorded session: client, provider, policies, user."""
 
 from __future__ import annotations
 
@@ -15,17 +12,12 @@ from ctxtui.core.edit_log import edits_in_force
 from ctxtui.core.session import Session
 
 BY_HAND: Final = "by hand"
-"""Used instead of a policy for the user's own edits."""
 _DATE: Final = re.compile(r"_20\d{6}\Z")
 """The date at the end of a provider's name of an edit: ``clear_tool_uses_20250919``."""
 
 
 def find_compressors(session: Session) -> tuple[str, ...]:
-    """Names of everything that compacted or cleared contexts of `session`, sorted.
-
-    They are the client with its trigger (``claude code auto``, ``codex``), ``claude code microcompaction``, the
-    provider's own edits (``clear_tool_uses``).
-    """
+    """The client's compactions (``claude code auto``) and provider's edits (``clear_tool_uses``) in a session."""
     client, names = session.about.source or "unknown", set[str]()
     for thread in session.threads:
         epoch = None
@@ -57,10 +49,9 @@ def _provider_edits(call: Call) -> Iterator[str]:
 
 
 def find_policies(session: Session, logs: Mapping[str, Sequence[Edit]]) -> tuple[str, ...]:
-    """Names of the policies whose edits applied to any call of `session`, sorted.
+    """Policies whose edits applied to a call of `session`, and `BY_HAND` for the user's own, sorted.
 
-    `BY_HAND` for the user's own. `logs` are the edits of each thread in the database; a call that went through ctxtui
-    records its own.
+    `logs` are the edits of each thread in the database; a call that went through ctxtui records its own.
     """
     policies: set[str] = set()
     authors: dict[tuple[str, int], set[str]] = {}

@@ -8,12 +8,9 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ctxtui.analysis.money.spending import call_row, sum_rows
-from ctxtui.core.call import Call, EpochStart, count_calls
+from ctxtui.core.call import COMPACTIONS, Call, count_calls
 from ctxtui.core.session import MAIN, Session, Thread
 from ctxtui.pricing.price import Cost
-
-_FOLDS = frozenset({EpochStart.COMPACTION, EpochStart.MICROCOMPACTION})
-"""Starts of an epoch that count as a compaction."""
 
 
 class ThreadNode(Struct, frozen=True, kw_only=True):
@@ -49,10 +46,9 @@ class ThreadNode(Struct, frozen=True, kw_only=True):
 
 
 def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
-    """Yield (thread, depth, is the last child), the main thread first.
+    """Yield (thread, depth, is the last child), the main thread first; each thread's children follow it.
 
-    Each thread's children follow it. A thread with unknown parent belongs to the main one. Threads that are each
-    other's parents come last.
+    A thread with unknown parent belongs to the main one. Threads that are each other's parents come last.
     """
     threads = dict(session.threads)
     threads.setdefault(MAIN, Thread(MAIN))
@@ -73,7 +69,6 @@ def order_threads(session: Session) -> Iterator[tuple[Thread, int, bool]]:
 
 
 def parent_thread(session: Session, thread: Thread) -> str:
-    """Thread that started `thread`: the main one if not recorded."""
     return thread.parent if thread.parent in session.threads and thread.parent != thread.id else MAIN
 
 
@@ -82,10 +77,7 @@ Size = Callable[[Call], int | None]
 
 
 def thread_nodes(session: Session, costs: Mapping[str, Cost | None], size: Size) -> list[ThreadNode]:
-    """Every thread with its figures.
-
-    `costs` holds a price for each priced call, None if it has none.
-    """
+    """Every thread with its figures; `costs` has an entry for each call whose price is computed."""
     return [_thread_node(session, thread, depth, last, costs, size) for thread, depth, last in order_threads(session)]
 
 
@@ -114,7 +106,7 @@ def _thread_node(
         priced=priced,
         partial=sum(call.is_partial for call in calls),
         since=_parent_call(session.thread_calls(parent), calls) if parent else 0,
-        folds=sum(call.epoch.start in _FOLDS for call in _epoch_starts(calls)),
+        folds=sum(b.epoch.start in COMPACTIONS for a, b in pairwise(calls) if a.epoch.number != b.epoch.number),
     )
 
 
@@ -132,7 +124,3 @@ def _parent_call(before: Sequence[Call], calls: Sequence[Call]) -> int:
     if began is None:
         return 0
     return max((n for n, call in enumerate(before, 1) if call.started is not None and call.started <= began), default=0)
-
-
-def _epoch_starts(calls: Sequence[Call]) -> Iterator[Call]:
-    return (call for old, call in pairwise(calls) if old.epoch.number != call.epoch.number)

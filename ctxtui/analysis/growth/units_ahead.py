@@ -1,7 +1,6 @@
 """Forecasts the sum of the next few turns or rounds, as a range.
 
 The range should contain four of five cases, by the errors of such forecasts in this session and in others.
-`projection` uses it for growth and cost.
 """
 
 from __future__ import annotations
@@ -13,15 +12,14 @@ from typing import Final, NamedTuple
 TAIL_SHARE: Final = 0.1
 """Share of cases below a range, and above it."""
 TYPICAL_SPREAD: Final = 2.0
-"""Relative spread of single units in other sessions; it counts as `SPREAD_UNITS` observed units."""
+"""Relative spread of single units in other sessions; it counts as `SPREAD_UNITS` of the session's own."""
 SPREAD_UNITS: Final = 3.0
-"""Number of the session's own units that the spread elsewhere counts for."""
 TYPICAL_UNITS: Final = 4.0
-"""Number of the session's own units that the typical growth elsewhere counts for."""
+"""The session's own units that the typical growth elsewhere counts for."""
 TYPICAL_ERRORS: Final = 16.0
-"""Number of the session's own errors that those of other sessions count for."""
+"""The session's own errors that those of other sessions count for."""
 _MAX_CUTS: Final = 40
-"""Maximum number of earlier positions in the session from which the same forecast is tried."""
+"""Earlier positions in the session from which the same forecast is tried."""
 
 
 class Range(NamedTuple):
@@ -32,7 +30,7 @@ class Range(NamedTuple):
     high: float
 
     def map(self, function: Callable[[float], float]) -> Range:
-        """Apply the non-decreasing function `function` to all three."""
+        """Apply a non-decreasing function to all three."""
         return Range(function(self.low), function(self.mid), function(self.high))
 
 
@@ -47,10 +45,7 @@ class Typical(NamedTuple):
 
 
 def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
-    """Forecast the sum of the next `n` units from the `values` so far (at least one).
-
-    The result is an 80 % range, whose width is never 0.
-    """
+    """Forecast the sum of the next `n` units from the `values` so far (at least one), as an 80 % range."""
     expected, deviation = forecast_sum(values, n, typical.unit)
     weighed = [(error, TYPICAL_ERRORS / len(typical.errors)) for error in typical.errors]
     weighed += own_errors(values, n, typical.unit)
@@ -62,10 +57,7 @@ def units_ahead(values: Sequence[float], n: int, typical: Typical) -> Range:
 
 
 def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, float]:
-    """Expected sum of the next `n` units, and the deviation that errors are measured in.
-
-    The growth of a unit elsewhere (`unit`) counts as a few observations.
-    """
+    """Expected sum of the next `n` units, and the deviation that errors are measured in."""
     count, usual = len(values), TYPICAL_UNITS if unit else 0.0
     mean = sum(values) / count
     size = max((sum(map(abs, values)) + usual * unit) / (count + usual), 1e-12)
@@ -76,10 +68,7 @@ def forecast_sum(values: Sequence[float], n: int, unit: float) -> tuple[float, f
 
 
 def own_errors(values: Sequence[float], n: int, unit: float) -> Iterator[tuple[float, float]]:
-    """Yield (error, weight) of the same forecast at earlier positions.
-
-    Near the end it is over fewer than `n` units.
-    """
+    """Yield (error, weight) of the same forecast at earlier positions, near the end over fewer than `n` units."""
     for cut in range(max(1, len(values) - _MAX_CUTS), len(values)):
         count = min(n, len(values) - cut)
         expected, deviation = forecast_sum(values[:cut], count, unit)

@@ -1,8 +1,4 @@
-"""Compares the simulation of a recording with its reports, and explains larger deviations.
-
-The lab shows the explanations. The simulation counts the recorded blocks, infers unrecorded input from *earlier*
-reports, and uses a cache that follows its provider's rules. Each of the three may deviate from the report.
-"""
+"""Compares the simulation of a recording with its reports, and explains larger deviations."""
 
 from __future__ import annotations
 
@@ -33,17 +29,16 @@ class _Gap(NamedTuple):
 
 
 def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[VariantCall]) -> Iterator[str]:
-    """Yield a sentence with the reason for each simulated figure that deviates.
+    """Yield a sentence with the reason for each simulated figure that deviates by more than `MAX_DEVIATION`.
 
-    That is, by more than `MAX_DEVIATION` of the reported input. `counted` are the simulated `calls`, all with a
-    report.
+    `counted` are the simulated `calls`, all with a report.
     """
     gaps = [
         _Gap(
             call,
             simulated.number,
             call.usage.input - simulated.context,
-            None if simulated.read is None else _reported_read(call) - simulated.read,
+            None if simulated.read is None else call.usage.cache_read - simulated.read,
         )
         for call, simulated in zip(calls, counted, strict=True)
         if call.usage is not None
@@ -59,12 +54,7 @@ def explain_deviations(book: Book, calls: Sequence[Call], counted: Sequence[Vari
         yield _explain_read(gaps, read_off)
 
 
-def _reported_read(call: Call) -> int:
-    return call.usage.cache_read if call.usage is not None else 0
-
-
 def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
-    """Explain the largest difference between counts and reports."""
     explained: set[str] = set()
     began: dict[str, int] = {}
     starts = epochs = cut = 0
@@ -98,7 +88,6 @@ def _explain_input(book: Book, gaps: Sequence[_Gap], deviation: float) -> str:
 
 
 def _explain_read(gaps: Sequence[_Gap], deviation: float) -> str:
-    """Explain the largest difference between the provider's cache and its rules."""
     sign = 1 if deviation > 0 else -1
     gap_calls = [
         (-sign * (gap.read or 0), gap.number) for gap in gaps if -sign * (gap.read or 0) > MAX_DEVIATION * gap.reported
@@ -108,11 +97,9 @@ def _explain_read(gaps: Sequence[_Gap], deviation: float) -> str:
     if deviation > 0:
         return (
             f"the simulation reads {100 * deviation:.1f} % of the input more than was reported: {place}, "
-            "the provider read "
-            "less than was written and had not expired"
+            "the provider read less than was written and had not expired"
         )
     return (
-        f"the simulation reads {-100 * deviation:.1f} % of the input less than was reported: {place}, "
-        f"the provider read "
-        "entries that no recorded call wrote: from other sessions, or kept longer than its rules say"
+        f"the simulation reads {-100 * deviation:.1f} % of the input less than was reported: {place}, the provider "
+        "read entries that no recorded call wrote: from other sessions, or kept longer than its rules say"
     )

@@ -21,7 +21,7 @@ from ctxtui.curation.apply.apply import apply
 from ctxtui.curation.apply.standing_markers import inserted_items
 from ctxtui.curation.context import THINKING, Context, is_call, is_user_content
 from ctxtui.curation.policies.earlier import NONE_AWAITED, AwaitedTargets, differing_positions
-from ctxtui.curation.price.request_count import is_kept_apart, side_of_place
+from ctxtui.curation.price.request_count import is_kept_apart, side_of
 from ctxtui.curation.provider_rules import ProviderRules
 from ctxtui.wire.grammar import ANTHROPIC, GOOGLE
 
@@ -125,7 +125,7 @@ class EditedPath:
     def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
         """Targets of the active edits that are not in the context yet."""
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
-        return AwaitedTargets([target for target in targets if not applied.context.has(target)])
+        return AwaitedTargets([target for target in targets if not applied.context.find_exact(target)[1]])
 
     def _may_affect(self, context: Context, applied: Applied, length: int) -> bool:
         """Whether blocks added after `length` may change the result of the edits before it."""
@@ -135,7 +135,7 @@ class EditedPath:
         if last is not None and context.message_of[length] == context.message_of[length - 1]:
             return True
         if self._summary is None or self._summary[0] is not applied.changes:
-            removed = _last_removed(applied)
+            removed = max((p for p, change in applied.changes.items() if change.after is None), default=-1)
             notes = any(repair.author == REPAIR and repair.kind == NOTE for repair in applied.repairs)
             tools = any(p in applied.changes for p in context.tools)
             self._summary = _ChangeSummary(applied.changes, removed, notes, tools)
@@ -184,8 +184,8 @@ class EditedPath:
         tree = self._tree
         if item.block.kind == HEADER and self._is_rebuilt and applied.context.dialect == ANTHROPIC and head != ROOT:
             # Rebuilt requests have no two consecutive messages of one role.
-            last = side_of_place(tree[head].place)
-            if last and last == side_of_place(item.place):
+            last = side_of(tree[head].place)
+            if last and last == side_of(item.place):
                 is_separate = position >= 0 and position not in applied.changes and is_kept_apart(applied, position)
                 if not is_separate:
                     return head
@@ -200,7 +200,7 @@ class EditedPath:
             return False
         parts = range(message.start + 1, message.stop)
         sent = (p for p in parts if p not in self._left_out)
-        return all((change := applied.changes.get(p)) is not None and change.after is None for p in sent)
+        return all(map(applied.is_removed, sent))
 
     def node_at_edge(self, applied: Applied, edge: Position) -> int:
         """Sent node after a raw position (`RAW`), or after the insert of that number before it."""
@@ -234,10 +234,6 @@ def _first_change(before: Applied | None, applied: Applied) -> int:
 
 def _is_same_change(first: BlockChange | None, second: BlockChange | None) -> bool:
     return first is not None and second is not None and first.after == second.after
-
-
-def _last_removed(applied: Applied) -> int:
-    return max((p for p, change in applied.changes.items() if change.after is None), default=-1)
 
 
 class _ChangeSummary(NamedTuple):

@@ -1,7 +1,4 @@
-"""The lab: simulates a recorded session under many variants at once, without a model call.
-
-``ctxtui lab`` and the lab screen run an `Experiment`, call by call.
-"""
+"""The lab: simulates a recorded session under many variants at once, without a model call."""
 
 from __future__ import annotations
 
@@ -19,8 +16,7 @@ Progress = Callable[[int, int], bool]
 class Experiment:
     """The session of `inputs` under each of `variants`; everything in its book must be counted.
 
-    Iterating simulates the calls and yields the number done; then `runs` has the results, in the order of the
-    variants.
+    Iterating simulates the calls and yields the number done; then `runs` has the results.
     """
 
     def __init__(self, inputs: LabInputs, variants: Sequence[Variant]) -> None:

@@ -1,7 +1,6 @@
-"""Applies a variant's simulated differences to the reported figures of each call.
+"""Adds the differences between a variant and the simulated recording to the reported figures of each call.
 
-A simulation deviates from the report; the difference between two simulations is more exact. So each variant is
-simulated, and what it changes is added to what was reported and paid.
+A simulation deviates from the report; the difference between two simulations is more exact.
 """
 
 from __future__ import annotations
@@ -19,10 +18,9 @@ from ctxtui.core.usage import WRITES, Usage
 
 
 def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> VariantRun:
-    """Change the reports of the calls of `run` by the differences between `run` and `plain`.
+    """Change the reports of the calls of `run` by the differences between `run` and `plain` (the simulated recording).
 
-    `plain` is the recording in the same simulated cache. Without a difference, a call keeps its report and paid
-    cost. A call without a report stays simulated.
+    A call without a report stays simulated.
     """
     plain_calls = {call.id: call for call in plain.calls}
     return replace(
@@ -31,19 +29,13 @@ def apply_to_record(inputs: LabInputs, plain: VariantRun, run: VariantRun) -> Va
 
 
 class MarkerRuns(NamedTuple):
-    """A recording as it was (`own`), and with the markers of each strategy.
-
-    `by` has the latter by the strategy's name in one word.
-    """
+    """A recording as it was (`own`), and with the markers of each strategy, by its name in one word."""
 
     own: VariantRun
     by: Mapping[str, VariantRun]
 
     def edited_calls(self, cache: str, calls: Sequence[Call]) -> EditedCalls | None:
-        """The first `calls` of a thread with the markers of `cache`.
-
-        None if none of them was simulated.
-        """
+        """The first `calls` of a thread with the markers of `cache`; None if none of them was simulated."""
         numbers = {call.id: number for number, call in enumerate(calls, 1)}
         pairs = zip(self.own.calls, self.by[cache].calls, strict=True) if cache in self.by else ()
         call_pairs = [
@@ -102,10 +94,9 @@ def _usage_under_edits(report: Usage, plain: VariantCall, simulated: VariantCall
 
 
 def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> float | None:
-    """Cost of `recorded` as `call` with another `usage`: the paid cost plus the difference.
+    """Cost of `recorded` as `call` with another `usage`: the paid cost, if known, plus the difference.
 
-    If `call` goes to another model, the simulated cost alone. Without a recorded price, the difference alone. None if a
-    price is unknown.
+    If `call` goes to another model, the simulated cost alone. None if a price is unknown.
     """
     assert recorded.usage is not None
     paid, now = inputs.paid_usd(recorded), simulated_usd(inputs, call, usage)
@@ -118,10 +109,7 @@ def _cost_of(inputs: LabInputs, recorded: Call, call: Call, usage: Usage) -> flo
 
 
 def _adjust_usage(report: Usage, total: int, plain: Usage | None, simulated: Usage | None) -> Usage | None:
-    """Change `report` by the difference from `plain` to `simulated`; `total` is the input.
-
-    None if no cache can be simulated and the call differs.
-    """
+    """Change `report`, of `total` input, by the difference of simulations; None without one, if the call differs."""
     if plain is None or simulated is None:
         return report if plain is simulated and total == report.input else None
     read = _clamp(report.cache_read + simulated.cache_read - plain.cache_read, total)

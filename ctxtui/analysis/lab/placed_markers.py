@@ -23,12 +23,10 @@ PlacedMarker = tuple[int, float, int]
 
 
 def strategy_names() -> tuple[str, ...]:
-    """Names of all cache strategies, as used on the command line."""
     return (RECORDED, *LIFETIMES, *(spell_name(strategy.name) for strategy in STRATEGIES))
 
 
 def spell_name(name: str) -> str:
-    """Spell a strategy's name in one word."""
     return name.replace(" + ", "+").replace(" ", "-")
 
 
@@ -67,9 +65,8 @@ def place_markers(
     tokens: Callable[[int], int],
     known_ends: KnownEnds | None = None,
 ) -> tuple[list[PlacedMarker], bool]:
-    """Markers of a request by the strategy called `name`, and whether they limit what is cached.
+    """Markers of a request by the strategy called `name`, and whether only prefixes up to a marker are cached (OpenAI).
 
-    The latter is whether only prefixes up to a marker are cached: True for explicit breakpoints of OpenAI.
     `deepest_cached`, `tokens` and `known_ends` are as in `PlacementRequest`.
     """
     strategy = find_strategy(name)
@@ -98,7 +95,7 @@ def place_markers(
 
 
 def _inferred_markers(variant_request: VariantRequest, tree: Tree, rules: CacheRules) -> list[PlacedMarker]:
-    """Markers of clients that do not record them: at the ends of the last messages."""
+    """Markers at the ends of the last messages, for clients that do not record them."""
     if not variant_request.marked or not rules.mechanism.writes_at_markers:
         return []
     ends = last_message_ends(tree, variant_request.head, rules.marked)

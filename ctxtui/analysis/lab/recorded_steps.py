@@ -1,8 +1,4 @@
-"""Data of the recording that all variants of the lab share.
-
-These are times, lifetimes, markers and unrecorded input. For each call they are taken from the calls before it; its own
-report is only compared with the result.
-"""
+"""Data of the recording that all variants of the lab share, for each call from the calls before it."""
 
 from __future__ import annotations
 
@@ -57,17 +53,13 @@ class RecordedStep(Struct, frozen=True, kw_only=True):
 
 
 def simulated_calls(session: Session) -> list[Call]:
-    """Calls that a lab simulates: those with a report, or all if none has one.
-
-    Requests that only count tokens, and calls without a recorded context, are left out.
-    """
+    """Calls with a recorded context that a lab simulates: those with a report, or all if none has one."""
     calls = [call for call in session.calls.values() if call.stop_reason != COUNTED]
     reported = [call for call in calls if call.usage is not None and call.usage.input]
     return [call for call in reported or calls if call.fidelity != Fidelity.TOTALS and call.sent_head != ROOT]
 
 
 def reason_for_none(session: Session) -> str:
-    """Reason why no call of `session` can be simulated."""
     return NO_BLOCKS if session.calls else NO_CALLS
 
 
@@ -133,29 +125,21 @@ class _EarlierReports:
     def unrecorded(self, call: Call) -> tuple[int, Absences]:
         """Unrecorded tokens of `call`, and its absent blocks."""
         base = self._last.get(call.thread)
+        read = self._book.contexts.read_of(base) if base is not None else None
+        absences = read.gone if read is not None else NO_ABSENCES
         if call.fidelity != Fidelity.TRANSCRIPT or not self._book.is_counted(call.model, call.sent_head):
-            absences = self._absences_of(base) if base is not None else NO_ABSENCES
             return 0, absences
         if base is None:
-            return self._kinds.get(self._kind(call), 0), NO_ABSENCES
-        absences = self._absences_of(base)
+            return self._kinds.get(self._kind(call), 0), absences
         if base.epoch.number != call.epoch.number or base.usage is None or base.model != call.model:
             return unrecorded_tokens(self._book, base), absences
         return base.usage.input - sum(self._book.read_sums(base.model, base.sent_head, absences)), absences
 
-    def _absences_of(self, base: Call) -> Absences:
-        read = self._book.contexts.read_of(base)
-        return read.gone if read is not None else NO_ABSENCES
-
     def sets_markers(self, call: Call) -> bool:
-        """Whether its client requests caching.
-
-        False if nothing was written or read in spite of enough input.
-        """
+        """Whether the client requests caching: False if nothing was written or read in spite of enough input."""
         return call.thread in self._cached or call.thread not in self._uncached
 
     def add(self, call: Call) -> None:
-        """Record that `call` was made."""
         if call.usage is None or not call.usage.input:
             return
         if call.usage.cache_read or call.usage.cache_write:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from msgspec import Struct, field
 
@@ -12,13 +11,11 @@ from ctxtui.analysis.lab.on_record import apply_to_record
 from ctxtui.analysis.lab.recorded_steps import reason_for_none, simulated_calls
 from ctxtui.analysis.lab.variant import Summaries, VariantRun
 from ctxtui.analysis.lab.variant_pass import LabInputs
-from ctxtui.core.call import Call, EpochStart, count_calls
+from ctxtui.core.call import COMPACTIONS, Call, EpochStart, count_calls
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import Edit
 from ctxtui.core.session import Session
 from ctxtui.pricing.price import lacks_price
-
-_COMPACTED: Final = (EpochStart.COMPACTION, EpochStart.MICROCOMPACTION)
 
 
 class LabRow(Struct, frozen=True, kw_only=True):
@@ -174,7 +171,7 @@ def _iter_marks(calls: Sequence[Call]) -> Iterator[tuple[int, str]]:
     for index, call in enumerate(calls):
         before = epoch_by_thread.get(call.thread)
         if before is not None and before != call.epoch.number:
-            if call.epoch.start in _COMPACTED:
+            if call.epoch.start in COMPACTIONS:
                 yield index, "Σ"
             elif call.epoch.start == EpochStart.MODEL:
                 yield index, "◊"

@@ -1,7 +1,4 @@
-"""Data that all variants of a thread share at one call: context, token counts, quotes.
-
-They are computed once per call instead of once per variant.
-"""
+"""Data that all variants of a thread share at one call: context, token counts, quotes."""
 
 from __future__ import annotations
 
@@ -27,7 +24,6 @@ class SharedContext:
         self._earlier: tuple[Context | None, Literals | None] = (None, None)
 
     def literals_of(self, context: Context) -> Literals:
-        """Literals of `context`: this call's, or the previous one."""
         literals = (
             self.literals if context is self.context else self._earlier[1] if context is self._earlier[0] else None
         )
@@ -62,7 +58,6 @@ class SharedContext:
         return self._unwritten[1]
 
     def sizes(self, model: str) -> BlockSizes:
-        """Tokens of its blocks as `model` counts them."""
         assert self.context is not None
         sizes = self._sizes.get(model)
         if sizes is None:

@@ -1,8 +1,4 @@
-"""Finds the best variant for several sessions, and the break-even of keeping a cache warm.
-
-The choice is cross-validated: each session is held out once. Keeping warm means sending requests only to read a cache
-entry before it expires; that is compared with writing the entry again.
-"""
+"""Finds the best variant for several sessions, and the break-even of keeping a cache warm."""
 
 from __future__ import annotations
 
@@ -20,10 +16,9 @@ Costs = Mapping[str, float]
 
 
 class Fold(NamedTuple):
-    """One held-out session.
+    """One held-out session, for which the best variant of the others (`chosen`) saves a share of the cost.
 
-    `chosen` is the best variant for the other sessions; here it `saves` this share of the cost. `own` is the saving of
-    the variant that is best for this session.
+    `own` is the saving of the variant that is best for this session.
     """
 
     session: str
@@ -33,10 +28,9 @@ class Fold(NamedTuple):
 
 
 class FittedVariant(Struct, frozen=True):
-    """The `best` variant for all sessions, and its average saving.
+    """The `best` of `tried` variants for all sessions, and its average saving as a share of a session's cost.
 
-    `saves` is a share of a session's cost, `tried` the number of variants. `folds` are empty for a single session:
-    the saving on others is then unknown.
+    `folds` are empty for a single session.
     """
 
     best: str
@@ -46,15 +40,12 @@ class FittedVariant(Struct, frozen=True):
 
     @property
     def held_out(self) -> float | None:
-        """Average saving on sessions that the choice was not fitted to; None for a single session."""
+        """Average saving on sessions that the choice was not fitted to."""
         return sum(fold.saves for fold in self.folds) / len(self.folds) if self.folds else None
 
 
 def fit_variants(sessions: Mapping[str, Costs]) -> FittedVariant | None:
-    """The cheapest variant over all `sessions`, by name.
-
-    None if no variant was tried on all of them. Of two equal ones the first is used.
-    """
+    """The cheapest variant over all `sessions`; None if no variant was tried on all of them."""
     every = list(sessions.values())
     names = [name for name in (every[0] if every else ()) if all(name in costs for costs in every)]
     if not names:
@@ -88,8 +79,7 @@ class KeepWarm(NamedTuple):
 def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> list[KeepWarm]:
     """Break-even for each lifetime of the provider, for a context of `tokens`.
 
-    Empty unless entries are at markers, and if reads cost nothing. The number of requests does not depend on `tokens`:
-    both sides are proportional to it.
+    Empty unless entries are at markers, and if reads cost nothing.
     """
     if not rules.mechanism.writes_at_markers or not rates.read:
         return []
@@ -103,10 +93,7 @@ def keep_warm_break_even(rules: CacheRules, rates: MarkerRates, tokens: int) -> 
 
 
 class Pauses(NamedTuple):
-    """Pauses of a session that are longer than an entry's lifetime (`longer`).
-
-    For `cheaper` of them keeping warm costs less; that saves `saved`, in the unit of the rates.
-    """
+    """Pauses `longer` than an entry's lifetime; for `cheaper` of them keeping warm saves money (`saved`)."""
 
     longer: int = 0
     cheaper: int = 0

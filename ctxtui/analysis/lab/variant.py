@@ -83,11 +83,7 @@ NO_SUMMARIES: Final = Summaries()
 
 
 class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
-    """A session under one variant: its `calls` and their models.
-
-    `dependence` counts removed blocks that later calls still quote, `summaries` are the inserted ones, `edits`
-    the edits made by thread.
-    """
+    """A session under one variant; `dependence` counts removed blocks that later calls still quote."""
 
     variant: Variant
     calls: tuple[VariantCall, ...]
@@ -113,7 +109,7 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
         return sum(call.context for call in self.calls)
 
     def sum_of(self, name: str) -> int | None:
-        """Sum of ``read``, ``write``, ``fresh`` or ``output`` over all calls; None: one is unknown."""
+        """Sum of a member over all calls; None if one is unknown."""
         values = [getattr(call, name) for call in self.calls]
         return None if not values or None in values else sum(values)
 
@@ -125,7 +121,6 @@ class VariantRun(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def rewrites(self) -> int:
-        """Number of calls that do not continue the previous one."""
         return sum(call.rewrites for call in self.calls)
 
     @property

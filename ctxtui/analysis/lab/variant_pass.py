@@ -1,7 +1,4 @@
-"""Simulates one variant call by call: policy edits, sent request, cache reads, cost.
-
-`lab.Experiment` runs one `VariantPass` per variant over the recorded steps.
-"""
+"""Simulates one variant call by call: policy edits, sent request, cache reads, cost."""
 
 from __future__ import annotations
 
@@ -54,10 +51,9 @@ class SentLengths:
     """Gives the tokens up to a node, in a request with the context `head` and `total` tokens.
 
     It replaces a recorded request of `own` tokens. A common prefix has its reported length, and edited parts are
-    counted, as in the price tag (`curation.price.edited_prompt`). Unrecorded or miscounted tokens are thus at the
-    position where a report first showed them. Without an earlier report, or with that of another model (`use_report` is
-    False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request by node, for other
-    variants with the same model.
+    counted, as in the price tag (`curation.price.edited_prompt`). Without an earlier report, or with that of another
+    model (`use_report` is False), the `hidden` tokens are at the front. `shared` caches lengths of the recorded request
+    by node.
     """
 
     def __init__(
@@ -75,7 +71,7 @@ class SentLengths:
     ) -> None:
         self._step, self._path, self._counted = step, path, counted
         self._head, self._total, self._hidden_tokens = head, total, hidden
-        self._known: dict[int, int] = {head: total}
+        self._lengths: dict[int, int] = {head: total}
         self._shared = shared if shared is not None else {}
         self._recorded = step.call.sent_head
         recorded_tokens = (
@@ -85,9 +81,9 @@ class SentLengths:
         self._share = own / recorded_tokens if recorded_tokens > 0 else 0.0
 
     def __call__(self, node: int) -> int:
-        length = self._known.get(node)
+        length = self._lengths.get(node)
         if length is None:
-            length = self._known[node] = max(0, min(self._total, self._compute_length(node)))
+            length = self._lengths[node] = max(0, min(self._total, self._compute_length(node)))
         return length
 
     def _compute_length(self, node: int) -> int:
@@ -98,7 +94,6 @@ class SentLengths:
         return round(self._share * self._reported_length(raw)) + more
 
     def _reported_length(self, node: int) -> int:
-        """Tokens up to a node of the recorded request."""
         length = self._shared.get(node)
         if length is None:
             pinned, tokens = self._step.reported(node)
@@ -110,20 +105,16 @@ class SentLengths:
 
 _THINKING: Final = INDEX["thinking"]
 _MAX_LITERALS: Final = 1_000
-"""Maximum number of literals checked per block."""
+"""Literals checked per block."""
 _BILLING_KEYS: Final = ("usage", "iterations")
-"""Keys of a recorded call's extras that describe the billing of its own tokens, which do not apply to a variant."""
+"""Keys of a recorded call's extras that do not apply to a variant."""
 
 Charge = Callable[[Call], float | None]
 """Gives the cost of a call in USD, by its usage; None if no price is known."""
 
 
 class LabInputs:
-    """Data that the variants of one session share.
-
-    `rules` gives the cache rules of a call, `charge` prices it, `costs` are those of the recorded calls by id,
-    `usable_share` is the usable part of a window.
-    """
+    """Data that the variants of one session share; `costs` are those of the recorded calls by id."""
 
     def __init__(
         self,
@@ -154,7 +145,7 @@ class LabInputs:
         return usable
 
     def whole_tokens(self, model: str, node: int) -> int:
-        """Whole tokens of the context `node`, cached: variants share most of their contexts."""
+        """Whole tokens of the context `node`, cached for all variants."""
         if self._summed_of != self.book.version:
             self._sums.clear()
             self._summed_of = self.book.version
@@ -186,7 +177,6 @@ class LabInputs:
         }
 
     def paid_usd(self, call: Call) -> float | None:
-        """Cost of a recorded call in USD; None if unknown."""
         return known_usd(call, self.costs.get(call.id))
 
     @cached_property
@@ -194,7 +184,6 @@ class LabInputs:
         return len(session_misses(self.book, self.rules).misses)
 
     def prompts(self) -> CachePrompts:
-        """Source of markers and prefix salts."""
         book = self.book
         return CachePrompts(
             book.session.tree, self.rules, book.cumulated, Forecaster(book.session, book.cumulated, book.card)
@@ -210,8 +199,8 @@ class LabInputs:
 class _Thread(Struct):
     """State of a thread.
 
-    `path` builds its requests. `since` has the length of the context when the block at a raw position was changed.
-    `earlier` is the policy's result at the previous call, with the tokens that it was based on.
+    `since` has the length of the context when the block at a raw position was changed. `earlier` is the policy's result
+    at the previous call, with the model and `BlockSizes.person_position` of that call.
     """
 
     path: EditedPath
@@ -268,15 +257,8 @@ class VariantPass:
         """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
             return step.unrecorded
-        variant_factor, recorded_factor = (
-            self._book.card(call.model).factors.text,
-            self._book.card(step.call.model).factors.text,
-        )
-        return (
-            round(step.unrecorded * variant_factor / recorded_factor)
-            if variant_factor and recorded_factor
-            else step.unrecorded
-        )
+        factor, recorded_factor = (self._book.card(model).factors.text for model in (call.model, step.call.model))
+        return round(step.unrecorded * factor / recorded_factor) if factor and recorded_factor else step.unrecorded
 
     def _make_propose(
         self, step: RecordedStep, shared: SharedContext, call: Call, thread: _Thread, hidden: int, usable: int
@@ -375,7 +357,7 @@ class VariantPass:
         return freed[0], freed[1] - freed[0], whole - freed[1]
 
     def _answer_tokens(self, call: Call, model: str) -> int | None:
-        """Tokens of the recorded answer without a report; None if none is recorded."""
+        """Counted tokens of the recorded answer; None if none is recorded."""
         nodes = answer_path(self._tree, call)
         return sum(self._book.block_tokens(model, node) for node in nodes) if nodes else None
 
@@ -390,7 +372,7 @@ class VariantPass:
         return sums
 
     def _absent_tokens(self, step: RecordedStep, model: str, sent_request: VariantRequest) -> int:
-        """Tokens of blocks that reports show to be absent and that the variant has not changed."""
+        """Tokens of blocks that reports show to be absent, except those that the variant has removed itself."""
         if not step.gone:
             return 0
         changed = {change.node for change in sent_request.applied.changes.values()}
@@ -472,7 +454,6 @@ class VariantPass:
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 
     def _count_quotes(self, thread: str) -> None:
-        """Count the later quotes of removed blocks when the context of `thread` ends."""
         last = self._last.pop(thread, None)
         if last is None or not self.variant.steps:
             return
@@ -486,7 +467,8 @@ class VariantPass:
             self._count_quotes(thread)
         edits = {name: tuple(thread.path.log) for name, thread in self._threads.items() if thread.path.log}
         summaries = [edit for log in edits.values() for edit in active_edits(log) if edit.spec.replaces_blocks]
-        sizes = [self._tokens_of(str(edit.params.get("text") or "")) for edit in summaries]
+        model = next(iter(self._models), "")
+        sizes = [self._block_tokens(model, text(str(edit.params.get("text") or ""))) for edit in summaries]
         refused = next((thread.path.refused for thread in self._threads.values() if thread.path.refused), "")
         return VariantRun(
             variant=self.variant,
@@ -497,9 +479,6 @@ class VariantPass:
             edits=edits,
             refused=refused,
         )
-
-    def _tokens_of(self, words: str) -> int:
-        return self._block_tokens(next(iter(self._models), ""), text(words))
 
     def _block_tokens(self, model: str, block: Block) -> int:
         return round(weights.weigh(self._book.measure(model)(block), self._book.weights(model)))
@@ -512,19 +491,12 @@ def simulated_usd(inputs: LabInputs, call: Call, usage: Usage) -> float | None:
 
 
 def _is_same_result(first: Applied, second: Applied) -> bool:
-    """Whether both have the same result of edits, as the same objects.
-
-    The context may have grown.
-    """
+    """Whether both have the same result of edits, as the same objects; the context may have grown."""
     return first.context is second.context and first.changes is second.changes and first.inserts is second.inserts
 
 
 def _count_later_quotes(literals: Literals, applied: Applied, since: Mapping[int, int]) -> int:
-    """Count the blocks changed or removed by `applied` that a later block quotes.
-
-    `since` is the length of the context at the change, by raw position; `literals` is advanced to the end of the
-    context.
-    """
+    """Count the blocks changed or removed by `applied` that a later block quotes; `since` as in `_Thread`."""
     if not applied.changes:
         return 0
     literals.advance()

@@ -15,7 +15,6 @@ SIMULATED = "simulated"
 
 
 def variant_session(session: Session, run: VariantRun, title: str) -> Session:
-    """Build `session` under the variant of `run`, called `title`."""
     copy = Session()
     about = session.about
     copy.apply(

@@ -1,7 +1,4 @@
-"""Figures of labelled segments.
-
-A block's segments sum to the block, those of a category to the category.
-"""
+"""Figures of labelled segments, which sum to their block and their category."""
 
 from __future__ import annotations
 
@@ -18,10 +15,7 @@ from ctxtui.tokens.weights import weigh
 
 
 class SegmentFigure(Struct, frozen=True):
-    """A segment of a block's text, characters `start` up to `end`, with its tokens.
-
-    `label` is "" if no rule matched. `begins` is 1 on the first segment of a match, else 0.
-    """
+    """A segment of a block's text, with its tokens; `begins` is 1 on the first segment of a match, else 0."""
 
     start: int
     end: int
@@ -41,9 +35,9 @@ class LabelFigure(Struct, frozen=True):
 
 
 def segment_figures(book: Book, model: str, node: int) -> list[SegmentFigure]:
-    """Segments of the block of `node` as `model` counts them, in order.
+    """Segments of the block of `node` as `model` counts them, in order; empty if no rule splits it.
 
-    Empty if no rule splits it. Raises `IndexError` while a split block is not counted.
+    Raises `IndexError` while a split block is not counted.
     """
     node_row, cumulated, weights = book.session.tree[node], book.cumulated(model), book.weights(model)
     split = book.segments(model, node)
@@ -78,10 +72,7 @@ def label_figures(segments: Iterable[SegmentFigure]) -> list[LabelFigure]:
 
 
 def by_category(segments: Iterable[SegmentFigure]) -> list[tuple[str, list[SegmentFigure]]]:
-    """Group neighbouring segments of one category, in order.
-
-    Empty segments stay with their neighbours.
-    """
+    """Group neighbouring segments of one category, in order; empty segments stay with their neighbours."""
     parts: list[tuple[str, list[SegmentFigure]]] = []
     waiting: list[SegmentFigure] = []
     for segment in segments:

@@ -1,11 +1,8 @@
-"""Applies a set of label rules to a block's text.
-
-`services/counting` calls `may_split` for every block, and `cut` for those where it is true.
-"""
+"""Applies a set of label rules to a block's text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cached_property, partial
 from typing import Final
 
@@ -24,15 +21,13 @@ Attempt = Callable[[LabelRule, Callable[[], list[Match]]], list[Match]]
 
 
 def without_limit(rule: LabelRule, search: Callable[[], list[Match]]) -> list[Match]:
-    """Search without a time limit; an `Attempt`."""
     return search()
 
 
 class Labelling:
-    """Rules in force, in the order in which they are tried.
+    """Rules in force, in the order in which they are tried; spans refer to them by index.
 
-    A rule that searches inside another's matches comes after it. Spans refer to rules by their index in `rules`. `idle`
-    are rules that never run, because no rule that can run gives the label that they search inside.
+    `idle` are rules that never run, because no rule that can run gives the label that they search inside.
     """
 
     def __init__(self, rules: Iterable[LabelRule]) -> None:
@@ -50,47 +45,32 @@ class Labelling:
         return canonical.digest(canonical.dumps(spelled))
 
     def may_split(self, category: str, body: bytes) -> bool:
-        """Whether any rule may match in a block of `category` with the JSON `body`.
-
-        Called for every block.
-        """
+        """Whether any rule may match in a block of `category` with the JSON `body`."""
         needles = self._needles[category]
         if len(body) > _PIECE_BYTES:
             return needles is None or any(_contains(body, needle) for needle in needles)
         return needles is None or any(needle in body for needle in needles)
 
     def _needles_of(self, numbers: list[int]) -> tuple[bytes, ...] | None:
-        """Collect the byte strings for which a block is searched before the rules `numbers` run.
-
-        If a block contains none of them, no rule can match. None if a rule has no such strings, so that every block
-        must be searched. Rules inside another rule's matches are left out: they match only where that rule does.
-        """
+        """Byte strings without which none of the rules `numbers` can match a block; None if a rule has none."""
         rules = [self.rules[n] for n in numbers if not self.rules[n].inside]
         if not all(rule.needles for rule in rules):
             return None
         return tuple(dict.fromkeys(needle for rule in rules for needle in rule.needles))
 
     def cut(self, category: str, body: bytes, text: str, attempt: Attempt = without_limit) -> list[LabelledSpan]:
-        """Cut a block's `text` into labelled spans; empty if no rule matched.
-
-        `attempt` runs the search of each rule.
-        """
+        """Cut a block's `text` into labelled spans; empty if no rule matched."""
         matches_: list[Match] = []
         for n in self._by_category[category]:
             rule = self.rules[n]
             if rule.applies(category, body):
-                matches_ += attempt(rule, partial(find_matches, n, rule, text, self._label_extents(matches_)))
+                earlier = [(self.rules[match.rule].label, match.start, match.end) for match in matches_]
+                matches_ += attempt(rule, partial(find_matches, n, rule, text, earlier))
         return cut_text(len(text), matches_)
-
-    def _label_extents(self, matches_: Sequence[Match]) -> list[tuple[str, int, int]]:
-        return [(self.rules[match.rule].label, match.start, match.end) for match in matches_]
 
 
 def _contains(body: bytes, needle: bytes) -> bool:
-    """Whether a long `body` contains `needle`.
-
-    Searched in pieces, because a search blocks all other threads.
-    """
+    """Whether a long `body` contains `needle`; in pieces, because a search blocks all other threads."""
     beyond = _PIECE_BYTES + len(needle) - 1
     return any(body.find(needle, at, at + beyond) >= 0 for at in range(0, len(body), _PIECE_BYTES))
 
@@ -101,11 +81,7 @@ def searched_text(content: BlockContent) -> str:
 
 
 def _order_rules(rules: list[LabelRule]) -> tuple[tuple[LabelRule, ...], tuple[LabelRule, ...]]:
-    """Split `rules` into those that can run, in order, and those that cannot.
-
-    Each rule follows those that give the label it searches inside. Of rules that wait for each other, or for one that
-    cannot run, the first that can run does.
-    """
+    """Split `rules` into those that can run, each after those whose label it searches inside, and the others."""
     done = [rule for rule in rules if not rule.inside]
     inner_rules = [rule for rule in rules if rule.inside]
     while runnable := [rule for rule in inner_rules if any(other.label == rule.inside for other in done)]:

@@ -19,22 +19,17 @@ _JSON_STARTS: Final = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
 _MAX_FAILURES: Final = 32
 """Failed attempts to parse JSON after which a text is treated as having none."""
 MAX_JSON_CHARACTERS: Final = 4_000_000
-"""Maximum characters of a text that is searched for JSON."""
+"""A longer text is not searched for JSON."""
 
 
 class Match(NamedTuple):
-    """Characters `start` up to `end` (exclusive) matched by rule number `rule`."""
-
     start: int
     end: int
     rule: int
 
 
 def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
-    """Matches of `rule`, number `number`, in `text`.
-
-    `earlier` are the label, start and end of earlier rules' matches, for a rule that searches inside another's.
-    """
+    """Matches of `rule`, number `number`, in `text`, or inside `earlier` matches (label, start, end)."""
     places = [(0, len(text))]
     if rule.inside:
         places = [(start, end) for label, start, end in earlier if label == rule.inside]
@@ -52,10 +47,7 @@ def _find_ranges(rule: LabelRule, text: str, start: int, end: int) -> Iterator[t
 
 
 def _match_tags(opens: str, closes: str, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges from each opening tag to the next closing one, both included.
-
-    Unclosed tags are ignored.
-    """
+    """Yield ranges from each opening tag to the next closing one, both included."""
     while (at := text.find(opens, start, end)) >= 0:
         close = text.find(closes, at + len(opens), end)
         if close < 0:
@@ -88,10 +80,7 @@ def _match_pointers(rule: LabelRule, text: str, start: int, end: int) -> Iterato
 
 
 def json_in(text: str, start: int, end: int) -> Iterator[Value]:
-    """Yield the JSON objects and lists that begin a line, outermost only.
-
-    Stops after `_MAX_FAILURES` failed attempts; nothing for more than `MAX_JSON_CHARACTERS`.
-    """
+    """Yield the JSON objects and lists that begin a line, outermost only."""
     if end - start > MAX_JSON_CHARACTERS:
         return
     failed = 0

@@ -48,15 +48,11 @@ class LabelRule(Struct, frozen=True, kw_only=True):
     place: str = ""
 
     def applies(self, category: str, body: bytes) -> bool:
-        """Whether a block of `category` with the JSON `body` may have a match."""
         return category in self.within and (not self.needles or any(needle in body for needle in self.needles))
 
 
 def parse_rule(name: str, table: Any, place: str = "") -> LabelRule:
-    """Parse the rule `name`, defined at `place`, from `table`.
-
-    Raises `BadConfig` naming the key and the expected value.
-    """
+    """Parse the rule `name`, defined at `place`, from `table`. Raises `BadConfig`."""
     try:
         return _make_rule(name, _check_keys(table), place)
     except ValueError as error:
@@ -96,11 +92,7 @@ def _make_rule(name: str, table: Mapping[str, Any], place: str) -> LabelRule:
 
 
 def find_needles(texts: Iterable[str]) -> Iterator[bytes]:
-    """Byte strings that a block's JSON must contain if its text contains one of the given texts.
-
-    For each text its longest run that JSON spells only one way. Empty if a text has no such run: then every block
-    must be searched.
-    """
+    """The longest run of each text that JSON spells only one way; none if a text has no such run."""
     runs = [max(_SAFE.findall(text), key=len, default="") for text in texts]
     if all(runs):
         yield from (text.encode() for text in dict.fromkeys(runs))
@@ -157,7 +149,6 @@ def _last_key(pointer: str) -> str:
 
 
 def unescaped(key: str) -> str:
-    """Decode a step of a JSON pointer into its key."""
     return key.replace("~1", "/").replace("~0", "~")
 
 

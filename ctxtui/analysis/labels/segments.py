@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 from typing import Final, NamedTuple
 
 from msgspec import Struct, field
 
 from ctxtui.analysis.labels.match import Match
 from ctxtui.tokens.features import Features, plus
-from ctxtui.tokens.share import split_features
 
 UNLABELLED: Final = -1
 """Rule number of text without a match."""
@@ -18,8 +18,7 @@ UNLABELLED: Final = -1
 class LabelledSpan(NamedTuple):
     """Characters `start` up to `end` (exclusive) whose innermost match is of rule number `rule`.
 
-    `begins` is 1 on the first piece of a match, so that matches can be counted. A match whose text is all in
-    inner ones is a piece without characters.
+    `begins` is 1 on the first piece of a match. A match whose text is all in inner ones is a piece without characters.
     """
 
     start: int
@@ -29,10 +28,7 @@ class LabelledSpan(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece with its `label` ("": no match), the index of its `category`, and its `weight`.
-
-    The weight is the tokens of its text counted alone.
-    """
+    """A piece with its `label` ("": no match), the index of its `category`, and its tokens counted alone (`weight`)."""
 
     start: int
     end: int
@@ -43,7 +39,7 @@ class Segment(NamedTuple):
 
 
 class _Open(Struct):
-    """A match that has begun and not ended yet; `has_pieces`: its first piece was already made."""
+    """A match that has begun and not ended yet."""
 
     end: int
     rule: int
@@ -51,10 +47,7 @@ class _Open(Struct):
 
 
 class _Cutter(Struct):
-    """Cuts a text from left to right.
-
-    `open` are the matches at the position `at`, the innermost last.
-    """
+    """Cuts a text from left to right; `open` are the matches at the position `at`, the innermost last."""
 
     pieces: list[LabelledSpan] = field(default_factory=list)
     open: list[_Open] = field(default_factory=list)
@@ -72,7 +65,6 @@ class _Cutter(Struct):
         self.at = end
 
     def close(self, before: int) -> None:
-        """Close the matches that end at or before `before`."""
         while self.open and self.open[-1].end <= before:
             self.cut_to(self.open[-1].end)
             done = self.open.pop()
@@ -83,8 +75,7 @@ class _Cutter(Struct):
 def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
     """Cut a text of `length` characters into pieces, in order; empty without matches.
 
-    Text belongs to the match that began last, so to the inner of two nested ones. Of two with the same extent the
-    earlier rule's is used.
+    Text belongs to the match that began last; of two with the same extent the earlier rule's is used.
     """
     cutter = _Cutter()
     extents: set[tuple[int, int]] = set()
@@ -102,10 +93,9 @@ def cut_text(length: int, matches: Iterable[Match]) -> list[LabelledSpan]:
 
 
 def segment_features(segments: Sequence[Segment], whole: Features, category: int) -> list[Features]:
-    """Features of each segment of a block of `category`.
+    """Features of each segment of a block of `category`; they add up to those of the `whole` block.
 
-    They add up to those of the `whole` block. Features that are not text go to the first segment of the block's
-    own category.
+    Features that are not text go to the first segment of the block's own category.
     """
     keeper = next((n for n, segment in enumerate(segments) if segment.category == category), 0)
     return split_features(whole, [segment.weight for segment in segments], keeper)
@@ -117,3 +107,31 @@ def by_category(segments: Sequence[Segment], whole: Features, category: int) -> 
     for segment, features in zip(segments, segment_features(segments, whole, category), strict=True):
         sums[segment.category] = plus(sums[segment.category], features) if segment.category in sums else features
     return list(sums.items())
+
+
+_TEXT_FEATURES: Final = frozenset({"text", "result", "json", "tools", "symbols", "letters"})
+"""Features that grow with the text; every other one (an image, a tool call) belongs to one segment."""
+
+
+def split_features(whole: Features, weights: Sequence[float], keeper: int = 0) -> list[Features]:
+    """Split `whole` in proportion to `weights` (tokens of each segment's text, by any count).
+
+    Parts are whole numbers if `whole` is: they are differences of rounded running sums, so that they add up in
+    any order. Features that do not grow with the text go to part `keeper`.
+    """
+    total = sum(weights)
+    running = [so_far / total if total else 1.0 for so_far in accumulate(weights)]
+    columns = [
+        _spread_by_share(amount, running)
+        if name in _TEXT_FEATURES
+        else [amount if n == keeper else 0.0 for n in range(len(weights))]
+        for name, amount in zip(Features._fields, whole, strict=True)
+    ]
+    return [Features(*row) for row in zip(*columns, strict=True)]
+
+
+def _spread_by_share(amount: float, running: Sequence[float]) -> list[float]:
+    if not amount:
+        return [0.0] * len(running)
+    ends = [min(amount, float(round(amount * share))) for share in running[:-1]] + [amount]
+    return [end - start for start, end in zip([0.0, *ends], ends, strict=False)]

@@ -16,14 +16,12 @@ from ctxtui.core.block import HEADER
 from ctxtui.pricing.price import Cost
 
 _CANDIDATES_PER_BLOCK = 50
-"""Number of blocks priced for each one requested."""
+"""Blocks priced for each one requested."""
 
 
 class ExpensiveBlock(Struct, frozen=True):
     """A block that was expensive to carry.
 
-    - `node`: its first node.
-    - `category`: the index of the displayed category.
     - `calls`: number of its uses, once for each call and position.
     - `gone`: the call (from 1) from which on it is no longer in its thread's context; 0 if it still is.
     """
@@ -37,10 +35,7 @@ class ExpensiveBlock(Struct, frozen=True):
 
 
 class ThreadCosts:
-    """Ledger of one thread of a counted book, and the lifetimes of its blocks.
-
-    Both end with call number `until` (None: with the thread).
-    """
+    """Ledger of one thread of a counted book, and the lifetimes of its blocks, up to call number `until`."""
 
     def __init__(
         self,
@@ -66,7 +61,6 @@ class ThreadCosts:
         return [node for node in self.lifetimes.all_nodes() if self.tree[node].block.kind != HEADER]
 
     def unrecorded_tokens(self, index: int) -> int:
-        """Unrecorded tokens of call `index` (from 0)."""
         return unrecorded_tokens(self._book, self.calls[index])
 
     def kept_tokens(self, index: int) -> int:
@@ -77,10 +71,7 @@ class ThreadCosts:
         return self._resent[index].prefix_tokens
 
     def gone_since(self, node: int) -> int:
-        """Call (from 1) from which on the block of `node` is absent, by record or reports.
-
-        0 if the last call had it.
-        """
+        """Call (from 1) from which on the block of `node` is absent, by record or reports; 0: the last call had it."""
         last = len(self.calls) - 1
         last_node = self.lifetimes.node_at_call(node, last)
         if last_node is None:

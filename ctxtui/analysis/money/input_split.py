@@ -16,7 +16,6 @@ class CostSum(NamedTuple):
     tokens: int = 0
 
     def plus(self, usd: float, tokens: int) -> CostSum:
-        """Return the sum with an amount added."""
         return CostSum(self.usd + usd, self.tokens + tokens)
 
 
@@ -32,10 +31,9 @@ class InputSplit(NamedTuple):
 
 
 def split_input(usage: Usage, cost: Cost, resent: Resent, lost: int) -> InputSplit:
-    """Split a call's input into carried, rewritten and first sent.
+    """Split a call's input into carried, rewritten and first sent; the parts add up to the input's cost.
 
-    `resent` are the tokens sent before; `lost` of them were in the cache and not read from it. The parts add up to the
-    input's cost. Reads come first in the context, then writes, then fresh input.
+    `resent` are the tokens sent before; `lost` of them were in the cache and not read from it.
     """
     read, written = usage.cache_read, usage.cache_write
     cached = max(resent.prefix_tokens, read)

@@ -16,20 +16,18 @@ WEEK: Final = 7 * 24 * HOUR
 
 
 class CallUse(NamedTuple):
-    """Usage of one call: its start (Unix seconds), tokens in and out, USD (None: unknown)."""
+    """Usage of one call: its start (Unix seconds), tokens in and out, USD; `partial`: its answer is partly reported."""
 
     started: int
     tokens: int
     usd: float | None = None
     partial: bool = False
-    """Whether its answer is partly reported."""
 
 
 class QuotaWindow(Struct, frozen=True, kw_only=True):
-    """Usage from `start` (Unix seconds) for `seconds`: tokens, USD, calls.
+    """Usage from `start` (Unix seconds) for `seconds`; `last` is the start of the last call in it.
 
-    USD is a lower bound if calls are `unpriced`; tokens and USD are if answers are partly reported (`partial`). `last`
-    is the start of the last call in it.
+    USD is a lower bound if calls are `unpriced`; tokens and USD are if answers are partly reported (`partial`).
     """
 
     start: int
@@ -54,10 +52,7 @@ class QuotaWindow(Struct, frozen=True, kw_only=True):
 
 
 def five_hour_windows(calls: Iterable[CallUse]) -> list[QuotaWindow]:
-    """Windows of five hours, oldest first.
-
-    One begins with the full hour of the first call outside a window; calls without a recorded time (0) are in none.
-    """
+    """Windows of five hours, oldest first; each begins with the full hour of the first call outside a window."""
     windows: list[tuple[int, list[CallUse]]] = []
     end = 0
     for call in sorted((use for use in calls if use.started), key=attrgetter("started")):
@@ -76,10 +71,7 @@ def last_week(calls: Iterable[CallUse], time: float) -> QuotaWindow:
 
 
 class ReportedWindow(NamedTuple):
-    """A provider's `report` on a window, and our own count up to its time (`ours`).
-
-    The count is over calls of the clients that the quota is about.
-    """
+    """A provider's `report` on a window, and our own count up to its time (`ours`)."""
 
     report: QuotaReport
     ours: QuotaWindow

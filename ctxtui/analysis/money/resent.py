@@ -1,7 +1,4 @@
-"""Input that earlier calls had sent already: at the same position, or after a change.
-
-The bill calls it carried; misses are counted against it.
-"""
+"""Input that earlier calls had sent already: at the same position, or after a change."""
 
 from __future__ import annotations
 
@@ -42,11 +39,7 @@ class Resent(Struct, frozen=True):
 
 
 class ResentTracker:
-    """Contexts of one thread, call by call, to find what is sent again.
-
-    Sizes are scaled to reports. If a context extends the previous one, its resent tokens are exactly the report of the
-    previous call.
-    """
+    """Contexts of one thread, call by call, to find what is sent again, in tokens scaled to reports."""
 
     def __init__(self, book: Book, running: Callable[[str], RunningTotals]) -> None:
         self._book = book
@@ -58,10 +51,7 @@ class ResentTracker:
         self._last: Call | None = None
 
     def add_call(self, call: Call) -> Resent:
-        """Add the thread's next call, which must be counted; returns its resent input.
-
-        Nothing for a call without a report, and before the first one with it.
-        """
+        """Add the thread's next call, which must be counted; returns its resent input."""
         resent = self._compute_resent(call) if self._last is not None and call.usage is not None else Resent()
         head = call.sent_head
         new = self._tree.path(head, self._longest_sent(head))
@@ -76,7 +66,6 @@ class ResentTracker:
         return resent
 
     def _longest_sent(self, head: int) -> int:
-        """Longest prefix of `head` that was sent before."""
         sent_nodes = self._sent
         while head >= len(sent_nodes) or not sent_nodes[head]:
             head = self._tree[head].parent
@@ -103,10 +92,7 @@ class ResentTracker:
         return Resent(size, resent_moved, changed, stripped)
 
     def _moved_tokens(self, before: int, head: int, longest_sent: int, running: RunningTotals) -> float:
-        """Tokens of `head` after `longest_sent` that were sent before.
-
-        These are equal blocks, and the common part of blocks with another version in the context `before`.
-        """
+        """Tokens of `head` after `longest_sent` in blocks that were sent before, or in common with another version."""
         tree = self._tree
         nodes = [node for node in tree.path(head, longest_sent) if tree[node].block.kind != HEADER]
         resent_nodes = {node for node in nodes if tree[node].block.digest in self._digests}

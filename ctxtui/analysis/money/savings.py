@@ -172,7 +172,8 @@ def clear_results(thread: ThreadCosts, rates: RatesOf) -> Saving | None:
     """
     best: Saving | None = None
     results = _clearable_results(thread)
-    for index in _sample_calls(len(thread.calls), thread.ledger.done):
+    count = len(thread.calls)
+    for index in range(1, min(count, thread.ledger.done), max(1, -(-count // _MAX_CALLS))):
         by = rates(thread.calls[index])
         for saving in _iter_clearings(thread, index, by, results) if by is not None else ():
             if best is None or saving.saves > best.saves:
@@ -187,10 +188,6 @@ def _clearable_results(thread: ThreadCosts) -> list[int]:
     if len(large) > _MAX_RESULTS:
         large.sort(key=lambda node: -own(node) * thread.lifetimes.count_calls(node, len(thread.calls)))
     return large[:_MAX_RESULTS]
-
-
-def _sample_calls(calls: int, done: int) -> Iterable[int]:
-    return range(1, min(calls, done), max(1, -(-calls // _MAX_CALLS)))
 
 
 def _iter_clearings(thread: ThreadCosts, index: int, rates: Rates, results: Sequence[int]) -> Iterator[Saving]:

@@ -45,7 +45,6 @@ class SpendingRow(NamedTuple):
         return self.unpriced > 0 or self.partial > 0
 
     def plus(self, usd: float | None, tokens: int, calls: int, unpriced: int, partial: int = 0) -> SpendingRow:
-        """Return the row with an amount added."""
         total = self.usd if usd is None else (self.usd or 0.0) + usd
         return SpendingRow(
             self.name,
@@ -58,7 +57,6 @@ class SpendingRow(NamedTuple):
 
 
 def sum_rows(rows: Iterable[SpendingRow]) -> SpendingRow:
-    """Add all rows into one."""
     total = SpendingRow("total")
     for row in rows:
         total = total.plus(*row[1:])
@@ -74,10 +72,7 @@ def merge_rows(rows: Iterable[SpendingRow]) -> list[SpendingRow]:
 
 
 def mark_lower_bounds(rows: Iterable[SpendingRow], unpriced: int, partial: int) -> list[SpendingRow]:
-    """Add what makes rows by category or tool lower bounds.
-
-    These are `partial` calls to `OUTPUT`, `unpriced` ones to `UNKNOWN`.
-    """
+    """Add the calls that make rows by category or tool lower bounds: `partial` to `OUTPUT`, `unpriced` to `UNKNOWN`."""
     output = [SpendingRow(OUTPUT, partial=partial)] if partial else []
     return merge_rows([*rows, *output, *([SpendingRow(UNKNOWN, unpriced=unpriced)] if unpriced else [])])
 
@@ -90,7 +85,6 @@ def rows_by_call(
 
 
 def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
-    """One call as a row."""
     if not call.is_reported:
         # A request that only counts tokens is free.
         free = 0.0 if call.stop_reason == COUNTED else None
@@ -104,11 +98,10 @@ def call_row(call: Call, cost: Cost | None, name: str) -> SpendingRow:
 def rows_by_category(
     threads: Iterable[ThreadCosts], costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None = None
 ) -> list[SpendingRow]:
-    """Cost by category of block, with rows for what is not in a block.
+    """Cost by category of block, with rows for what is not in a block, the most expensive row first.
 
-    These are re-attached and unrecorded input, output, and costs without a block. The most expensive row comes first.
     With `own_calls`, only these calls count: pass None as the cost of every other call, here and to the ledgers of
-    `threads`; their recorded costs are left out here.
+    `threads`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -126,9 +119,9 @@ def rows_by_tool(
     names: Names,
     own_calls: frozenset[str] | None = None,
 ) -> list[SpendingRow]:
-    """Input cost of each tool's definition, calls and results, and of everything else.
+    """Input cost of each tool's definition, calls and results, and of everything else, the most expensive row first.
 
-    The most expensive row comes first. `own_calls` as for `rows_by_category`.
+    `own_calls` as for `rows_by_category`.
     """
     rows: list[SpendingRow] = []
     for thread in threads:
@@ -144,10 +137,7 @@ def rows_by_tool(
 def _remaining_rows(
     thread: ThreadCosts, costs: Mapping[str, Cost | None], own_calls: frozenset[str] | None, spent: float, name: str
 ) -> list[SpendingRow]:
-    """Rows for the cost of a thread that is in no other row.
-
-    They are its input less `spent` (`name`), output, other, and costs that only the recording states.
-    """
+    """Rows for the rest of a thread's cost: input less `spent`, output, other, costs that only the recording states."""
     priced = [
         (call, costs.get(call.id))
         for call in thread.calls

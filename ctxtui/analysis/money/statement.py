@@ -13,10 +13,9 @@ from ctxtui.curation.price.advice import Advice
 
 
 class StatementBlock(Struct, frozen=True, kw_only=True):
-    """A block that was expensive to carry, with its tokens and USD.
+    """A block that was expensive to carry; `calls` is how often it was sent.
 
-    `calls` is how often it was sent. `label` is its tool or first words. `gone_since`: the call (from 1) from which on
-    it is no longer in its thread's context, 0 if it still is.
+    `gone_since`: the call (from 1) from which on it is no longer in its thread's context, 0 if it still is.
     """
 
     category: str
@@ -31,10 +30,9 @@ class StatementBlock(Struct, frozen=True, kw_only=True):
 class Statement(Struct, kw_only=True):
     """Cost of sessions, and the reasons for it.
 
-    - `calls`: all their calls, each once.
     - `peak`: the largest input of a call; `window`: that model's context window (tokens; 0: unknown).
     - `subscription`: paid by a subscription; costs are then list prices that were not charged.
-    - `heaviest`: the most expensive blocks; `savings`: changes that would have saved money.
+    - `heaviest`: the most expensive blocks; `savings`: changes that would have saved money; `ahead`: advice from here.
     """
 
     bill: Bill = field(default_factory=Bill)
@@ -50,7 +48,6 @@ class Statement(Struct, kw_only=True):
     peak: int = 0
     window: int = 0
     ahead: list[Advice] = field(default_factory=list)
-    """Advice from here on."""
 
     @property
     def times(self) -> list[Latency]:

@@ -1,7 +1,6 @@
 """Content of a client's status line: context, next call, cache lifetime, one warning.
 
-It is computed from what the client passes between two calls, so that it is available at once.
-`analysis.cache.next_call` forecasts the same from the whole recording.
+It needs only what the client passes; `analysis.cache.next_call` forecasts from the whole recording.
 """
 
 from __future__ import annotations
@@ -52,22 +51,17 @@ class ClientStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def context(self) -> int | None:
-        """Tokens of the last call's context; None before the first one."""
         return self.last.input if self.last is not None else None
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until the cache expires, 0 if it has.
-
-        None if nothing is cached or the time is unknown.
-        """
+        """Seconds until the cache expires, 0 if it has; None if nothing is cached or the time is unknown."""
         return None if self.expires is None or not self.cached else max(0.0, self.expires - self.at)
 
     def predict_next(self, *, cold: bool = False) -> Usage | None:
-        """Predict the next call's usage.
+        """Predict the next call's usage; None before the first report.
 
-        The sent input is read, the last answer is new, its own answer is a typical one. None before the first report.
-        `cold`: nothing is left to read, everything is written.
+        The sent input is read, the last answer is written; with `cold`, everything is written.
         """
         if self.last is None:
             return None
@@ -99,10 +93,7 @@ OVER, QUOTA_NEAR, MISS, COLD, ENDING, NEARLY = "over", "quota", "miss", "cold", 
 
 
 def find_warning(status: ClientStatus, cold_usd: float | None) -> StatusWarning | None:
-    """The most important warning; None if there is none.
-
-    `cold_usd` is the next call's cost if nothing can be read.
-    """
+    """The most important warning; `cold_usd` is the next call's cost if nothing can be read."""
     context, seconds_left = status.context, status.seconds_left
     if context is None:
         return None

@@ -18,11 +18,7 @@ NOTHING: Final = SpendingRow("")
 
 
 class SessionTotals(Struct, frozen=True):
-    """Calls of a session's `main` thread and of all `others`.
-
-    `agents` of those threads are subagents that used tokens. Unpriced and partly reported calls are counted in each
-    row: its USD is then a lower bound.
-    """
+    """Calls of a session's `main` thread and of all `others`; `agents` of those are subagents that used tokens."""
 
     main: SpendingRow = NOTHING
     others: SpendingRow = NOTHING
@@ -30,10 +26,7 @@ class SessionTotals(Struct, frozen=True):
 
     @property
     def is_split(self) -> bool:
-        """Whether threads besides the main one used anything.
-
-        A sum has tokens and may count for no call.
-        """
+        """Whether threads besides the main one used anything; a sum has tokens and may count for no call."""
         return self.others.calls > 0 or self.others.tokens > 0
 
     @property
@@ -41,7 +34,6 @@ class SessionTotals(Struct, frozen=True):
         return self.main.plus(*self.others[1:])
 
     def plus(self, totals: SessionTotals) -> SessionTotals:
-        """Add another session with other calls."""
         return SessionTotals(
             self.main.plus(*totals.main[1:]), self.others.plus(*totals.others[1:]), self.agents + totals.agents
         )
@@ -56,11 +48,7 @@ class SessionTotals(Struct, frozen=True):
 
 
 def row_fields(row: SpendingRow) -> dict[str, Any]:
-    """Fields of a sum in JSON.
-
-    ``cost_usd`` is null if a price is missing or an answer is partly reported, ``cost_usd_at_least`` is the known
-    part.
-    """
+    """Fields of a sum in JSON."""
     return {
         "calls": row.calls,
         "tokens": row.tokens,
@@ -77,10 +65,7 @@ requests, for titles or summaries."""
 
 
 def thread_side(session: Session, call: Call, main: str) -> str:
-    """The thread that `call` counts for: "" for the `main` one.
-
-    The id of a thread that is no subagent gets the prefix `OWN_PREFIX`.
-    """
+    """The thread that `call` counts for: "" for the `main` one, with `OWN_PREFIX` if it is no subagent."""
     if call.thread == main:
         return ""
     began = session.threads[call.thread].parent if call.thread in session.threads else ""

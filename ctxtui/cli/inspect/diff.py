@@ -27,13 +27,13 @@ from ctxtui.analysis.content.diff import (
 )
 from ctxtui.analysis.content.normalized import diff_text
 from ctxtui.analysis.content.word_diff import word_diff
-from ctxtui.analysis.short_names import short_model
 from ctxtui.cli.context import JSON_OPTION, config_of, open_recording
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import wants_colour, write_json
 from ctxtui.cli.paint import Painter, rule, width
 from ctxtui.cli.progress import counting
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.model_names import short_model
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.books import book_for
 from ctxtui.services.counting.counting import count_all

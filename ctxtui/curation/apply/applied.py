@@ -150,9 +150,13 @@ class Applied:
         positions += [self.inserts[0].position] if self.inserts else []
         return min(positions) if positions else None
 
+    def is_removed(self, position: int) -> bool:
+        change = self.changes.get(position)
+        return change is not None and change.after is None
+
     @property
     def dropped(self) -> tuple[tuple[int, Edit], ...]:
-        """The removed raw nodes, each with its edit, in prompt order."""
+        """The removed raw nodes, each with its edit."""
         return tuple((c.node, c.edit) for _, c in sorted(self.changes.items()) if c.after is None)
 
     @cached_property
@@ -181,7 +185,6 @@ class Applied:
 
     @cached_property
     def sent(self) -> tuple[Item, ...]:
-        """The blocks to be sent, with their places."""
         return tuple(item.item for item in self.items)
 
     def _iter_items(self) -> Iterator[AppliedItem]:

@@ -50,10 +50,6 @@ def apply(context: Context, log: Iterable[Edit], rules: ProviderRules | None = N
 
 
 def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_pins: Collection[int]) -> None:
-    """Add the changes that `edit` requests to `requests`.
-
-    `user_pins` are the positions that the user pinned.
-    """
     positions, spec = [context.find(target) for target in edit.targets], edit.spec
     positions_here = [position for position in positions if position is not None]
     if not positions_here or (spec.replaces_blocks and len(positions_here) < len(positions)):
@@ -69,10 +65,7 @@ def _add_requests(context: Context, requests: RequestedFates, edit: Edit, user_p
 
 
 def _expand_headers(context: Context, edit: Edit, target_positions: list[int]) -> list[int]:
-    """For edits that remove or pin, replace a header without its parts by all parts.
-
-    Other headers are left out; other edits keep all positions.
-    """
+    """For edits that remove or pin, replace a header without its parts by all parts, and leave out other headers."""
     if not edit.spec.pins and not edit.spec.removes:
         return target_positions
     positions: dict[int, None] = {}

@@ -30,10 +30,7 @@ def clean(text: str) -> str:
 
 
 def is_changeable(block: Block) -> bool:
-    """Whether an edit may change the text of `block`.
-
-    A block signed by its provider may only be left out.
-    """
+    """Whether an edit may change the text of `block`; one signed by its provider may only be left out."""
     return block.kind not in OPAQUE and block.kind not in (HEADER, "not_recorded", "unreadable")
 
 
@@ -48,10 +45,7 @@ def has_editable_text(block: Block) -> bool:
 
 
 def with_text(block: Block, text: str) -> Block:
-    """A copy of `block` with `text`; its images stay.
-
-    Unchanged if it has no text of its own (calls, tools).
-    """
+    """A copy of `block` with `text`; its images stay. Unchanged if it has no text of its own (calls, tools)."""
     value = block.value()
     text = clean(text)
     if isinstance(value, str) or block.kind == TOOL or not isinstance(value, dict) or is_call(block.kind):
@@ -94,7 +88,6 @@ def _is_text(part: Json) -> bool:
 
 
 def text_block(text: str, role: str, dialect: str) -> Block:
-    """Make a text block of `role`, as `dialect` spells it inside a message."""
     if dialect == RESPONSES:
         kind = "output_text" if role in ASSISTANT else "input_text"
         return blocks.make(kind, {"type": kind, "text": clean(text)})
@@ -103,7 +96,6 @@ def text_block(text: str, role: str, dialect: str) -> Block:
 
 @lru_cache(maxsize=8192)
 def make_message(text: str, role: str, dialect: str, mark: str = "") -> tuple[Item, ...]:
-    """Make a new message of one text: its header and its part."""
     place = Place("messages", role, mark)
     if dialect == GOOGLE:
         google_head = {"role": "model" if role in ASSISTANT else "user", "parts": "list"}

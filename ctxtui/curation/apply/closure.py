@@ -27,10 +27,9 @@ BOUND: Final = "this thinking is bound to the content before it"
 
 
 class Gone(NamedTuple):
-    """Reason of a removal.
+    """Reason of a removal: the position whose removal requires it, and the rule.
 
-    `cause` is the position whose removal requires this one (its own position if an edit requested it), `why` is the
-    rule ("" if requested).
+    If an edit requested it, `cause` is its own position and `why` is "".
     """
 
     cause: int
@@ -78,7 +77,6 @@ class Closure:
         return self._sorted_inserts
 
     def is_removed(self, message: Message) -> bool:
-        """Whether nothing of `message` is left."""
         return message.start in self.removed
 
     def _mark_removed(self, position: int, cause: Gone) -> None:
@@ -131,10 +129,7 @@ class Closure:
         return len(self.removed) > before or bool(self._todo)
 
     def _affected_messages(self, touched: set[int]) -> list[int]:
-        """The remaining `touched` messages, and the last one before each removed stretch.
-
-        Every message is looked at once, however many are removed.
-        """
+        """The remaining `touched` messages, and the last one before each removed stretch."""
         indexes: list[int] = []
         done_until = -1
         for index in sorted(touched):
@@ -173,10 +168,7 @@ class Closure:
             index -= 1
 
     def _remove_dangling_thinking_in(self, message: Message) -> None:
-        """Remove thinking that is now at the end of one message, whatever the next message is.
-
-        A message that ended so before the edits stays.
-        """
+        """Remove thinking that is at the end of one message now, and was not before."""
         kinds = self._context.items
         if message.role not in ASSISTANT or kinds[message.stop - 1].block.kind in THINKING or not message.has_header:
             return
@@ -218,10 +210,7 @@ class Closure:
         return index
 
     def _remove_unsigned_calls(self, touched: set[int]) -> None:
-        """Remove calls whose signature was in a removed call.
-
-        Only calls since the user's last text count.
-        """
+        """Remove calls since the user's last text whose signature was in a removed call."""
         context, removed = self._context, self.removed
         last_user_text = max((p for p in context.user_texts if p not in removed), default=-1)
         for index in touched:
@@ -274,7 +263,6 @@ class Closure:
         return follows_user and (after >= len(messages) or messages[after].role in (*ASSISTANT, "system"))
 
     def _keep_user_end(self) -> None:
-        """Keep a request that ended with the user from ending with the assistant."""
         messages = self._context.messages
         if not messages or messages[-1].role in ASSISTANT:
             return

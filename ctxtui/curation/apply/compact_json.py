@@ -13,10 +13,8 @@ from ctxtui.core import canonical
 from ctxtui.core.canonical import Json
 
 MIN_JSON_CHARS: Final = 40
-"""Minimum length of JSON that is compacted, in characters."""
 
 _OPENINGS: Final = "{["
-"""Characters that may begin JSON: only objects and lists are compacted."""
 
 
 class CompactionRules(NamedTuple):
@@ -44,10 +42,7 @@ def read_rules(params: Mapping[str, Json]) -> CompactionRules:
 
 
 def compact(text: str, params: Mapping[str, Json]) -> str:
-    """Compact the objects and lists in `text` under the payload's rules.
-
-    Never longer than before.
-    """
+    """Compact the objects and lists in `text` under the payload's rules."""
     rules = read_rules(params)
     pieces: list[str] = []
     offset = 0

@@ -79,10 +79,7 @@ def place(context: Context, insertion: Insertion, remaining: RemainingContext) -
 
 
 def _skip_removed_start(context: Context, position: int, removed: Container[int]) -> int:
-    """The start of the message at `position` if nothing of it is left before `position`.
-
-    Else `position`.
-    """
+    """The start of the message at `position` if nothing of it is left before that; else `position`."""
     message = context.message_at(position)
     before = range(message.start if message is not None else position, position)
     return before.start if all(p in removed or context.items[p].block.kind == HEADER for p in before) else position
@@ -114,10 +111,7 @@ def slot(context: Context, position: int, remaining: RemainingContext | None = N
 
 
 def _by_distance(following: Iterable[int], preceding: Iterable[int]) -> Iterator[int]:
-    """Alternate between `following` and `preceding`, so that the nearest candidate comes first.
-
-    `following` starts with one item more: the index of the wanted position.
-    """
+    """Alternate between `following`, which begins with the wanted position, and `preceding`."""
     further = iter(following)
     yield from islice(further, 1)
     for pair in zip_longest(further, preceding):
@@ -125,7 +119,6 @@ def _by_distance(following: Iterable[int], preceding: Iterable[int]) -> Iterator
 
 
 def _may_insert(context: Context, index: int, remaining: RemainingContext) -> bool:
-    """Whether a user message may be inserted before message `index`."""
     messages = context.messages
     end = messages[index].start if index < len(messages) else len(context)
     if context.open_before[index] and any(
@@ -184,7 +177,6 @@ def _insert_in_system_prompt(context: Context, insertion: Insertion, removed: Co
 
 
 def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingContext) -> Insert:
-    """Place copied messages, with a user message before or after them if neighbours require it."""
     position = slot(context, insertion.at)
     before, after = remaining.around(context.message_of[position] if position < len(context) else len(context.messages))
     items = insertion.items
@@ -201,7 +193,6 @@ def _insert_copied(context: Context, insertion: Insertion, remaining: RemainingC
 
 
 def _needs_end(context: Context, items: Sequence[Item], before: Message | None, after: Message | None) -> bool:
-    """Whether a user message must follow copied `items` between `before` and `after`."""
     last = items[-1]
     if last.place.role not in ASSISTANT and not is_result(last.block.kind):
         return False

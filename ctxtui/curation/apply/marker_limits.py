@@ -27,10 +27,9 @@ LIFETIMES = {ANTHROPIC: ("", "5m", "1h"), RESPONSES: ("", "30m", "12h")}
 def select_breakpoints(
     plain: Applied, requests: Sequence[tuple[int, Edit]]
 ) -> tuple[dict[int, Edit], list[RejectedEdit]]:
-    """Split breakpoint edits into valid ones, by position, and rejected ones.
+    """Split breakpoint edits, in the order of the log, into valid ones by position and rejected ones.
 
-    Edits on removed blocks are in neither. `plain` is the context under the other edits. `requests` are (position,
-    edit) in the order of the log; earlier edits have precedence.
+    `plain` is the context under the other edits.
     """
     context = plain.context
     if not requests:

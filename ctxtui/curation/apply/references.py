@@ -18,7 +18,6 @@ from ctxtui.curation.context import Context
 REFERENCE: Final = re.compile(r"\{\{(?:REF:)?([A-Za-z0-9_.-]+)\}\}")
 """Matches ``{{REF:name}}`` and ``{{name}}``; the group is the name."""
 _NAME: Final = re.compile(r"[^A-Za-z0-9_.-]+")
-"""Characters that are not allowed in a reference's name."""
 
 
 class OutsidePart(NamedTuple):
@@ -37,14 +36,12 @@ class OutsidePart(NamedTuple):
 
     @property
     def replacement(self) -> str:
-        """The replacement text."""
         if self.instead is not None:
             return self.instead
         return f"{{{{REF:{self.name}}}}}" + (f" {self.line}" if self.line else "")
 
 
 def safe_name(text: str) -> str:
-    """Turn `text` into a valid reference name."""
     return _NAME.sub("_", text).strip("_")[:80] or "artifact"
 
 

@@ -47,7 +47,6 @@ def binding_break(context: Context, changed: Iterable[int], closure: Closure, in
 
 
 def _is_thinking_header(context: Context, position: int) -> bool:
-    """Whether `position` is the header of a message of thinking alone."""
     message = context.message_at(position)
     if message is None or position != message.start or not message.has_header:
         return False
@@ -101,10 +100,7 @@ def find_joined_answers(context: Context, closure: Closure, inserts: Sequence[In
 
 
 def _last_run(context: Context, closure: Closure, inserts: Sequence[Insert]) -> Iterator[int]:
-    """The indexes of the latest answers, the last one first, with no user message between them.
-
-    Removed messages among them are included.
-    """
+    """The indexes of the latest run of answers, the last one first, with removed messages among them."""
     messages = context.messages
     index = len(messages) - 1
     while index >= 0 and (closure.is_removed(messages[index]) or messages[index].role not in ASSISTANT):
@@ -131,10 +127,7 @@ Fate = Mapping[int, tuple[Block | None, Edit]]
 def make_changes(
     context: Context, fate: Fate, closure: Closure, inserts: Sequence[Insert]
 ) -> tuple[dict[int, BlockChange], tuple[Edit, ...]]:
-    """The requested changes with their consequences, and all repairs.
-
-    Repairs that remove come first, in prompt order, then those that insert.
-    """
+    """The requested changes with their consequences, and all repairs: first those that remove."""
     nodes, items = context.nodes, context.items
     changes = {at: BlockChange(at, nodes[at], items[at].block, block, edit) for at, (block, edit) in fate.items()}
     groups: dict[tuple[str, str], list[int]] = {}
@@ -196,7 +189,6 @@ class RequestedFates(Struct, kw_only=True):
     rejected: list[RejectedEdit] = field(default_factory=list)
 
     def put(self, position: int, block: Block | None, edit: Edit) -> None:
-        """Request that `block` is sent at `position` (None: nothing)."""
         self.fate[position] = block, edit
 
     def cancel_move(self, position: int, block: Block) -> None:
@@ -218,7 +210,6 @@ class RequestedFates(Struct, kw_only=True):
             self.cancel(edit)
 
     def cancel(self, edit: Edit) -> None:
-        """Cancel every request of `edit`."""
         self.fate = {p: fate for p, fate in self.fate.items() if fate[1].id != edit.id}
         self.new = [insertion for insertion in self.new if insertion.edit.id != edit.id]
 
@@ -259,10 +250,7 @@ _MAX_ROUNDS = 4
 
 
 def settle(context: Context, requests: RequestedFates, rules: ProviderRules, pinned: frozenset[int]) -> Applied:
-    """Decide which of the `requests` are done, and apply them.
-
-    Edits that clash are rejected one by one; if that does not help, all are.
-    """
+    """Apply the `requests`; those that clash are rejected one by one, or all if that does not help."""
     keep_tools(context, requests)
     _cancel_covered_summaries(requests)
     while True:
@@ -334,12 +322,10 @@ def _close_and_place(context: Context, requests: RequestedFates, rules: Provider
 
 
 def _begins_with_user(insert: Insert) -> bool:
-    """Whether an insertion of whole messages begins with a user message."""
     return insert.items[0].block.kind == HEADER and insert.items[0].place.role == "user"
 
 
 def _ends_with_user(insert: Insert) -> bool:
-    """Whether an insertion of whole messages ends with a user message."""
     return insert.items[0].block.kind == HEADER and insert.items[-1].place.role == "user"
 
 
@@ -372,16 +358,12 @@ def _place_insertions(context: Context, new: list[Insertion], closure: Closure, 
 
 
 def _first_remaining(context: Context, closure: Closure) -> int:
-    """The first message with a remaining block; the number of messages if there is none."""
     messages = context.messages
     return next((n for n, message in enumerate(messages) if not closure.is_removed(message)), len(messages))
 
 
 def _opening_message(context: Context, closure: Closure) -> Insertion | None:
-    """The message to insert at the start if the first user messages are removed.
-
-    None if none is needed.
-    """
+    """The message to insert at the start if the first user messages are removed; None: not needed."""
     messages = context.messages
     began = bool(messages) and (messages[0].role == "user" or _is_compaction(context, 0))
     if not began or not closure.removed:
@@ -399,10 +381,7 @@ def _is_compaction(context: Context, index: int) -> bool:
 
 
 def _find_pin_clash(requests: RequestedFates, closure: Closure, pinned: frozenset[int]) -> Gone | None:
-    """The position whose edit must be rejected because it would remove a pinned block, and why.
-
-    All but the last such edit are rejected at once.
-    """
+    """The last position whose edit would remove a pinned block, and why; earlier ones are rejected here."""
     clashes: list[Gone] = []
     for position in sorted(pinned):
         removal = closure.removed.get(position)

@@ -46,13 +46,11 @@ def cut(text: str, head: int, tail: int) -> str:
 
 
 def _line_end(text: str, offset: int) -> int:
-    """Move a cut at `offset` back to the end of a line, if one is near."""
     newline = text.rfind("\n", max(0, offset - MAX_LINE_SHIFT_CHARS), offset)
     return newline + 1 if newline >= 0 else offset
 
 
 def _line_start(text: str, offset: int) -> int:
-    """Move a cut at `offset` forward to the start of a line, if one is near."""
     newline = text.find("\n", offset, min(len(text), offset + MAX_LINE_SHIFT_CHARS))
     return newline + 1 if newline >= 0 else offset
 

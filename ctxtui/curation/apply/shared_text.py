@@ -24,9 +24,7 @@ MAX_COMPARED_MESSAGES: Final = 40
 MAX_COMPARED_CHARS: Final = 4_000_000
 """Maximum characters of these messages together."""
 _LINES: Final = re.compile(r"[^\n]*\n|[^\n]+")
-"""A line with its line end."""
 _BASE: Final = 1_000_003
-"""Base of the rolling hash over line numbers (`_hashes`)."""
 _FIELD: Final = (1 << 61) - 1
 """Modulus of the rolling hash: a Mersenne prime, so that equal hashes almost surely mean equal lines."""
 
@@ -60,7 +58,6 @@ def find_similar_texts(context: Context, position: int, heads: Iterable[int] = (
 
 
 def _new_items(context: Context, heads: Iterable[int]) -> Iterator[Item]:
-    """The items of the contexts that end at `heads` and are not in `context`, each once."""
     tree, visited = context.tree, {ROOT, *context.nodes}
     for head in heads:
         node = head
@@ -79,9 +76,8 @@ def _is_like(item: Item, item_here: Item) -> bool:
 def find_shared_part(texts: Sequence[str], others: Sequence[str]) -> SharedPart | None:
     """Find the best part that all `texts` have in common; None if there is none.
 
-    A single text is compared with `others` instead. The common beginning in whole lines is preferred; if that is short,
-    a run of whole lines. The best part is that with most characters, times the number of `others` that contain it.
-    It is never the whole of a text.
+    A single text is compared with `others` instead. A common beginning in whole lines is preferred to a run of whole
+    lines, then the most characters, times the number of `others` with them. It is never the whole of a text.
     """
     first, *more = texts
     against = more or others
@@ -102,7 +98,6 @@ def _best_part(parts: Iterable[str], texts: Sequence[str], others: Sequence[str]
 
 
 def _common_head(text: str, other_text: str) -> str:
-    """The common beginning in whole lines."""
     low, high = 0, min(len(text), len(other_text))
     while low < high:
         size = (low + high + 1) // 2
@@ -111,7 +106,6 @@ def _common_head(text: str, other_text: str) -> str:
 
 
 def _longest_common_run(text: str, other_text: str) -> str:
-    """The longest run of whole lines that occurs in both."""
     lines, other_lines = _LINES.findall(text), _LINES.findall(other_text)
     numbers: dict[str, int] = {}
     hashes = _hashes([numbers.setdefault(line, len(numbers) + 1) for line in lines])

@@ -20,10 +20,7 @@ Life = TypeVar("Life")
 
 
 def find_carrier(back: Iterable[tuple[Place, Item]], dialect: str) -> Place | None:
-    """The last of some blocks that may carry a breakpoint; None if none may.
-
-    `back` has the blocks, last to first.
-    """
+    """The first in `back` (blocks, last to first) that may carry a breakpoint; None if none may."""
     return next((place for place, item in back if takes_marker(item, dialect)), None)
 
 
@@ -46,7 +43,6 @@ def markers_under_edits(applied: Applied, had: Mapping[Position, Life]) -> dict[
 
 
 def is_off(applied: Applied, position: Position) -> bool:
-    """Whether a breakpoint edit removes the breakpoint at this position."""
     edit = applied.marks.get(position[0]) if position[1] == RAW else None
     return edit is not None and edit.params.get("on") is False
 
@@ -70,7 +66,6 @@ def _items_before(applied: Applied, position_from: Position) -> Iterator[tuple[P
 
 
 def inserted_items(applied: Applied) -> dict[int, list[Item]]:
-    """The inserted items by the raw position that they are inserted before."""
     items: dict[int, list[Item]] = {}
     for insert in applied.inserts:
         items.setdefault(insert.position, []).extend(insert.items)

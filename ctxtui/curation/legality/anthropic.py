@@ -33,11 +33,6 @@ _SERVER_CALLS: Final = frozenset({"server_tool_use", "mcp_tool_use"})
 
 
 def check_pairs(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check that calls and results are paired.
-
-    Each call must be answered in the next message. Each result must come first in its message, and answer a call of the
-    message before.
-    """
     call_ids: set[str] = set()
     nothing = RoleRun("")
     for before, run, next_run in zip([nothing, *runs], runs, [*runs[1:], nothing], strict=False):
@@ -130,22 +125,17 @@ def _check_error_result(path: str, parts: Sequence[dict[str, Json]]) -> Iterator
 
 
 class RoleRun(Struct):
-    """Adjacent messages of one role.
-
-    It has the path of the first message, and all their parts with their JSON paths.
-    """
+    """Adjacent messages of one role: the path of the first, and all their parts with their JSON paths."""
 
     role: Json
     path: str = ""
     parts: list[tuple[str, dict[str, Json]]] = field(default_factory=list)
 
     def ids(self, kind: str, key: str) -> set[Json]:
-        """The values under `key` in the parts of `kind`, as strings."""
         return {str(part.get(key)) for _, part in self.parts if part.get("type") == kind}
 
 
 def role_runs(body: dict[str, Json]) -> list[RoleRun]:
-    """The runs of an Anthropic `body`, in order."""
     runs: list[RoleRun] = []
     for n, message in enumerate(as_list(body.get("messages"))):
         if not isinstance(message, dict):
@@ -163,7 +153,6 @@ _THINKING: Final = frozenset({"thinking", "redacted_thinking"})
 
 
 def violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find violations of the API's rules in `body`."""
     yield from check_roles(body, _ROLES)
     if isinstance(body.get("max_tokens"), bool) or not isinstance(body.get("max_tokens"), int):
         yield Violation("$.max_tokens", "max_tokens is required")
@@ -184,10 +173,7 @@ def violations(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _check_thinking_first(body: dict[str, Json], runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """With thinking enabled, require it at the start of the first answer after a user text.
-
-    Source: facts §1.
-    """
+    """With thinking enabled, require it at the start of the first answer after a user text (facts §1)."""
     thinking = body.get("thinking")
     if not isinstance(thinking, dict) or thinking.get("type") != "enabled":
         return
@@ -219,11 +205,6 @@ def _check_ending(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check thinking and compaction.
-
-    Thinking must be the assistant's and signed, and must not end a run except the last one. A compaction must not be
-    empty.
-    """
     for n, run in enumerate(runs):
         for m, (path, part) in enumerate(run.parts):
             kind = str(part.get("type"))
@@ -240,10 +221,6 @@ def _check_turns(runs: Sequence[RoleRun]) -> Iterator[Violation]:
 
 
 def _check_systems(runs: Sequence[RoleRun]) -> Iterator[Violation]:
-    """Check the positions of system messages.
-
-    They must follow the user or the result of a server tool, and precede the assistant or be last.
-    """
     for n, run in enumerate(runs):
         if run.role != "system":
             continue

@@ -1,7 +1,4 @@
-"""Checks that encrypted content is sent back as the provider made it, a string.
-
-Source: facts §1, §4.
-"""
+"""Checks that encrypted content is sent back as the provider made it, a string (facts §1, §4)."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from ctxtui.core.json_values import as_list
 from ctxtui.curation.legality.violation import ENCRYPTED, Violation
 
 _KEYS: Final = frozenset({"encrypted_content", "encrypted_index", "encrypted_stdout"})
-"""Members that hold encrypted content."""
 _FREE: Final = frozenset({"input", "arguments"})
 """Members that are skipped: a tool's input may have any names."""
 
@@ -22,14 +18,12 @@ _NEEDED: Final = frozenset({"compaction", "compaction_summary", "encrypted_conte
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find encrypted members of an Anthropic `body` that are no strings."""
     for n, message in enumerate(as_list(body.get("messages"))):
         for m, part in enumerate(as_list(message.get("content") if isinstance(message, dict) else None)):
             yield from _check_value(part, f"$.messages[{n}].content[{m}]", frozenset())
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find encrypted members of an OpenAI Responses `body` that are no strings, or missing."""
     for n, item in enumerate(as_list(body.get("input"))):
         yield from _check_value(item, f"$.input[{n}]", _NEEDED)
 

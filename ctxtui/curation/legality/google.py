@@ -1,7 +1,4 @@
-"""Checks a request body against the rules of Google's generateContent.
-
-The rules are as its answers show them.
-"""
+"""Checks a request body against the rules of Google's generateContent, as its answers show them."""
 
 from __future__ import annotations
 
@@ -18,9 +15,7 @@ from ctxtui.wire.google_parts import DECLARATIONS, SIGNATURES
 MODEL: Final = "model"
 _ROLES: Final = frozenset({"user", MODEL, "function"})
 _NAME: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}\Z")
-"""A valid name of a function."""
 _NO_DATA: Final = frozenset({"thought", "partMetadata", "videoMetadata", *SIGNATURES})
-"""Members of a part that are no content."""
 
 
 class _Part(NamedTuple):
@@ -87,7 +82,6 @@ def _read_part(value: dict[str, Json], path: str) -> _Part:
 
 
 def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
-    """Check that each call follows the user's side and is answered once in the next turn."""
     for n, turn in enumerate(turns):
         before = turns[n - 1] if n else None
         after = turns[n + 1] if n + 1 < len(turns) else None
@@ -106,10 +100,6 @@ def _check_pairs(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 
 def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], message: str) -> Iterator[Violation]:
-    """Report calls or responses without a counterpart.
-
-    They are matched by id if both have one, else by name.
-    """
     unmatched = list(counterparts)
     for part in parts:
         match = next((answer for answer in unmatched if _is_pair(part, answer)), None)
@@ -120,7 +110,6 @@ def _check_unmatched(parts: Sequence[_Part], counterparts: Sequence[_Part], mess
 
 
 def _is_pair(call: _Part, answer: _Part) -> bool:
-    """Whether a call and a response belong together: by id if both have one, else by name."""
     ids = _part_member(call, "id"), _part_member(answer, "id")
     return ids[0] == ids[1] if all(ids) else _part_member(call, "name") == _part_member(answer, "name")
 
@@ -145,7 +134,6 @@ def _check_signatures(turns: Sequence[_Turn]) -> Iterator[Violation]:
 
 
 def tools(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the names of declared functions."""
     names: set[Json] = set()
     offered = body.get("tools")
     for n, tool in enumerate([offered] if isinstance(offered, dict) else as_list(offered)):

@@ -17,7 +17,6 @@ MANY_IMAGES: Final = 20
 MAX_PIXELS: Final = 8000
 MAX_PIXELS_OF_MANY: Final = 2000
 MAX_BASE64_CHARACTERS: Final = 10 * 1024 * 1024
-"""Base64 characters of one image."""
 
 PDF: Final = "application/pdf"
 PDF_HEAD: Final = b"%PDF-"
@@ -27,10 +26,7 @@ _TYPES: Final = ("image/jpeg", "image/png", "image/gif", "image/webp")
 
 
 def anthropic(body: dict[str, Json], limit: int) -> Iterator[Violation]:
-    """Check the images and PDFs of an Anthropic `body`, nested ones too.
-
-    `limit` is the maximum number of images, and of pages of all PDFs.
-    """
+    """Check images and PDFs; `limit` is the maximum number of images, and of pages of all PDFs."""
     messages = [(message, f"$.messages[{n}]") for n, message in enumerate(as_list(body.get("messages")))]
     yield from _check_documents(
         [pair for message_and_path in messages for pair in _media_in(*message_and_path, "document")], limit
@@ -45,7 +41,6 @@ def anthropic(body: dict[str, Json], limit: int) -> Iterator[Violation]:
 
 
 def _check_documents(documents: list[tuple[str, dict[str, Json]]], page_limit: int) -> Iterator[Violation]:
-    """Check PDFs: each by itself, and their total number of pages."""
     pages = 0
     for path, document in documents:
         source = document.get("source")
@@ -109,7 +104,6 @@ def _decode_base64(data: str) -> bytes | None:
 
 
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find images of an OpenAI `body` that are data URLs without valid base64."""
     for key in ("messages", "input"):
         for n, message in enumerate(as_list(body.get(key))):
             if not isinstance(message, dict):

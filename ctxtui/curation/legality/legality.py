@@ -22,12 +22,8 @@ _NUL: Final = "\x00"
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-def check_characters(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find every string in `body`, keys included, with a refused character."""
-    yield from _check_strings(body, "$")
-
-
-def _check_strings(value: Json, path: str) -> Iterator[Violation]:
+def check_characters(value: Json, path: str = "$") -> Iterator[Violation]:
+    """Find every string in `value`, keys included, with a refused character."""
     if isinstance(value, str):
         if _NUL in value:
             yield Violation(path, "text must not hold a NUL character", CHARACTERS)
@@ -35,12 +31,12 @@ def _check_strings(value: Json, path: str) -> Iterator[Violation]:
             yield Violation(path, "text must not hold half of a surrogate pair", CHARACTERS)
     elif isinstance(value, list):
         for n, item in enumerate(value):
-            yield from _check_strings(item, f"{path}[{n}]")
+            yield from check_characters(item, f"{path}[{n}]")
     elif isinstance(value, dict):
         for key, item in value.items():
             inner = f"{path}.{clean(key)}"
-            yield from _check_strings(key, inner)
-            yield from _check_strings(item, inner)
+            yield from check_characters(key, inner)
+            yield from check_characters(item, inner)
 
 
 _Check = Callable[[dict[str, Json]], Iterator[Violation]]
@@ -74,10 +70,8 @@ MAX_REQUEST_BYTES: Final = {"anthropic": 32_000_000}
 def check(dialect: str, body: bytes | Json, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[Violation]:
     """Find what the provider would refuse in `body`, JSON as bytes or as a value.
 
-    Checked are pairs of call and result, roles, the first and the last message, empty or invalid text, thinking,
-    encrypted content, compaction, images and documents, cache breakpoints, names and choice of tools, and the size of
-    bytes; of Ollama's bodies characters alone. `limits` are the model's, for Anthropic. Raises `KeyError` for an
-    unknown dialect.
+    What is checked depends on the dialect; of Ollama's bodies only characters. `limits` are the model's, for Anthropic.
+    Raises `KeyError` for an unknown dialect.
     """
     checks = _CHECKS[dialect]
     try:

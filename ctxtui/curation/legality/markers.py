@@ -13,14 +13,11 @@ from ctxtui.curation.provider_rules import MAX_MARKERS
 _KEY: Final = "cache_control"
 _TTLS: Final = ("5m", "1h")
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking", "tool_reference"})
-"""Kinds of blocks that must not carry a breakpoint."""
 
 _Found = tuple[str, dict[str, Json]]
-"""A block: its JSON path, and its value."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the breakpoints of an Anthropic `body`."""
     marked = [(path, block) for path, block in _markable_blocks(body) if _KEY in block]
     short = ""
     for path, block in marked:
@@ -42,7 +39,6 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def _markable_blocks(body: dict[str, Json]) -> Iterator[_Found]:
-    """All blocks on which a client may have set a breakpoint, in prompt order."""
     for key in ("tools", "system"):
         for n, block in enumerate(as_list(body.get(key))):
             if isinstance(block, dict):
@@ -60,7 +56,6 @@ def _markable_blocks(body: dict[str, Json]) -> Iterator[_Found]:
 
 
 def openai(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the breakpoints of an OpenAI `body`: never on the assistant's side."""
     for key in ("messages", "input"):
         for n, message in enumerate(as_list(body.get(key))):
             if not isinstance(message, dict) or message.get("role") != "assistant":

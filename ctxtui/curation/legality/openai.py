@@ -1,7 +1,4 @@
-"""Checks a request body against the rules of OpenAI's two APIs (facts §4).
-
-These are Chat Completions and Responses.
-"""
+"""Checks a request body against the rules of OpenAI's Chat Completions and Responses (facts §4)."""
 
 from __future__ import annotations
 
@@ -18,14 +15,10 @@ _CALLS: Final = {
     f"{name}_output": name
     for name in ("function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call")
 }
-"""The kind of call that each kind of result answers."""
-
-
 _OUTPUTS: Final = frozenset(_CALLS)
 
 
 def chat_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find violations of the API's rules in a Chat `body`."""
     yield from check_roles(body, _CHAT_ROLES)
     open_: list[str] = []
     for n, message in enumerate(as_list(body.get("messages"))):
@@ -59,7 +52,6 @@ def _check_images(message: dict[str, Json], path: str) -> Iterator[Violation]:
 
 
 def responses_violations(body: dict[str, Json]) -> Iterator[Violation]:
-    """Find violations of the API's rules in a Responses `body`."""
     items = body.get("input")
     if isinstance(items, str) and items:
         return

@@ -44,16 +44,11 @@ _ERROR_PATTERNS: Final = (
 )  # fmt: skip
 """Expressions that occur in error texts, with the violated rule; the first match counts."""
 _PLACE: Final = re.compile(r"\b(?:messages|input)(?:\.|\[)(\d{1,9})\]?(?:\.content(?:\.|\[)(\d{1,9}))?")
-"""The path of a message, and of a part of it, in an error text."""
 _ID: Final = re.compile(r"\b(?:srv)?(?:toolu|call|rs|fc|msg|item)_[A-Za-z0-9_-]+")
-"""An id of a call or an item in an error text."""
 
 
 def from_error_text(context: Context, text: str) -> PlacedViolation | None:
-    """The violation that an error's `text` describes, with its rule and position in `context`.
-
-    None if unknown.
-    """
+    """The violation that an error's `text` describes; None if unknown."""
     rule = violated_rule(text)
     if not rule:
         return None
@@ -66,10 +61,7 @@ def violated_rule(text: str) -> str:
 
 
 def refusal(session: Session, thread: str = MAIN) -> str:
-    """The error text at the end of a thread if the provider refused the request itself, else "".
-
-    Other errors (overload, network) need no repair.
-    """
+    """The error text at the end of a thread if the provider refused the request itself, else ""."""
     calls = session.thread_calls(thread)
     last = calls[-1] if calls else None
     after = [

@@ -7,7 +7,7 @@ checks the result again, for some rounds. ``ctxtui repair`` and the inspector st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from ctxtui.core import canonical
@@ -37,14 +37,9 @@ from ctxtui.wire.request import Request
 _PATH: Final = re.compile(
     r"^\$\.(messages|input|contents|tools|system)(?:\[(\d+)\](?:\.(?:content|parts)(?:\[(\d+)\])?)?)?"
 )
-"""The JSON path of a violation.
-
-Groups: the section, the index of the message or item, the index of the part.
-"""
+"""The JSON path of a violation: the section, the index of the message or item, the index of the part."""
 _CALL: Final = re.compile(r"^\$\.messages\[\d+\]\.tool_calls\[(\d+)\]")
-"""A path of a call in a Chat message: the index of the call."""
 _DECLARATION: Final = re.compile(r"^\$\.tools\[\d+\]\.functionDeclarations\[(\d+)\]")
-"""A path of one of Google's function declarations: its index."""
 _PARAMS: Final = ("tool_choice", "thinking")
 """Parameters that rules about blocks depend on."""
 
@@ -53,9 +48,8 @@ _EMPTY: Final = {
     "contents": b'{"contents":[]}',
     "input": b'{"model":"m","input":[]}',
 }
-"""An empty body of each dialect, by its main member, to be filled with the edited messages."""
 _BODY_KEYS: Final = {RESPONSES: "input", GOOGLE: "contents"}
-"""The member of a body that holds the conversation; ``messages`` in all other dialects."""
+"""``messages`` in all other dialects."""
 
 
 def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> list[PlacedViolation]:
@@ -138,12 +132,9 @@ def _position_of_path(path: str, places: dict[str, list[list[int]]], context: Co
 
 
 GO_ON: Final = "Please continue."
-"""User text that is added if the conversation must not end with the assistant."""
 MAX_ROUNDS: Final = 12
-"""Maximum rounds of repair: each may uncover the next fault."""
 
 _PART: Final = re.compile(r"\.(?:content|output)\[(\d+)\]$")
-"""The part inside a message or result at the end of a fault's path."""
 
 
 class Repair(NamedTuple):
@@ -190,17 +181,15 @@ def repair(
 
 
 def _without_conflicts(repairs: Sequence[Edit]) -> Iterator[Edit]:
-    """Leave out changes of a block that another repair removes: they would bring it back."""
     removed_targets = {target for edit in repairs if edit.kind == DROP for target in edit.targets}
     for edit in repairs:
         if edit.kind not in (REPLACE, STRIP) or not removed_targets.intersection(edit.targets):
             yield edit
 
 
-def _repair_fault(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
+def _repair_fault(applied: Applied, violation: PlacedViolation) -> Iterable[Edit]:
     make_repairs = _REPAIRS.get(violation.violation.rule)
-    if make_repairs is not None:
-        yield from make_repairs(applied, violation)
+    return make_repairs(applied, violation) if make_repairs is not None else ()
 
 
 def _make_edit(context: Context, kind: str, positions: Sequence[int], **params: object) -> Edit:
@@ -322,7 +311,6 @@ def _repair_text(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]
 
 
 def _repair_characters(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Replace refused characters; remove blocks signed by the provider."""
     context, position = applied.context, violation.position
     if position < 0:
         return
@@ -333,7 +321,6 @@ def _repair_characters(applied: Applied, violation: PlacedViolation) -> Iterator
 
 
 def _repair_images(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid image; else the oldest ones, a tenth of all but at least one."""
     context, position = applied.context, violation.position
     remaining_images = [p for p in context.images if p not in applied.changes]
     part_in_path = _PART.search(violation.violation.path)
@@ -349,7 +336,6 @@ def _repair_images(applied: Applied, violation: PlacedViolation) -> Iterator[Edi
 
 
 def _repair_documents(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove the invalid document; of too many pages, the oldest document."""
     context, position = applied.context, violation.position
     blocks = [item.block for item in context.items]
     part_in_path = _PART.search(violation.violation.path)
@@ -373,7 +359,6 @@ def _documents_in(block: Block) -> list[Json]:
 
 
 def _repair_references(applied: Applied, violation: PlacedViolation) -> Iterator[Edit]:
-    """Remove references to the tool that a fault names."""
     context, positions_of = applied.context, dict[str, list[int]]()
     for p, item in enumerate(context.items):
         if b"tool_reference" in item.block.body:

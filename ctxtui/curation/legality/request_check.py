@@ -77,7 +77,7 @@ def encode_outgoing(
 def _with_moved_markers(recorded: Request, applied: Applied) -> Request:
     """The recorded request with the items to be sent, and its breakpoints moved with them.
 
-    If the provider keeps a part of the context (``carried``), breakpoints of removed blocks do not move.
+    If the provider keeps a part of the context (``carried``), they do not move.
     """
     request = recorded.with_items(applied.sent)
     if request is recorded or "carried" in recorded.skeleton.parts:
@@ -111,7 +111,6 @@ def _without_tool_choice(request: Request, applied: Applied, *, own: bool) -> Re
 
 
 def _with_breakpoint_edits(request: Request, applied: Applied) -> Request:
-    """Set the breakpoints of edits on the remaining blocks; in a new body, on equal blocks."""
     if not applied.marks:
         return request
     dialect = request.skeleton.dialect

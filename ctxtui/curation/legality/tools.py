@@ -11,16 +11,12 @@ from ctxtui.core.json_values import as_list
 from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation
 
 _ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-"""A valid name of a tool in the Anthropic API."""
 _OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
-"""A valid name of a tool in OpenAI's APIs."""
 
 _Named = tuple[str, Json]
-"""The JSON path and the name of a tool."""
 
 
 def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the tools of an Anthropic `body`."""
     tools = as_list(body.get("tools"))
     named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in enumerate(tools) if _is_client_tool(tool)]
     yield from _check_names(named, _ANTHROPIC)
@@ -31,7 +27,6 @@ def anthropic(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def chat(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the tools of an OpenAI Chat `body`."""
     tools = as_list(body.get("tools"))
     inner = [(f"$.tools[{n}]", _function_of(tool)) for n, tool in enumerate(tools)]
     named = [(f"{path}.function.name", function.get("name")) for path, function in inner if function]
@@ -40,7 +35,6 @@ def chat(body: dict[str, Json]) -> Iterator[Violation]:
 
 
 def responses(body: dict[str, Json]) -> Iterator[Violation]:
-    """Check the tools of an OpenAI Responses `body`."""
     tools = as_list(body.get("tools"))
     functions = [(n, tool) for n, tool in enumerate(tools) if isinstance(tool, dict) and tool.get("type") == "function"]
     named = [(f"$.tools[{n}].name", tool.get("name")) for n, tool in functions]

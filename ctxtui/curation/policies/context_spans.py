@@ -17,7 +17,6 @@ from ctxtui.curation.record_summary import length_for, summarize
 from ctxtui.curation.summary_request import quoted_literals
 
 _SUMMARY_CACHE_SIZE: Final = 64
-"""Maximum cached summaries of a context's stretches."""
 LENGTH_NOTE: Final = "tokens of a summary at most; 0: a fifth of what it replaces, 200 to 2,000"
 
 
@@ -32,11 +31,7 @@ def free_runs(policy_context: PolicyContext, author: str, start: int, stop: int)
         # Most of a long session was summarised before.
         free = position not in changes and policy_context.may_change(position, author)
         partners = partners_of.get(position, ()) if free else ()
-        if free and all(
-            start <= partner < stop and policy_context.may_change(partner, author)
-            for partner in partners
-            if partner >= 0
-        ):
+        if free and all(start <= partner < stop and policy_context.may_change(partner, author) for partner in partners):
             runs[-1].append(position)
         elif runs[-1]:
             runs.append([])
@@ -77,7 +72,7 @@ def summarize_runs(
 
 
 def _runs_with_summaries(policy_context: PolicyContext, author: str, start: int, stop: int) -> list[list[int]]:
-    """Like `free_runs`, including blocks in summaries of the policy itself."""
+    """Like `free_runs`, with the blocks in the policy's own summaries."""
     own_positions = {p for summary_ in _own_summaries(policy_context, author) for p in summary_.positions}
     free = {p for run in free_runs(policy_context, author, start, stop) for p in run}
     runs: list[list[int]] = [[]]
@@ -107,13 +102,12 @@ def _own_summaries(policy_context: PolicyContext, author: str) -> list[_Summary]
 
 
 def _summaries_in(policy_context: PolicyContext, author: str, run: Sequence[int]) -> list[Edit]:
-    """The policy's summaries that a new one for `run` would include."""
     run_positions = frozenset(run)
     return [summary_.edit for summary_ in _own_summaries(policy_context, author) if summary_.positions & run_positions]
 
 
 def cached_summary(policy_context: PolicyContext, run: Sequence[int], what: str, limit: int) -> str:
-    """Summarise a run; cached, as many policies are tried."""
+    """Summarise a run; cached, as many policies ask for the same."""
     key, summaries = (what, limit, tuple(run)), policy_context.context.derived.summaries
     text = summaries.get(key)
     if text is None:
@@ -125,7 +119,6 @@ def cached_summary(policy_context: PolicyContext, run: Sequence[int], what: str,
 
 
 def count_text(policy_context: PolicyContext, text: str) -> int:
-    """Tokens of new text."""
     return policy_context.count(block.text(text))
 
 

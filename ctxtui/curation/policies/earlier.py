@@ -27,7 +27,6 @@ class AwaitedTargets:
         self._ids = frozenset(target.id for target in all_targets if target.id)
 
     def with_targets(self, targets: Iterable[Target]) -> AwaitedTargets:
-        """A copy with further targets."""
         merged = AwaitedTargets(targets)
         merged._digests |= self._digests
         merged._ids |= self._ids
@@ -68,7 +67,6 @@ class EditedPositions(Struct):
     awaited: AwaitedTargets = NONE_AWAITED
 
     def with_edits(self, context: Context, edits: tuple[Edit, ...]) -> EditedPositions:
-        """A copy with further edits."""
         positions_of: dict[tuple[str, str], set[int]] = {}
         open_ = []
         for edit in edits:

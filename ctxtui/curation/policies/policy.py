@@ -93,7 +93,6 @@ def after(step: Step, policy_context: PolicyContext) -> PolicyContext:
 
 
 def propose_once(step: Step, policy_context: PolicyContext) -> list[Edit]:
-    """The new edits of a single run."""
     return list(iter_proposals(step, policy_context))
 
 
@@ -113,7 +112,6 @@ def run_all(steps: Sequence[Step], policy_context: PolicyContext) -> list[Edit]:
 
 
 def after_all(steps: Sequence[Step], policy_context: PolicyContext) -> PolicyContext:
-    """`policy_context` with the edits of `run_all` applied."""
     for step in steps:
         policy_context = after(step, policy_context)
     return policy_context

@@ -59,7 +59,6 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
     parent: PolicyContext | None = None
 
     def under(self, edits: Iterable[Edit]) -> PolicyContext:
-        """A copy with further edits."""
         more = tuple(edits)
         if not more:
             return self
@@ -83,11 +82,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def applied(self) -> Applied:
-        """The context with the edits applied."""
         return self.computed or apply(self.context, self.log, self.rules)
 
     def computed_so_far(self) -> Earlier:
-        """The values computed so far."""
         values = vars(self)
         return Earlier(
             length=len(self.context),
@@ -175,7 +172,6 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def freed(self) -> int:
-        """Tokens that the edits free, minus those of their insertions."""
         before = self.earlier
         changes, inserts = self.applied.changes, self.applied.inserts
         if before is None or before.freed is None:
@@ -212,24 +208,24 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         """The indexes of the messages that are not removed entirely."""
         messages, before = self.context.messages, self.earlier
         if before is None or before.left is None:
-            return [index for index, message in enumerate(messages) if not self.is_message_removed(message)]
+            return [index for index, message in enumerate(messages) if not self.applied.is_removed(message.start)]
         index_of = self.context.message_of
         last = next((index_of[p] for p in range(before.length - 1, -1, -1) if index_of[p] >= 0), -1)
         looked_at = {index_of[p] for p in self.changed if index_of[p] >= 0}
         looked_at.update(range(last + 1, len(messages)))
         if not looked_at:
             return before.left
-        return sorted({*before.left} - looked_at | {n for n in looked_at if not self.is_message_removed(messages[n])})
+        return sorted(
+            {*before.left} - looked_at | {n for n in looked_at if not self.applied.is_removed(messages[n].start)}
+        )
 
     @property
     def unedited_rounds(self) -> list[Stretch]:
-        """The rounds in which at least one block is unchanged."""
         edited = self.edited_rounds
         return [stretch for stretch in self.rounds if stretch not in edited]
 
     @cached_property
     def edited_rounds(self) -> frozenset[Stretch]:
-        """The rounds in which every block is changed."""
         before, changes = self.parent or self.earlier, self.applied.changes
         edited_before = (
             before.edited_rounds if before is not None and before.edited_rounds is not None else frozenset[Stretch]()
@@ -247,13 +243,7 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         return edited_before.union(more) if more else edited_before
 
     def is_unchanged(self, position: int) -> bool:
-        """Whether no edit changes the block at `position`."""
         return position not in self.applied.changes
-
-    def is_message_removed(self, message: Message) -> bool:
-        """Whether nothing of `message` is left."""
-        change = self.applied.changes.get(message.start)
-        return change is not None and change.after is None
 
     def may_change(self, position: int, author: str) -> bool:
         """Whether the policy `author` may change the block at `position`.
@@ -273,17 +263,9 @@ class PolicyContext(Struct, frozen=True, kw_only=True, dict=True):
         is_fixed = change is not None and (change.after is None or change.is_repair or change.edit.author == USER)
         return not is_fixed and position not in self.pinned and position not in self.touched.get(author, ())
 
-    def is_removed(self, position: int) -> bool:
-        """Whether the block at `position` is removed."""
-        change = self.applied.changes.get(position)
-        return change is not None and change.after is None
-
     @property
     def newest_call(self) -> int:
-        """The index of the message with the newest call that has its result.
-
-        The number of messages if there is none.
-        """
+        """The index of the message with the newest answered call; the number of messages without one."""
         call = self.outline("newest call", self._newest_call)
         return self.context.message_of[call] if call >= 0 else len(self.context.messages)
 

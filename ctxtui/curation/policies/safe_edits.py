@@ -12,7 +12,6 @@ from ctxtui.core.edit import Edit
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.policies.policy_context import PolicyContext
 from ctxtui.curation.price.dependence import find_quotes
-from ctxtui.curation.price.request_count import is_removed
 
 
 def without_quoted(policy_context: PolicyContext, edits: Sequence[Edit]) -> list[Edit]:
@@ -46,6 +45,6 @@ def removes_most(before: Applied, after: Applied) -> bool:
     positions = [
         position
         for position, item in enumerate(items)
-        if item.place.section == "messages" and item.block.kind != HEADER and not is_removed(before, position)
+        if item.place.section == "messages" and item.block.kind != HEADER and not before.is_removed(position)
     ]
-    return 2 * sum(is_removed(after, position) for position in positions) > len(positions)
+    return 2 * sum(after.is_removed(position) for position in positions) > len(positions)

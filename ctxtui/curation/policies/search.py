@@ -61,7 +61,6 @@ def search(policy_context: PolicyContext, policies: Iterable[Policy], work: int 
     try:
         yield from _search(cached_context, policies, work)
     finally:
-        # Derived contexts refer to this one and stay in memory.
         cached_context.forget()
 
 
@@ -92,12 +91,8 @@ def _search(cached_context: PolicyContext, policies: Iterable[Policy], work: int
 
 
 def complete(policy_context: PolicyContext, remedy: Remedy) -> Remedy:
-    """Extend `remedy` as the command line does.
-
-    Each policy is run until it adds nothing, then the next.
-    """
-    is_single = len(remedy.steps) == 1
-    begun = remedy.edits if is_single else ()
+    """Run each policy of `remedy` until it adds nothing, as the command line does."""
+    begun = remedy.edits if len(remedy.steps) == 1 else ()
     more = run_all(remedy.steps, policy_context.under(begun))
     full_remedy = _make_remedy(with_count_cache(policy_context), remedy.steps, [*begun, *more]) if more else None
     return full_remedy or remedy
@@ -117,8 +112,6 @@ def make_safe(policy_context: PolicyContext, remedy: Remedy) -> Remedy | None:
 
 
 class CountCache:
-    """A cache of the token counts of new blocks."""
-
     def __init__(self, count: Callable[[Block], int]) -> None:
         self._count = count
         self._known: dict[str, int] = {}
@@ -157,10 +150,7 @@ class LazyProposal:
         self._failed = False
 
     def get(self, unfit: Callable[[Edit, Risk], bool] = lambda edit, risk: False) -> ProposedStep | None:
-        """The proposal of the policy at its defaults.
-
-        None if it is empty, or an edit of it is `unfit`.
-        """
+        """The proposal at the policy's defaults; None if it is empty or an edit of it is `unfit`."""
         if self._failed or any(unfit(*news) for news in self._received):
             return None
         try:
@@ -188,7 +178,6 @@ def single_remedy(policy_context: PolicyContext, proposal: ProposedStep) -> Reme
 
 
 def _make_remedy(policy_context: PolicyContext, steps: tuple[Step, ...], edits: Sequence[Edit]) -> Remedy | None:
-    """The effect of `edits`; None if there are none, or they cannot be applied."""
     if not edits:
         return None
     after = policy_context.under(edits)
@@ -234,7 +223,6 @@ def _estimate_pair(first: Remedy, second: Remedy) -> int:
 def _in_turns_by_risk(
     promising: Sequence[tuple[int, Remedy, Remedy]],
 ) -> Iterator[tuple[int, Remedy, Remedy]]:
-    """The pairs in turns: the most promising of each risk, the least risk first."""
     levels = [[pair for pair in promising if max(pair[1].risk, pair[2].risk) == risk] for risk in Risk]
     for turn in range(max(map(len, levels), default=0)):
         for level in levels:

@@ -10,7 +10,6 @@ from ctxtui.core.canonical import Json
 from ctxtui.curation.policies.policy_context import PolicyContext
 
 CLEARED: Final = "[Old tool result content cleared]"
-"""Text that replaces a cleared result."""
 
 PATHS: Final = ("file_path", "path", "notebook_path", "filename", "file", "uri", "url")
 """Members of a call's input that may hold the path of a file; the first present one counts."""
@@ -48,7 +47,6 @@ def tool_of(policy_context: PolicyContext, position: int) -> str:
 
 
 def call_input(policy_context: PolicyContext, call: int) -> dict[str, Json]:
-    """The input of the call at a position; empty if it is no object."""
     value = arguments_value(policy_context.context.reading(call))
     return value if isinstance(value, dict) else {}
 

@@ -19,9 +19,7 @@ from ctxtui.curation.policies.search import Remedy, complete, make_safe
 from ctxtui.curation.price.price_tag import ApplyMoment, PriceTag
 
 MAX_ADVICE: Final = 8
-"""Maximum pieces of advice."""
 MAX_PRICED_PAIRS: Final = 8
-"""Maximum pairs of policies that are priced."""
 MIN_GAIN_FACTOR: Final = 1.05
 """Factor by which advice with more risk, or one policy more, must save more than advice without."""
 
@@ -35,7 +33,7 @@ Tag = Callable[[Remedy], PriceTag | None]
 
 
 def best_moment(tag: PriceTag) -> ApplyMoment | None:
-    """The moment at which applying costs least; None without a known price."""
+    """The moment at which applying costs least, the first one without a known price; None without moments."""
     return tag.moments[tag.cheapest] if tag.moments else None
 
 
@@ -78,7 +76,6 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def saves(self) -> float | None:
-        """USD that the next `horizon` calls save (negative: cost more)."""
         return savings_over(self.tag, self.horizon)
 
     @property
@@ -88,7 +85,7 @@ class Advice(Struct, frozen=True, kw_only=True, dict=True):
         return saves if saves else float(self.tag.freed * self.horizon)
 
     def options(self) -> str:
-        """The options of `ctxtui curate` for it."""
+        """Options of `ctxtui curate`."""
         return " ".join((*(f"--policy {name}" for name in self.names), "--keep-quoted"))
 
 

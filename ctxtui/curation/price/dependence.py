@@ -25,11 +25,9 @@ MAX_LITERAL_CHARS: Final = 200
 """Minimum and maximum characters of a literal."""
 
 _WORD: Final = re.compile(r"[A-Za-z0-9_@~./:+-]{6,200}")
-"""A word that may be a literal, by its characters and length."""
 _TELLING: Final = re.compile(r"[0-9/_]|\w\.\w|\w-\w")
 """Signs by which a word is a path, an id or a number, not a word of a language."""
 _ERROR: Final = re.compile(r"^.*\b(?:[Ee]rror|ERROR|[Ee]xception|FAILED|fatal|panic)\b.*$", re.MULTILINE)
-"""A line about an error."""
 _EDGES: Final = ".:/+-~@"
 """Punctuation that is cut off at the ends of a word; a leading ``/`` stays."""
 _NONE: Final[frozenset[str]] = frozenset()
@@ -45,19 +43,12 @@ def literals(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=32_768)
 def _literal(word: str) -> str:
-    """The literal in a word of a text, "" if it is none.
-
-    Cached, as most words of a conversation recur.
-    """
     bare = word.strip(_EDGES) if not word.startswith("/") else word.rstrip(_EDGES)
     return bare if len(bare) >= MIN_LITERAL_CHARS and _TELLING.search(bare) else ""
 
 
 def literals_of(block: Block, content_read: BlockContent | None = None) -> frozenset[str]:
-    """The literals in a block's text, thinking or tool input.
-
-    `content_read` is its content, if it was read already.
-    """
+    """The literals in a block's text, thinking or tool input; `content_read` is its content if known."""
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)
@@ -66,10 +57,7 @@ def literals_of(block: Block, content_read: BlockContent | None = None) -> froze
 
 
 def _iter_strings(value: Json) -> Iterator[str]:
-    """Every string in a call's input.
-
-    Names of members belong to the tool, not to the conversation.
-    """
+    # Names of members belong to the tool, not to the conversation.
     if isinstance(value, str):
         yield value
     elif isinstance(value, list):
@@ -126,7 +114,6 @@ class Literals:
         return moved
 
     def of_block(self, block: Block) -> frozenset[str]:
-        """The literals of any block, also of one outside the context; read once."""
         block_literals = self._known.get(block.digest)
         if block_literals is None:
             content = self._context.derived.readings.get(block.digest)
@@ -134,15 +121,12 @@ class Literals:
         return block_literals
 
     def literals_at(self, position: int) -> frozenset[str]:
-        """The literals of the block at `position`."""
         return self._of[position] if position < self._done else frozenset()
 
     def positions(self, literal: str) -> Sequence[int]:
-        """The positions of `literal`, in order."""
         return self._places.get(literal, ())
 
     def quoted_after(self, literal: str, position: int) -> int:
-        """Number of positions of `literal` after `position`."""
         places = self.positions(literal)
         return len(places) - bisect_left(places, position + 1)
 
@@ -199,10 +183,7 @@ class Lost(NamedTuple):
 
 
 def find_lost(literals_index: Literals, covered: Iterable[int], summary: str) -> list[Lost]:
-    """The literals of the blocks at `covered` that `summary` lacks.
-
-    At most `_MAX_LOST_LITERALS` are returned. The most quoted come first, then those in most of the blocks.
-    """
+    """The literals of the blocks at `covered` that `summary` lacks, the most quoted first, then the most frequent."""
     covered_positions = set(covered)
     counts: dict[str, int] = {}
     for position in covered_positions:

@@ -20,7 +20,6 @@ from ctxtui.curation.apply.standing_markers import inserted_items, is_off, marke
 from ctxtui.curation.context import THINKING, is_user_content
 
 Count = Callable[[Block], int]
-"""Tokens of one block, as the provider reads it."""
 
 
 class EditedLengths(NamedTuple):
@@ -90,7 +89,6 @@ def _new_node(number: int, item: Item) -> Node:
 def _make_prompt(
     base: CachedPrompt, place: RequestEnds, before: Applied, after: Applied, line: Sequence[Node]
 ) -> CachedPrompt:
-    """`base` with the blocks sent under `after`."""
     ends = place.positions_along(line)
     marks = {
         mark.position.number: mark
@@ -104,10 +102,7 @@ def _make_prompt(
 def edited_lengths(
     base: CachedPrompt, before: Applied, after: Applied, count: Count, nodes: Sequence[int] = ()
 ) -> EditedLengths:
-    """The lengths of the request that `base` becomes; unchanged blocks keep their length.
-
-    The arguments are as in `edited_prompt`.
-    """
+    """The lengths of the request that `base` becomes; the arguments are as in `edited_prompt`."""
     context, strips = after.context, base.rules.strips
     last_nodes = _last_nodes_before(before, nodes) if nodes else context.nodes
     text_before, text_after = (last_user_text(before), last_user_text(after)) if strips else (0, 0)
@@ -161,7 +156,6 @@ def edited_lengths(
 
 
 def _is_read_same(item_before: AppliedItem, text_before: int, item_after: AppliedItem, text_after: int) -> bool:
-    """Whether the provider reads the same in two blocks."""
     (block, place), (other, there) = item_before.item, item_after.item
     if block.kind in THINKING and (item_before.position < text_before) != (item_after.position < text_after):
         return False
@@ -181,21 +175,14 @@ def _last_nodes_before(before: Applied, nodes: Sequence[int]) -> list[int]:
 
 
 def _find_differently_read(side: Applied, text_before: int, text_after: int) -> Sequence[int]:
-    """Positions of thinking that the provider reads in only one of two requests.
-
-    Some models drop thinking before the last user text, which is at `text_before` in one and at `text_after` in the
-    other.
-    """
+    """Positions of thinking that the provider reads in only one of two requests (see `last_user_text`)."""
     thinking = side.context.thinking
     first, last = sorted((text_before, text_after))
     return thinking[bisect_left(thinking, first) : bisect_left(thinking, last)]
 
 
 def block_read_at(side: Applied, position: int, user_text: int) -> Block | None:
-    """The block that the provider reads at a raw position; None if it reads none.
-
-    Thinking before `user_text`, the position of the last user text, is not read.
-    """
+    """The block that the provider reads at a raw position, not thinking before `user_text`; None: nothing."""
     if position >= len(side.context):
         return None
     block = side.context.items[position].block
@@ -218,15 +205,13 @@ def last_user_text(side: Applied) -> int:
 def _iter_markers(
     base: CachedPrompt, ends: Mapping[int, PrefixEnd], before: Applied, after: Applied, line: Sequence[Node]
 ) -> Iterator[CacheMarker]:
-    """The breakpoints of `base` and of edits, at their positions in the `line` of blocks.
+    """The breakpoints of `base` and of edits in the `line` of blocks sent under `after`.
 
-    The blocks are those sent under `after`, `ends` the prefix ends at them. Of several breakpoints at one position the
-    last one counts.
+    `ends` are the prefix ends at the blocks. Of several breakpoints at one position the last one counts.
     """
     tree, edges = after.context.tree, after.positions
 
     def end_at(edge: Position) -> PrefixEnd | None:
-        """The prefix end at the block at `edge`; None if there is no block."""
         number = bisect_left(edges, edge)
         return ends[line[number].id] if number < len(edges) and edges[number] == edge else None
 
@@ -259,10 +244,7 @@ def _iter_markers(
 def _move_markers(
     base: CachedPrompt, before: Applied, after: Applied, had: Mapping[Position, float]
 ) -> dict[Position, float]:
-    """The breakpoints of `base` (`had`) at their blocks, as without breakpoint edits.
-
-    Breakpoints of removed blocks move, those set by an edit there do not.
-    """
+    """The breakpoints of `base` (`had`), except those that an edit set on a block that is removed."""
     markers: dict[Position, float] = {}
     for edge, life in had.items():
         position = edge[0]

@@ -12,7 +12,7 @@ from functools import cached_property
 from math import ceil
 from typing import Final, NamedTuple
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from ctxtui.cache.outcome import CacheOutcome
@@ -94,7 +94,6 @@ class PriceQuestion(Struct, frozen=True, dict=True):
 
     @property
     def read_now(self) -> int:
-        """Like `read`, with at least the floor."""
         first, _ = self.plain(NOW, self.now, self.simulator)
         return first.with_min_read(self.floors[0 if first.read else 1]).read
 
@@ -178,39 +177,31 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     repairs: int = 0
     refused: str = ""
     without_target: int = 0
-    rejected: tuple[str, ...] = field(default=())
+    rejected: tuple[str, ...] = ()
 
     @property
     def before(self) -> int:
-        """Tokens of the whole next request without the edits."""
         return self.without.whole
 
     @property
     def after(self) -> int:
-        """Tokens of the whole next request with them."""
         return self.under.whole
 
     @property
     def freed(self) -> int:
-        """Freed tokens (negative: added)."""
         return self.before - self.after
 
     @property
     def broken(self) -> int:
-        """Cached tokens that are no longer read if applied now."""
         return self.breakage.tokens if self.breakage is not None else 0
 
     @property
     def breaks_at(self) -> int | None:
-        """The raw position from which they are not read; None if nothing breaks."""
         return self.breakage.at if self.breakage is not None else None
 
     @property
     def cheapest(self) -> int:
-        """The index of the moment with the least one-time cost.
-
-        The first of equal ones; 0 if no cost is known.
-        """
+        """The index of the moment with the least one-time cost; 0 if no cost is known."""
         costs = [(m.once, n) for n, m in enumerate(self.moments) if m.once is not None]
         return min(costs)[1] if costs else 0
 
@@ -335,7 +326,6 @@ def _count_lost_thinking(base: CachedPrompt, before: Applied, after: Applied, fi
 
 
 def _count_repairs(before: Applied, after: Applied) -> int:
-    """Number of additional blocks that repairs remove or change, including headers of messages."""
     return sum(change.is_repair for position, change in after.changes.items() if position not in before.changes)
 
 

@@ -19,7 +19,6 @@ from ctxtui.tokens.features import NOTHING, Features, minus, plus
 from ctxtui.tokens.weights import Weights, weigh
 
 Measure = Callable[[Block], Features]
-"""The features of a block that is in no context yet."""
 
 _THINKING: Final = INDEX["thinking"]
 _RESULTS: Final = frozenset({"tool", "function"})
@@ -109,7 +108,6 @@ class _CategorySums:
         self.sums = [NOTHING] * len(CATEGORIES)
 
     def add_unchanged(self, start: int, stop: int) -> None:
-        """Add the unchanged raw blocks from `start` to `stop` (exclusive)."""
         if start >= stop:
             return
         counts, context, sums = self._counts, self._applied.context, self.sums
@@ -130,66 +128,47 @@ class _CategorySums:
             sums[category] = plus(sums[category], minus(self._owed, features_before))
             self._owed = features_before = NOTHING
         self._owed = plus(self._owed, minus(counts.pending_features(last), features_before))
-        self._side = side_of(context.items[stop - 1])
+        self._side = side_of(context.items[stop - 1].place)
 
     def add(self, item: Item) -> None:
-        """Add a block that an edit changed or inserted."""
         if item.block.kind == HEADER:
             self._owed = self._owed if self._is_joined_header(item) else plus(self._owed, self._measure(item.block))
             return
         category = INDEX[category_of(*item)]
         self.sums[category] = plus(self.sums[category], plus(self._measure(item.block), self._owed))
-        self._owed, self._side = NOTHING, side_of(item)
+        self._owed, self._side = NOTHING, side_of(item.place)
 
     def _is_joined_header(self, header: Item) -> bool:
         """Whether a message continues the one before it."""
-        return self._joins and self._side == side_of(header)
+        return self._joins and self._side == side_of(header.place)
 
 
 def _find_unwritten(applied: Applied, left_out: Sequence[int]) -> set[int]:
-    """The positions that are not written.
-
-    Those left out, and headers of messages without remaining parts.
-    """
+    """The positions left out, and headers of messages without remaining parts."""
     context, unwritten = applied.context, set(left_out)
     for position in left_out:
         message = context.message_at(position)
         parts = range(message.start + 1, message.stop) if message is not None else ()
-        if message is not None and message.has_header and all(p in unwritten or is_removed(applied, p) for p in parts):
+        if message is not None and message.has_header and all(p in unwritten or applied.is_removed(p) for p in parts):
             unwritten.add(message.start)
     return unwritten
 
 
-def is_removed(applied: Applied, position: int) -> bool:
-    """Whether edits remove the raw block at `position`."""
-    change = applied.changes.get(position)
-    return change is not None and change.after is None
-
-
 def _last_turn_start(applied: Applied) -> int:
-    """The raw position of the last user turn; 0 without one.
-
-    For an inserted turn it is the position before which it is inserted.
-    """
+    """The raw position of the last user turn, or before which it is inserted; 0 without one."""
     tree = Tree()
     start = tree[tree.extend(ROOT, sent_items(applied))].turn_start
     return applied.items[start - 1].position if start != ROOT else 0
 
 
-def side_of(item: Item) -> str:
+def side_of(place: Place) -> str:
     """The side of a block, for APIs with two sides: results are the user's."""
-    return side_of_place(item.place)
-
-
-def side_of_place(place: Place) -> str:
-    """The same by the block's place."""
-    role = place.role
-    return "" if place.section != "messages" else "user" if role in _RESULTS else role
+    return "" if place.section != "messages" else "user" if place.role in _RESULTS else place.role
 
 
 def is_kept_apart(applied: Applied, position: int) -> bool:
     """Whether the raw message at `position` still follows one of the same side, as recorded."""
     context = applied.context
-    if not position or is_removed(applied, position - 1):
+    if not position or applied.is_removed(position - 1):
         return False
-    return side_of(context.items[position - 1]) == side_of(context.items[position])
+    return side_of(context.items[position - 1].place) == side_of(context.items[position].place)

@@ -48,9 +48,9 @@ class Prefix:
     def digest(self) -> bytes:
         return bytes(self._hasher.digest())
 
-    def turn_digest(self, role: str) -> bytes:
-        """The digest of everything added since the current run of `role` began."""
-        return bytes((self._turn if role == self._role else _new_hash()).digest())
+    def turn_digest(self) -> bytes:
+        """The digest of everything added since the assistant's current messages began."""
+        return bytes((self._turn if self._role == "assistant" else _new_hash()).digest())
 
     def add(self, role: str, block: Json) -> None:
         """Add a block of a message of `role`; thinking is ignored."""
@@ -155,7 +155,7 @@ def issue(model: str, text: str, before: str, prefix: Prefix, length: int = 0) -
     characters, as that of a provider contains the thinking itself.
     """
     chain = _text_digest(before) if before else bytes(_DIGEST_SIZE)
-    body = _text_digest(text) + chain + prefix.turn_digest("assistant") + prefix.digest() + model.encode()
+    body = _text_digest(text) + chain + prefix.turn_digest() + prefix.digest() + model.encode()
     body = body.ljust(length * 3 // 4 - len(_MARK) - _DIGEST_SIZE, b"\0")
     return base64.b64encode(_MARK + _compute_seal(body) + body).decode()
 
@@ -246,7 +246,7 @@ class CheckedThinking(Struct):
 
 
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
-    """Check every thinking block of `body` against its signature.
+    """Check the thinking in `body` against its signatures.
 
     - Our signatures must match the text, or the request is refused.
     - On models that bind thinking they must also match the context and the thinking before, unless a compaction
@@ -324,7 +324,7 @@ class _ThinkingCheck:
                 self._drop(n, m, "prefix_binding_mismatch")
             else:
                 self._refuse(f"{path}: {_BOUND_ELSEWHERE}", "thinking bound elsewhere")
-        elif latest and signed.local != prefix.turn_digest("assistant"):
+        elif latest and signed.local != prefix.turn_digest():
             self._refuse(f"{path}: {_MODIFIED}", "thinking modified")
         else:
             return True

@@ -18,7 +18,6 @@ from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import MAX_CHOICES, refusals
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
@@ -59,7 +58,7 @@ def complete(provider: Provider, request: ApiRequest, weighed: WeighedRequest, m
     """
     now = provider.now()
     outcome = provider.ledger.predict(weighed, request.model, now, provider=host)
-    count = clamp(request.body.get("n"), 1, 1, MAX_CHOICES)
+    count = clamp(request.body.get("n"), 1, MAX_CHOICES)
     # Equal requests get equal answers, and so do the choices of one.
     choices = [_make_answer(provider, request, weighed, model, MAX_OUTPUT_TOKENS // count)] * count
     messages = [_make_message(provider, answer) for answer in choices]
@@ -104,7 +103,7 @@ def _make_answer(
     requested = body.get("max_completion_tokens") or body.get("max_tokens") or model.max_output
     stops = [body["stop"]] if isinstance(body.get("stop"), str) else as_list(body.get("stop"))
     answer = provider.make_answer(weighed.request, read_task(weighed.request), _answer_options(request, model))
-    max_tokens = min(clamp(requested, model.max_output, 1, limit), model.window - weighed.tokens)
+    max_tokens = min(clamp(requested, model.max_output, limit), model.window - weighed.tokens)
     return limit_answer(
         answer, [stop for stop in stops if isinstance(stop, str)], max_tokens, text_counter(request.model)
     )
@@ -122,7 +121,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and body.get("reasoning_effort") != "none",
         schema=form,
-        simulated_model=request.model if is_simulated(request.model) else "",
+        model=request.model,
     )
 
 

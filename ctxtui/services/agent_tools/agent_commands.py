@@ -23,10 +23,7 @@ SHOWN_CHARS: Final = 12_000
 
 
 class AgentCommands:
-    """Runs commands in the folder `root`, as the `settings` allow.
-
-    Long outputs are stored in parts, by name; `keep` is called with each part to record it.
-    """
+    """Runs commands in the folder `root`, as the `settings` allow; `keep` records each part of a long output."""
 
     def __init__(self, root: Path, settings: Settings, keep: Callable[[str, str], object]) -> None:
         self._root = root
@@ -36,7 +33,6 @@ class AgentCommands:
         """Parts of long outputs, by name."""
 
     async def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
-        """Plan the command of `call`; an error result for the model if it is invalid."""
         settings = self._settings
         parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):
@@ -51,7 +47,6 @@ class AgentCommands:
         )
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Run the command of `call`. Failures are returned as error results."""
         settings = self._settings
         parsed = self._parse_call(call)
         if isinstance(parsed, ToolResult):
@@ -78,10 +73,6 @@ class AgentCommands:
         return ToolResult(call.id, self._format_result(result, seconds), is_error=bool(result.code) or result.late)
 
     def _parse_call(self, call: ToolCall) -> tuple[dict[str, Any], list[str]] | ToolResult:
-        """Validate the input of `call` and split its command into arguments.
-
-        An error result if invalid.
-        """
         try:
             input_ = check_input(RUN_COMMAND, call.input)
             return input_, split_command(input_["command"], shell=self._settings.command_shell)
@@ -89,7 +80,6 @@ class AgentCommands:
             return ToolResult(call.id, str(error), is_error=True)
 
     def _format_result(self, result: CommandResult, seconds: int) -> str:
-        """Format the result for the model: how the command ended, then its output."""
         status = f"exit code {result.code}" if result.code >= 0 else f"ended by signal {-result.code}"
         if result.late:
             status = f"ended after {seconds} seconds: timeout"

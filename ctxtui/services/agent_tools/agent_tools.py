@@ -30,8 +30,6 @@ from ctxtui.services.mcp.server_pool import ServerPermissions, ServerPool
 class AgentTools(Struct, eq=False):
     """All tools that an agent may call.
 
-    - `files`, `commands`: work in the chat's folder.
-    - `own`: the user's tools; `servers`: the running MCP servers.
     - `base_definitions`: definitions of the tools in `files` (with memory) and `commands`.
     - `external`: gives content by name, which replaces references in a tool's input.
     - `enabled`: name patterns of the setting ``tools``; `images`: the setting ``mcp_images``.
@@ -59,17 +57,13 @@ class AgentTools(Struct, eq=False):
 
     @property
     def definitions(self) -> list[Json]:
-        """Tool definitions of a request (Anthropic's form).
-
-        ctxtui's own come first, so that the beginning of the prompt stays when servers start or stop.
-        """
+        """Tool definitions of a request (Anthropic's form)."""
         return self.definitions_with(self.servers.offered)
 
     def definitions_with(self, servers: Collection[str]) -> list[Json]:
-        """Tool definitions as they would be with the tools of these MCP servers.
-
-        A server's tool with the name of one of the user's own is left out, as calls go to the user's own.
-        """
+        """Tool definitions as they would be with the tools of these MCP servers."""
+        # ctxtui's own come first, so that the beginning of the prompt stays when servers start or stop. Calls to a name
+        # that the user and a server have go to the user's own tool.
         of_servers = [tool for tool in self.servers.definitions(servers) if _name_of(tool) not in self.own.tools]
         definitions = [*self.base_definitions, *self.own.definitions, *of_servers]
         return [
@@ -90,7 +84,6 @@ class AgentTools(Struct, eq=False):
         return self.servers.needs_permission(name) if self.servers.has_tool(name) else self.files.needs_permission(name)
 
     async def plan(self, call: ToolCall) -> Planned | ToolResult:
-        """Plan `call`; an error result for the model if it cannot be done."""
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
@@ -102,10 +95,6 @@ class AgentTools(Struct, eq=False):
         return await self.files.plan(call)
 
     async def run(self, call: ToolCall, planned: Planned | None = None) -> ToolResult:
-        """Run `call` as it was `planned` (None: it was not).
-
-        Failures are returned as error results.
-        """
         if self._is_unavailable(call.name):
             return self._unknown_tool(call)
         if call.name in self.own.tools:
@@ -119,11 +108,7 @@ class AgentTools(Struct, eq=False):
         return await self.files.run(call, planned if isinstance(planned, PlannedWrite) else None)
 
     def adjust_to_model(self, *, local: bool) -> None:
-        """Adjust to a new model.
-
-        With `images` = auto, servers' images are sent unless the model is `local`: whether a local server's model can
-        see images is unknown.
-        """
+        """Send servers' images, by `images`, to a model: with auto not to a `local` one, which may not see them."""
         self.servers.sees = self.images == "on" or (self.images == "auto" and not local)
 
     async def close(self) -> None:
@@ -144,10 +129,7 @@ class AgentTools(Struct, eq=False):
 
 
 def select_enabled(definitions: Iterable[Json], enabled: str) -> list[Json]:
-    """Select the tools whose names match the patterns `enabled` ("": all).
-
-    Where several lists are joined by ``&`` (the user's and a project's), a name must match one pattern of each.
-    """
+    """Select the tools whose names match a pattern of each list in `enabled` (joined by ``&``; "": all tools)."""
     lists = [names for part in enabled.split("&") if (names := part.split())]
     return [
         definition
@@ -161,10 +143,7 @@ def _name_of(definition: Json) -> str:
 
 
 class ExternalContent(NamedTuple):
-    """Content outside of a conversation.
-
-    `contents` returns it by name; `overlay` returns the thread's edits, which store more of it (None: not open yet).
-    """
+    """Content outside of a conversation, by name; `overlay` returns the thread's edits, which store more of it."""
 
     contents: Contents
     overlay: Callable[[], ThreadEdits | None]
@@ -186,8 +165,8 @@ def tools_for(
 ) -> AgentTools:
     """Build the tools of a chat in `cwd`; no server is started yet.
 
-    `memory` are tools that keep memory, `own` the user's; `base_definitions` are the definitions of all but `own` and
-    servers' tools. Raises `BadConfig` for a misspelled server, `NotFound` for a requested one that is not configured.
+    `base_definitions` are those of all but `own` and servers' tools. Raises `BadConfig` for a misspelled server,
+    `NotFound` for a requested one that is not configured.
     """
     settings = config.settings
     permissions = ServerPermissions(data_dir(settings.data_dir))

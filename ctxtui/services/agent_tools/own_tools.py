@@ -24,10 +24,7 @@ RESERVED_NAMES = frozenset({*(tool.name for tool in TOOLS), RECALL, RUN_COMMAND.
 
 
 class OwnTools:
-    """The `tools` that the user wrote.
-
-    `caller` lets them use the chat; None before the chat has begun.
-    """
+    """The `tools` that the user wrote; `caller` lets them use the chat (None before it has begun)."""
 
     def __init__(self, tools: Iterable[OwnTool]) -> None:
         self.tools = {tool.name: tool for tool in tools}
@@ -35,14 +32,9 @@ class OwnTools:
 
     @property
     def definitions(self) -> list[Json]:
-        """Tool definitions of a request (Anthropic's form)."""
         return [tool.definition.definition() for tool in self.tools.values()]
 
     def plan(self, call: ToolCall) -> PlannedCall | ToolResult:
-        """Plan `call` for the user's permission.
-
-        An error result for the model if the input is invalid.
-        """
         try:
             input_ = _plain_numbers(check_input(self.tools[call.name].definition, call.input))
         except BadInput as error:
@@ -54,7 +46,6 @@ class OwnTools:
         return PlannedCall(call.name, "your own tool; runs in this process, not confined", input_)
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Run `call`. Failures are returned as error results."""
         tool, caller = self.tools[call.name], self.caller
         try:
             if caller is None:
@@ -75,20 +66,15 @@ class OwnTools:
 
 
 def _plain_numbers(input_: Mapping[str, Json]) -> dict[str, Json]:
-    """Convert the input's numbers to plain Python numbers.
-
-    `dump_text` writes `Number` literals back.
-    """
+    # Numbers of JSON keep their literals; a user's code expects plain ones.
     plain: dict[str, Json] = json.loads(dump_text(dict(input_)))
     return plain
 
 
 def own_tools(files: Sequence[Path] = (), more: Sequence[OwnTool] = ()) -> tuple[OwnTool, ...]:
-    """Load the user's tools.
+    """Load the user's tools: plug-ins, those of `files`, then `more`.
 
-    They are those of the folder ``tools`` and of packages (`plugins`), of `files`, then `more`. Raises `BadConfig` for
-    one of `files` without tools, and for a name that another tool or one of ctxtui's has. A plug-in without tools is
-    skipped and reported as other plug-ins are.
+    Raises `BadConfig` for one of `files` without tools, and for a name that another tool has.
     """
     loaded: list[tuple[str, OwnTool]] = []
     for part in plugins.plugins(plugins.TOOLS):

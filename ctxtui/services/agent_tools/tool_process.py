@@ -21,9 +21,6 @@ from ctxtui.services.child_process import ChildGone
 from ctxtui.services.worker import Worker
 
 DEADLINE: Final = 60.0
-"""Seconds allowed for a call."""
-
-
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -47,25 +44,18 @@ class ToolProcess:
         self._lock = asyncio.Lock()
 
     def copy(self) -> ToolProcess:
-        """The same tools in a process of their own, which can be ended separately."""
+        """The same tools in another process."""
         return ToolProcess(self._box.workspace.root, self._external, memory=self._memory, deadline=self._deadline)
 
     def needs_permission(self, name: str) -> bool:
-        """Whether the user is asked before the tool `name` runs."""
         return self._box.asks(name)
 
     async def plan(self, call: ToolCall) -> PlannedWrite | ToolResult:
-        """Plan the write of `call`, which needs permission.
-
-        Returns an error result for the model if it cannot be done.
-        """
+        """Plan the write of `call`, or return an error result for the model."""
         return await self._ask_child(Toolbox.plan, self._box.expand(call))
 
     async def run(self, call: ToolCall, planned: PlannedWrite | None = None) -> ToolResult:
-        """Run `call`, a write as it was `planned` (None: plan it now).
-
-        Failures are returned as error results.
-        """
+        """Run `call`, a write as it was `planned` (None: plan it now); failures are error results."""
         if call.name == RECALL:
             # The child does not have the external content.
             return self._box.run(call)

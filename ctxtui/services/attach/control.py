@@ -24,16 +24,12 @@ CONTROL_SUFFIX: Final = ".control"
 MAX_MESSAGE_BYTES: Final = 1 << 20
 """Maximum bytes of a request, and of its answer."""
 TIMEOUT_S: Final = 5.0
-"""Seconds for one request; a run that does not answer in time is skipped."""
 
 Answer = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Control:
-    """Serves control requests for a run in `folder` with `answer`.
-
-    Requests must carry the secret of the run's file.
-    """
+    """Serves control requests for a run in `folder` with `answer`, if they carry the secret of the run's file."""
 
     def __init__(self, folder: Path, run: str, answer: Answer) -> None:
         self._path = folder / f"{run}{CONTROL_SUFFIX}"

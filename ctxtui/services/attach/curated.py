@@ -33,12 +33,10 @@ MAX_CACHED_TREES: Final = 16
 
 
 class Proof(Struct, frozen=True):
-    """The effect of edits on one request, by the ids of the edits.
+    """The ids of edits by their effect on one request, and the authors (`by`) of the applied ones.
 
-    - `applied`: could be applied.
     - `without_target`: their target is not in the request (``asleep`` in the record).
     - `refused`: could not be applied, with the reason.
-    - `by`: authors of the applied edits.
     """
 
     applied: tuple[str, ...] = ()
@@ -54,14 +52,11 @@ class Proof(Struct, frozen=True):
             "asleep": [*self.without_target],
             "refused": {**dict(self.refused)},
         }
-        return {**record, "by": [*self.by]} if self.by else record
+        return {**record, **({"by": [*self.by]} if self.by else {})}
 
 
 class CuratedRequest(Struct, frozen=True):
-    """A request under edits.
-
-    `body`: the new one (None: send the program's own); `proof`: the effect of each edit.
-    """
+    """A request under edits: its new `body` (None: send the program's own), and the effect of each edit."""
 
     body: bytes | None
     proof: Proof
@@ -71,7 +66,7 @@ def curate_request(url: str, body: bytes, edits: Sequence[Edit], tree: Tree | No
     """Apply `edits` to the request `body` to `url`.
 
     If that fails, or the provider would refuse the result, the program's own body is kept and the proof has the
-    reason; no `CtxtuiError` is raised. `tree`: holds blocks of earlier requests, which need not be parsed again.
+    reason. `tree` holds blocks of earlier requests, which need not be parsed again.
     """
     try:
         return _curate(url, body, edits, Tree() if tree is None else tree)
@@ -122,10 +117,7 @@ class StoredEdits(NamedTuple):
 
 
 class _Snapshot(Struct, frozen=True):
-    """Edits read from the database when its files had these `stamps` (times and sizes).
-
-    `edited` are the sessions with edits, `by_thread` the edits read so far.
-    """
+    """Edits read when the database's files had these `stamps`; `edited` are the sessions with edits."""
 
     stamps: tuple[float, ...] = ()
     edited: tuple[str, ...] = ()
@@ -163,10 +155,7 @@ class AppliedEdits(Struct):
             self.read("", MAIN)
 
     def may_have_unnamed(self) -> bool:
-        """Whether a session whose client sends no id may have edits.
-
-        Also True if the list in memory is out of date.
-        """
+        """Whether a session whose client sends no id may have edits, as far as is known in memory."""
         snapshot = self._snapshot
         return self._stamps() != snapshot.stamps or any(
             edited_id.startswith((TALK, OTHER)) for edited_id in snapshot.edited
@@ -186,10 +175,7 @@ class AppliedEdits(Struct):
         return tuple(stamps)
 
     def _read(self, snapshot: _Snapshot | None, stamps: tuple[float, ...], session: str, thread: str) -> StoredEdits:
-        """Read the edits from the database, updating `snapshot` (None: make one).
-
-        Another thread may read at the same time, so the snapshot is replaced as a whole.
-        """
+        # Another thread may read at the same time, so the snapshot is replaced as a whole.
         if not stamps:
             self._snapshot = _Snapshot()
             return StoredEdits()

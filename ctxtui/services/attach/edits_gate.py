@@ -30,8 +30,7 @@ SIGNED_WHY: Final = "the client signed this request; an edited body would be ref
 class EditsGate:
     """Looks up the applied edits of a request's session, and has a child process apply them.
 
-    `session` is the session of requests whose client sends no id; "": it is derived from the beginning of the
-    conversation.
+    `session` is that of requests whose client sends no id ("": by the beginning of their conversation).
     """
 
     def __init__(self, database: Path, session: str, clock: Callable[[], float] = time.time) -> None:
@@ -61,11 +60,10 @@ class EditsGate:
         return edits is None or bool(edits.applied) or edits.has_waiting
 
     def session_for(self, waiting: WaitingRequest) -> str:
-        """The session of a request."""
         return find_session(identify_sender(waiting.head.last), self._session, waiting.url, waiting.body)
 
     async def decide(self, waiting: WaitingRequest) -> RequestVerdict:
-        """Apply the edits to a request. Raises errors of reading them."""
+        """Apply the edits to a request. Raises errors of reading them, as the methods below do."""
         sender = identify_sender(waiting.head.last)
         session = self.session_for(waiting)
         thread = sender.thread or MAIN
@@ -79,18 +77,15 @@ class EditsGate:
         return RequestVerdict(body=curated.body, report=curated.proof.json)
 
     async def has_waiting(self, session: str, thread: str) -> bool:
-        """Whether edits of a thread wait for their time. Raises errors of reading them."""
+        """Whether edits of a thread wait for their time."""
         return (await self._read_edits(session, thread)).has_waiting
 
     async def has_staged(self, session: str, thread: str) -> bool:
-        """Whether edits of a thread are staged, waiting ones included.
-
-        Raises errors of reading them.
-        """
+        """Whether edits of a thread are staged, waiting ones included."""
         return (await self._read_edits(session, thread)).staged_count > 0
 
     async def pinned(self, session: str, thread: str) -> tuple[str, ...]:
-        """Digests of the blocks that are pinned in a thread. Raises errors of reading them."""
+        """Digests of the blocks that are pinned in a thread."""
         return (await self._read_edits(session, thread)).pinned
 
     async def _read_edits(self, session: str, thread: str) -> StoredEdits:

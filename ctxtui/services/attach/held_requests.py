@@ -37,7 +37,6 @@ class RemoteHeldRequest(Struct, frozen=True, kw_only=True):
     """Number of pinned blocks that will be added to the summary."""
 
     def seconds_left(self, now: float) -> int:
-        """Whole seconds until the request is released."""
         return max(0, int(self.until - now))
 
 
@@ -46,10 +45,8 @@ class AttachedProgram(Struct, frozen=True, kw_only=True):
 
     - `runs`: it is attached now.
     - `next`, `each`: its next request, or every request, will be held.
-    - `rules`: descriptions of the rules for holding.
     - `held`: requests held now, the one that is released first at the beginning.
     - `troubles`: recording problems of its run.
-    - `keep_warm`: how its cache is kept warm; None: it is not.
     """
 
     runs: bool = False
@@ -96,7 +93,6 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
 
 
 def _keep_warm_status(warm: Any, recording: Path) -> KeepWarmStatus | None:
-    """The status of a run that keeps the session of this recording warm; None: it does not."""
     if not isinstance(warm, dict):
         return None
     reasons = warm.get("why") or {}
@@ -105,10 +101,7 @@ def _keep_warm_status(warm: Any, recording: Path) -> KeepWarmStatus | None:
 
 
 def hold_reasons(folder: Path) -> dict[str, str]:
-    """Reasons for held requests, by the path of their recording in `folder`.
-
-    Of several in one recording, the reason of the request that is released first.
-    """
+    """Reasons for held requests, by the path of their recording in `folder`; of several, the one released first."""
     first: dict[str, tuple[float, str]] = {}
     for _, answer in ask_all(folder, {"do": "list"}):
         for request in answer.get("held", ()):

@@ -12,11 +12,10 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.attach.preparation.preparer_client import ForecastSummary
 
 BYTES_PER_TOKEN: Final = 4
-"""Bytes per token, roughly: the rule decides at once, without a tokenizer."""
+"""A rough estimate: the rule decides at once, without a tokenizer."""
 
 
 def estimate_tokens(size: int) -> int:
-    """Estimate the tokens of a body of `size` bytes."""
     return size // BYTES_PER_TOKEN
 
 
@@ -48,12 +47,10 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
     @property
     def needs_blocks(self) -> bool:
-        """Whether a rule needs the blocks of the request (see `attach.request_risks`)."""
         return bool(self.secret or self.repeats)
 
     @property
     def needs_forecast(self) -> bool:
-        """Whether a rule needs the forecast."""
         return bool(self.usd or self.miss)
 
     def reason(self, body: bytes) -> str:
@@ -75,7 +72,6 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        """Descriptions of the rules, one by one."""
         descriptions_ = ["each request"] if self.each else []
         descriptions_ += [f"over {self.tokens:,} tokens"] if self.tokens else []
         descriptions_ += [f"over ${self.usd:g}"] if self.usd else []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from ctxtui.attach import exchange_events
 from ctxtui.attach.gate import AnswerVerdict, KeepAlive, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.http1 import Head
+from ctxtui.core import canonical
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.held_pins import add_pins, missing_pins, pinned_texts
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
@@ -38,10 +39,11 @@ from ctxtui.transcripts.kit.http_exchange.compaction import (
 from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 from ctxtui.wire.grammar import GOOGLE, RESPONSES
+from ctxtui.wire.registry import DIALECTS
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
-"""Send it as it is; send it under the edits applied now; refuse it; answer it in the model's place."""
+"""Send it without edits; send it under the edits applied now; refuse it; answer it in the model's place."""
 MORE: Final = "more"
 """Extend the time, if its client can be kept waiting."""
 REFUSAL_TEXT: Final = "the request was refused by the user of ctxtui"
@@ -53,9 +55,6 @@ DEFAULT_HOLD_S: Final = 120.0
 STREAM_HOLD_S: Final = 600.0
 """Minimum of the seconds that a request can be held if pings keep its client waiting; an extension adds as many."""
 PING_INTERVAL_S: Final = 10.0
-"""Seconds between pings."""
-
-
 SEALED_REASON: Final = "{} compacts its history; only the provider can read the summary"
 UNHELD_REASON: Final = "{} compacts its history; over a WebSocket its answer cannot be held"
 ANSWER_REASON: Final = "{} compacts its history: this is the summary"
@@ -75,8 +74,7 @@ class Decision(NamedTuple):
 class HeldRequest:
     """A held request, released by itself at `until` (Unix seconds).
 
-    - `x`: id of its exchange; `dialect`: its API; `size`: bytes of its body.
-    - `streams`: it asks for a streamed answer; `why`: the reason to hold it; `since`: Unix seconds.
+    `x` is the id of its exchange, `size` the bytes of its body. `streams`: it asks for a streamed answer.
     """
 
     x: str
@@ -97,29 +95,28 @@ class HeldRequest:
     pinged: bool = False
     """Whether a ping was sent, which begins the answer."""
     client: str = ""
-    """The program, "" if its headers do not name it."""
     summary: str | None = None
     """The client's summary, if the answer to its compaction is held; None if the request is held."""
     pins: tuple[str, ...] = ()
     """Texts of the pinned blocks; those that a summary lacks are added to it."""
 
     def json(self, now: float) -> dict[str, Json]:
-        """The form sent over the control connection."""
-        identity = {"id": self.x, "session": self.session, "thread": self.thread, "model": self.model}
-        seconds_left = max(0.0, round(self.until - now, 1))
         forecast = self.forecast
         return {
-            **identity,
+            "id": self.x,
+            "session": self.session,
+            "thread": self.thread,
+            "model": self.model,
             "why": self.why,
             "about_tokens": estimate_tokens(self.size),
             "tokens": forecast.tokens if forecast is not None else None,
             "usd": forecast.usd if forecast is not None else None,
             "miss": forecast.miss if forecast is not None else None,
-            "seconds_left": seconds_left,
+            "seconds_left": max(0.0, round(self.until - now, 1)),
             "can_wait": self.pings_from is not None,
             "pinged": self.pinged,
             "summary": self.summary,
-            "pins": len(missing_pins(self.summary or "", self.pins)),
+            "pins": len(_missing_pins(self.summary or "", self.pins)),
         }
 
 
@@ -128,7 +125,8 @@ class HoldGate:
     """Holds requests by `rules`, then sends them under the edits of `edits`.
 
     - `tell`: receives an event for each held request.
-    - `recorded_names`: returns the names of the written files.
+    - `recorded_names`: returns the names of the written files; `troubles`: the problems of recording so far.
+    - `preparer`: makes forecasts, applies waiting edits, runs policies.
     - `held`: held requests by the id of their exchange; `next`: sessions whose next request is held.
     """
 
@@ -138,12 +136,9 @@ class HoldGate:
     recorded_names: Callable[[], Iterable[str]] = tuple
     _: KW_ONLY
     preparer: PreparerClient | None = None
-    """Makes forecasts, applies waiting edits, runs policies; None: no preparation."""
     clock: Callable[[], float] = time.time
     troubles: Callable[[], Iterable[str]] = tuple
-    """Returns the problems of recording so far."""
     keep_warm: KeepWarm | None = None
-    """Keeps caches warm; None: no."""
     held: dict[str, HeldRequest] = field(default_factory=dict)
     next: set[str] = field(default_factory=set)
     _initial_rules: HoldRules = field(init=False)
@@ -198,7 +193,6 @@ class HoldGate:
         return _add_record(verdict, _preparation_record(prepared))
 
     async def _hold(self, held: HeldRequest, waiting: WaitingRequest, risk: RiskReason) -> RequestVerdict:
-        """Hold the request until a decision, and carry it out."""
         decision = await self._wait(held, waiting.keep_alive)
         if decision.how not in (REFUSE, ANSWER):
             self._risks.sent(risk.blocks)
@@ -207,7 +201,7 @@ class HoldGate:
     def _with_held_summary(
         self, verdict: RequestVerdict, held: HeldRequest, compaction: CompactionRequest, waiting: WaitingRequest
     ) -> RequestVerdict:
-        """The verdict on a request to compact: if its answer can be read, that is held too."""
+        """Add to the verdict on a request to compact that its answer is held too, if it can be read."""
         if verdict.report.get("released") == REFUSE:
             self._remember_refusal(held)
         if compaction.sealed or not waiting.can_hold_answer:
@@ -217,15 +211,14 @@ class HoldGate:
     async def _decide_summary(self, request: HeldRequest, client: str, answer: WaitingAnswer) -> AnswerVerdict:
         """Hold the answer to a client's compaction until a decision or the end of its time.
 
-        An answer without a text passes, as it has no summary to read; so does any answer if the rule was turned off
-        meanwhile.
+        It passes if it has no text, or if the rule was turned off meanwhile.
         """
         text = await asyncio.to_thread(read_summary, request.dialect, answer.body)
         if not text or not self.rules.compaction:
             return AnswerVerdict()
         pinned = await self.edits.pinned(request.session, request.thread)
         summary = summary_part(text)
-        pins = await asyncio.to_thread(pinned_texts, request.dialect, request.body, pinned)
+        pins = await asyncio.to_thread(_pinned_texts, request.dialect, request.body, pinned)
         held = dataclasses.replace(
             request,
             why=ANSWER_REASON.format(client),
@@ -241,9 +234,9 @@ class HoldGate:
             self._remember_refusal(held)
             return AnswerVerdict(refusal=build_refusal(held.dialect, REFUSED_COMPACTION_TEXT), report=record)
         chosen = decision.text if decision.how == ANSWER else summary
-        new_summary = add_pins(chosen, pins)
+        new_summary = _add_pins(chosen, pins)
         if new_summary != chosen:
-            record["pinned"] = len(missing_pins(chosen, pins))
+            record["pinned"] = len(_missing_pins(chosen, pins))
         if new_summary == summary:
             return AnswerVerdict(report=record)
         try:
@@ -255,10 +248,7 @@ class HoldGate:
     def _make_held(
         self, waiting: WaitingRequest, exchange: Exchange, dialect: str, body: Json, why: str, **more: Any
     ) -> HeldRequest:
-        """The request as it is held from now on, because of `why`.
-
-        With "" it is not held, but its answer may be.
-        """
+        """The request as it is held from now on because of `why`; if that is "", only its answer may be held."""
         now, patience = self.clock(), _max_hold_seconds(waiting.head)
         # Without server-sent events Google's stream is a list, which has no pings.
         asks_stream = wants_stream(exchange.path, as_dict(body)) and (dialect != GOOGLE or "alt=sse" in waiting.url)
@@ -329,10 +319,10 @@ class HoldGate:
             del self.held[held.x]
 
     def release(self, id_: str, how: str, text: str = "") -> str:
-        """Decide on a held request by the beginning of its id ("": the only one); return its id.
+        """Decide on the held request with this id ("": the only one) by one of `HOWS`; return its id.
 
-        `how` is one of `HOWS`; `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and
-        `CtxtuiError` if this decision is not possible for this request.
+        `text` is the user's answer for `ANSWER`. Raises `NotFound`, `Several`, and `CtxtuiError` if this decision is
+        not possible for this request.
         """
         held = self._find_held(id_)
         if how == ANSWER and held.dialect not in ANSWERABLE_APIS:
@@ -348,8 +338,7 @@ class HoldGate:
         return held.x
 
     def _find_held(self, id_: str) -> HeldRequest:
-        open_ = {name: held for name, held in self.held.items() if not held.decision.done()}
-        matches = [open_[id_]] if id_ in open_ else [held for name, held in open_.items() if name.startswith(id_)]
+        matches = [held for held in self.held.values() if id_ in ("", held.x) and not held.decision.done()]
         if not matches:
             raise NotFound(f"no request {id_} is held" if id_ else "no request is held")
         if len(matches) > 1:
@@ -357,10 +346,7 @@ class HoldGate:
         return matches[0]
 
     def extend(self, id_: str) -> str:
-        """Extend the time of a held request; return its id.
-
-        Raises as `release` does, and if its client cannot be kept waiting.
-        """
+        """Extend the time of a held request; return its id. Raises what `release` raises."""
         held = self._find_held(id_)
         if held.pings_from is None:
             raise CtxtuiError(
@@ -379,9 +365,7 @@ class HoldGate:
         - ``next``, ``not next``: hold the next request of the ``session``, or not.
         - ``list``: nothing.
 
-        All but the decisions return the status of the run.
-
-        Raises `NotFound`, `Several`, and `CtxtuiError` (`BadConfig` for a wrong rule).
+        All but the decisions return the status of the run. Raises what `release` and `rules_from_options` raise.
         """
         do = request.get("do")
         if do in HOWS:
@@ -398,10 +382,10 @@ class HoldGate:
             self.next.add(session)
         elif do == "not next":
             self.next.discard(session)
-        held = [held_request.json(self.clock()) for held_request in self.held.values()]
-        status = {"held": held, "each": self.rules.each, "rules": list(self.rules.descriptions)}
         return {
-            **status,
+            "held": [held_request.json(self.clock()) for held_request in self.held.values()],
+            "each": self.rules.each,
+            "rules": list(self.rules.descriptions),
             "next": sorted(self.next),
             "files": sorted(self.recorded_names()),
             "troubles": [*self.troubles()],
@@ -422,21 +406,16 @@ def _compaction_reason(compaction: CompactionRequest | None, waiting: WaitingReq
 
 
 def _preparation_record(prepared: PreparedRequest) -> dict[str, Json]:
-    """Record of the preparation of a request."""
     done: list[Json] = [*prepared.done]
     return {**({"done": done} if done else {}), **({"trouble": prepared.trouble} if prepared.trouble else {})}
 
 
 def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerdict:
-    """Add `record` to the report of `verdict`."""
     return replace(verdict, report={**verdict.report, **record}) if record else verdict
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings.
-
-    It is the shortest time-out that its client sends (at most an hour), less a margin; without one, the default.
-    """
+    """Seconds that a request can be held without pings: its client's time-out less a margin, or a default."""
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
@@ -444,3 +423,30 @@ def _max_hold_seconds(head: Head) -> float:
             timeouts.append(float(head.get(name)))
     seconds = min((timeout for timeout in timeouts if timeout > 0), default=0.0)
     return max(1.0, min(seconds, 3600.0) - RELEASE_MARGIN_S) if seconds else DEFAULT_HOLD_S
+
+
+_PINS_HEADING: Final = "The user pinned these parts of the conversation. They still hold, word for word:"
+
+
+def _pinned_texts(dialect: str, request: dict[str, Json], digests: Sequence[str]) -> tuple[str, ...]:
+    """The texts of the blocks with these digests that are in a client's request to compact."""
+    if not digests or dialect not in DIALECTS:
+        return ()
+    try:
+        items = DIALECTS[dialect].decode_request(canonical.dumps(request), None).items
+    except CtxtuiError:
+        return ()
+    blocks = {item.block.digest: item.block for item in items}
+    contents = [read(blocks[digest]) for digest in digests if digest in blocks]
+    texts = (content.text.strip() or content.arguments.strip() for content in contents)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def _missing_pins(summary: str, pins: Iterable[str]) -> list[str]:
+    return [pin for pin in pins if pin not in summary]
+
+
+def _add_pins(summary: str, pins: Sequence[str]) -> str:
+    """The summary with the pinned texts that it lacks."""
+    missing = _missing_pins(summary, pins)
+    return "\n\n".join([summary.rstrip(), _PINS_HEADING, *missing]) if missing else summary

@@ -1,7 +1,7 @@
 """`ctxtui.record()`: records the requests to models of the program that calls it.
 
-In a ``with`` block, and in tasks started there, the block's recording applies. Everywhere else in the program, other
-threads included, the newest running recording applies.
+In a ``with`` block, and in tasks started there, the block's recording applies; elsewhere in the program the newest one
+that runs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ CONTEXT_RECORDING: Final[ContextVar[InProcessRecording | None]] = ContextVar("ct
 
 
 class InProcessRecording:
-    """A recording made by `ctxtui.record`.
-
-    It starts at once; `stop`, or the end of the ``with`` block, ends it. `session` is its name.
-    """
+    """A recording made by `ctxtui.record`. It starts at once; `stop`, or the end of the ``with`` block, ends it."""
 
     def __init__(self, session: str, thread: str, tags: Sequence[str], folder: Path | None) -> None:
         outer = None if session else current()
@@ -95,10 +92,7 @@ class InProcessRecording:
         self.stop()
 
     def __call__(self, function: F) -> F:
-        """Use as a decorator: record each call of `function` and nothing else.
-
-        A generator does its work after the call, unrecorded.
-        """
+        """Use as a decorator: record each call of `function` and nothing else (of a generator, not its work)."""
         self.stop()
         again = functools.partial(InProcessRecording, self.session, self.thread, self._tags, self.folder)
         if inspect.iscoroutinefunction(function):
@@ -118,7 +112,6 @@ class InProcessRecording:
         return called  # type: ignore[return-value]
 
     def watch(self, request: Any) -> WatchedExchange:
-        """Start watching a request."""
         recorder = self.recorder
         assert recorder is not None
         exchange = WatchedExchange(recorder.put, recorder.next_name(), self._add_fault)

@@ -24,7 +24,6 @@ from ctxtui.services.attach.preparation.preparer_client import PreparerClient, W
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender, read_betas
 
 POLL_S: Final = 0.5
-"""Seconds between checks whether a prefix is due."""
 FIRST_LOOK_S: Final = SHORTEST_LIFETIME_S - REFRESH_MARGIN_S
 """Seconds after a request's start at which its session is looked at: no cache expires before."""
 MAX_REFRESH_S: Final = 120.0
@@ -66,8 +65,7 @@ class _WarmSession(Struct):
 class KeepWarm:
     """Watches the exchanges of a run, and refreshes the cache of each session that pauses.
 
-    - `cap_usd`: a refresh is sent only if the run's refreshes so far and its own forecast cost no more. One that misses
-      the cache costs more than its forecast.
+    - `cap_usd`: a refresh is sent only if the run's refreshes so far and its own forecast cost no more.
     - `record`: takes every event; `name`: names exchanges.
     - `session`: that of requests whose client sends no id ("": by their conversation).
 
@@ -93,7 +91,6 @@ class KeepWarm:
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Begin to watch."""
         self._task = asyncio.get_running_loop().create_task(self._watch())
 
     async def close(self) -> None:
@@ -120,7 +117,6 @@ class KeepWarm:
 
     @property
     def json(self) -> dict[str, Json]:
-        """The form sent over the control connection."""
         why: dict[str, Json] = dict(self.reasons)
         return {"cap_usd": self.cap_usd, "usd": self.usd, "count": self.count, "why": why}
 
@@ -152,7 +148,6 @@ class KeepWarm:
             self._assign(request, session)
 
     def _assign(self, request: _OpenRequest, session: str) -> None:
-        """Assign a request to its session, which pauses no longer."""
         request.session = session
         request.body.clear()
         self._sessions.setdefault(session, _WarmSession()).under_way += 1
@@ -214,7 +209,6 @@ class KeepWarm:
             await self._refresh(session, warm, begun, warmth)
 
     async def _find_warmth(self, session: str, warm: _WarmSession) -> Warmth:
-        """Find what keeps a session warm, and update its totals."""
         warmth = await self._preparer.find_warmth(session, self._since)
         warm.totals = warmth.totals if warmth.totals is not None else warm.totals
         return warmth
@@ -229,10 +223,7 @@ class KeepWarm:
         return CLIENT_SIGNS if fields.get("authorization", "").startswith(SIGNED) else ""
 
     async def _refresh(self, session: str, warm: _WarmSession, begun: RequestBegun, warmth: Warmth) -> None:
-        """Send the request that refreshes the cache, and update the totals.
-
-        The session is looked at again at once, after a failure only when the client's next request is answered.
-        """
+        """Send the request that refreshes the cache; look again at once, or, if it failed, after the next request."""
         looked_at, status = warm.look_at, 0
         try:
             async with asyncio.timeout(MAX_REFRESH_S):

@@ -1,7 +1,6 @@
 """Sends calls as OpenTelemetry spans to a collector, by OTLP over HTTP.
 
-Unsent spans wait and are counted.
-The collector's keys come from the variable that its own exporters read, and are stored nowhere.
+The collector's keys come from the variables that OpenTelemetry's own exporters read, and are stored nowhere.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from ctxtui.core.session import Session
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker
 from ctxtui.pricing.price import price_call
-from ctxtui.providers.endpoint import is_loopback, sends_key_in_plain
+from ctxtui.providers.endpoint import check_address, is_loopback, sends_key_in_plain
 from ctxtui.services.child_process import ChildGone
 from ctxtui.services.config.package_data import mask_rules
 from ctxtui.services.config.settings import Settings
@@ -36,8 +35,6 @@ from ctxtui.transcripts.formats.opentelemetry.protobuf import encode, parse_reje
 from ctxtui.transcripts.formats.opentelemetry.written import Content, Span, call_span, wrap_spans
 from ctxtui.wire.key_mask import mask_url
 
-LOCAL: Final = "http://127.0.0.1:4318"
-"""Default address of a collector on this machine."""
 _PATH: Final = "/v1/traces"
 _HEADERS: Final = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
 TIMEOUT_S: Final = 10.0
@@ -51,13 +48,8 @@ MAX_WAITING_SPANS: Final = 10_000
 
 def traces_url(url: str) -> str:
     """The URL for spans, from a collector's base URL or the whole address. Raises `BadConfig`."""
-    try:
-        parts = urlsplit(url)
-        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:
-        raise BadConfig(f"{mask_url(url)!r} is not a collector's address", place="--otlp", way_out=f"such as {LOCAL}")
+    check_address(url, "--otlp")
+    parts = urlsplit(url)
     if parts.username or parts.password:
         raise BadConfig("a key in an address would be shown", place="--otlp", way_out=f"put it into {_HEADERS[1]}")
     path = parts.path.rstrip("/")
@@ -92,8 +84,8 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class Exporter:
     """Sends spans to the collector at `url`, the oldest first.
 
-    With `content` they include prompts and answers, with secrets masked. `sent` and `lost` (dropped here, or refused by
-    the collector) are counts, `error` is the last error ("": none).
+    With `content` they include prompts and answers, with secrets masked. `lost` counts spans that were dropped here, or
+    refused by the collector; `error` is the last request's ("": none).
     """
 
     url: str
@@ -113,11 +105,9 @@ class Exporter:
 
     @property
     def waiting(self) -> int:
-        """Number of spans not sent yet."""
         return len(self._waiting)
 
     def add(self, session: Session, calls: Sequence[Call], name: str) -> None:
-        """Queue the `calls` of a session called `name`."""
         table = prices_for(self.settings)
         about = session.about
         for call in calls:
@@ -183,7 +173,7 @@ MAX_PAUSE_SECONDS: Final = 30.0
 
 
 class FeedStatus(NamedTuple):
-    """Progress: numbers of spans `sent`, `waiting` and `lost`; `error` is the last error."""
+    """Numbers of spans, and the last error."""
 
     sent: int = 0
     waiting: int = 0
@@ -249,7 +239,6 @@ class FeedSender:
         self._sent: set[tuple[Path, str]] = set()
 
     def send(self, files: Sequence[Path]) -> FeedStatus:
-        """Send the new calls of `files`."""
         trouble = ""
         for file in files:
             try:

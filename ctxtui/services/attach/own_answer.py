@@ -15,7 +15,6 @@ from ctxtui.transcripts.kit.http_exchange.pair import parse_body
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 
 ANSWERABLE_APIS: Final = (ANTHROPIC, CHAT, RESPONSES, GOOGLE)
-"""The APIs in which the user can answer."""
 OLLAMA: Final = "ollama"
 CODEX: Final = "codex"
 _PINGS: Final = {
@@ -35,10 +34,9 @@ CHARS_PER_TOKEN: Final = 4
 
 
 def build_answer(dialect: str, request: dict[str, Json], text: str, input_: int, at: float) -> bytes:
-    """Build the HTTP answer in which the requested model says `text`.
+    """Build the HTTP answer in which the requested model says `text`, streamed if the request asks for it.
 
-    It is streamed if the request asks for it. `input_` is an estimate in tokens, and so is the answer's size: no model
-    has read anything. `at` is Unix seconds.
+    `input_` is an estimate in tokens; `at` is Unix seconds.
     """
     builders = {ANTHROPIC: _build_message, CHAT: _build_completion, RESPONSES: _build_response, GOOGLE: _build_content}
     answer, events = builders[dialect](request, text, (input_, 1 + len(text) // CHARS_PER_TOKEN), at)
@@ -60,7 +58,6 @@ def build_refusal(dialect: str, why: str) -> bytes:
 
 
 def build_error(dialect: str, why: str) -> dict[str, Json]:
-    """An error in the form of the API."""
     if dialect == ANTHROPIC:
         return {"type": "error", "error": {"type": "invalid_request_error", "message": why}, "request_id": None}
     if dialect == OLLAMA:
@@ -98,10 +95,6 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
 
 
 def http_answer(status: int, kind: str, body: bytes) -> bytes:
-    """Build an HTTP/1.1 answer of the content type `kind` that closes the connection.
-
-    `status` is one of `_REASONS`.
-    """
     head = f"HTTP/1.1 {status} {_REASONS[status]}\r\ncontent-type: {kind}\r\n"
     return f"{head}content-length: {len(body)}\r\nconnection: close\r\n\r\n".encode() + body
 

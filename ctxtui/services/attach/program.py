@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Final, NamedTuple
 
 from msgspec import Struct
@@ -10,6 +12,11 @@ from msgspec import Struct
 Env = Mapping[str, str]
 Urls = Mapping[str, str]
 """Provider's name -> base URL."""
+
+
+def find_home(env: Env, variable: str, name: str) -> Path:
+    """The folder that a program's `variable` names, else `name` in the user's home folder."""
+    return Path(os.path.expanduser(env.get(variable) or Path(env.get("HOME") or Path.home()) / name))
 
 
 def _nothing() -> None:
@@ -27,12 +34,10 @@ class Started(NamedTuple):
 class ProgramProvider(Struct, frozen=True, kw_only=True):
     """A provider that a program uses.
 
-    - `default`: its base URL.
-    - `variables`: override it, by priority.
-    - `if_set`: the provider is routed only if one of the variables is set, because setting it changes how the program
-      works.
-    - `paths`: paths that some SDKs send when ctxtui sets a variable -> the provider's own, which the relay uses. (Some
-      expect the version in the base URL: ``/messages`` -> ``/v1/messages``.)
+    - `variables`: override its base URL, `default`, by priority.
+    - `if_set`: it is routed only if one of the variables is set, because setting it changes how the program works.
+    - `paths`: paths that some SDKs send when ctxtui sets a variable -> the provider's own (some expect the version in
+      the base URL: ``/messages`` -> ``/v1/messages``).
     """
 
     name: str
@@ -42,7 +47,6 @@ class ProgramProvider(Struct, frozen=True, kw_only=True):
     paths: Mapping[str, str] = {}
 
     def is_set(self, env: Env) -> bool:
-        """Whether one of the variables is set."""
         return any(env.get(name) for name in self.variables)
 
     def url(self, env: Env) -> str:
@@ -102,10 +106,7 @@ class Program(Struct, frozen=True, kw_only=True):
         return {provider.name: provider.url(env) for provider in routed} | dict(own_urls)
 
     def paths(self, env: Env) -> Mapping[str, Mapping[str, str]]:
-        """The provider's own paths, by provider and path that a program sends.
-
-        Only for providers whose variables the user did not set.
-        """
+        """Corrected paths by provider, for providers whose variables the user did not set."""
         return {provider.name: provider.paths for provider in self.providers if not provider.is_set(env)}
 
     def start_routed(self, urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
@@ -122,10 +123,7 @@ class Program(Struct, frozen=True, kw_only=True):
         return start._replace(env=bypass_proxies(env) | start.env)
 
     def proxy_variables(self, proxy: str, bundle: str, hosts: Collection[str], env: Env) -> dict[str, str]:
-        """Variables that send the program's requests to `hosts` through `proxy`.
-
-        They make it trust the certificates in the file `bundle`.
-        """
+        """Variables with which the program's requests to `hosts` go through `proxy`, and it trusts `bundle`."""
         no_proxy = env.get("no_proxy") or env.get("NO_PROXY", "")
         entries = [
             entry

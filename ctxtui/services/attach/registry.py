@@ -48,9 +48,9 @@ def own_folder() -> Path:
 
 
 def programs(*folders: Path) -> tuple[Program, ...]:
-    """Load the programs of `folders` (default: the package's, then the user's).
+    """Load the programs of `folders` (default: the package's, then the user's, which override); `ANY` is the last.
 
-    Later ones override. The program for all others is the last. Raises `BadConfig`.
+    Raises `BadConfig`.
     """
     programs_: dict[str, Program] = {}
     for folder in folders or (FOLDER, own_folder()):
@@ -123,10 +123,9 @@ def _text_list(table: Mapping[str, Any], name: str, path: Path) -> tuple[str, ..
 
 
 def program_of(command: Sequence[str], name: str = "") -> Program:
-    """Find the program that `command` runs, or the one called `name`.
+    """Find the program that `command` runs, or the one called `name`; `ANY` if the command is unknown.
 
-    That for all others if the command is unknown, or a wrapper has an option with a separate value. Raises `NotFound`
-    for an unknown name, `BadConfig` for an invalid file.
+    Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
     """
     programs_ = programs()
     if name:

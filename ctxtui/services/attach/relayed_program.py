@@ -40,14 +40,10 @@ from ctxtui.services.config.extras import import_extra
 from ctxtui.services.config.settings import Settings
 
 COMMON_CERTIFICATE_VARIABLES: Final = ("SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS")
-"""Variables that name certificate files, in addition to the program's own."""
 
 
 def trusted_certificates(env: Mapping[str, str], variables: Sequence[str]) -> bytes:
-    """The certificates (PEM) of this machine, and those in files that `env` names.
-
-    The variables that may name them are `variables` and `COMMON_CERTIFICATE_VARIABLES`.
-    """
+    """The certificates (PEM) of this machine, and those in files that the `variables` or the common ones name."""
     certificates = list(_named_certificates(env, (*variables, *COMMON_CERTIFICATE_VARIABLES)))
     system = _system_certificates()
     return b"\n".join([*certificates, *([system] if system else [])])
@@ -82,10 +78,7 @@ def write_certificates(certificates: bytes) -> Path:
 
 
 class Routing(Protocol):
-    """A way to route the program's requests through ctxtui.
-
-    `urls` are the base URLs given to it, by provider.
-    """
+    """A way to route the program's requests through ctxtui, with the base URLs that it gets (`urls`)."""
 
     urls: Mapping[str, str]
 
@@ -97,10 +90,7 @@ class Routing(Protocol):
 
 
 class EventSink(NamedTuple):
-    """The receiver of exchange events.
-
-    `tell` takes an event, `name` makes an exchange's name, `clock` gives the time in Unix seconds.
-    """
+    """The receiver of exchange events, the names of exchanges, and the time in Unix seconds."""
 
     tell: Callable[[ExchangeEvent], None]
     name: Callable[[], str]
@@ -108,7 +98,7 @@ class EventSink(NamedTuple):
 
 
 class BaseUrlRouting:
-    """Routes by base URL: one relay for each provider."""
+    """Routes by base URL, with one relay for each provider."""
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         self._program, self._env = program, env
@@ -130,10 +120,7 @@ class BaseUrlRouting:
 
 
 class ProxyRouting:
-    """Routes by a forward proxy for the providers' hosts.
-
-    Only this program trusts its certificates.
-    """
+    """Routes by a forward proxy for the providers' hosts, whose certificates only this program trusts."""
 
     def __init__(self, program: Program, env: Env, sink: EventSink, gate: Gate, upstreams: Sequence[Upstream]) -> None:
         # Imported here: only a run with a forward proxy pays for certificates.
@@ -175,13 +162,13 @@ SIGNAL_EXIT_BASE: Final = 128
 class RelayedProgram:
     """A program, and the relay that runs around it.
 
-    - `named_upstreams`: upstreams that the user named.
+    - `named_upstreams`: base URLs that the user gave for providers.
     - `folder`: receives the recordings; `database`: has the edits.
-    - `hold`: decides which requests are held.
-    - `keep_warm_usd`: limits the requests that keep caches warm, by forecast (see `KeepWarm`); 0: none are sent.
-    - `clock`: gives Unix seconds.
+    - `policies`, `policy_settings`: policies and profile files that act on every thread, and their settings.
+    - `keep_warm_usd`: limits the requests that keep caches warm (see `KeepWarm`); 0: none are sent.
     - `forward`: the program is routed by a proxy and certificates of this run instead of base URLs.
-    - `say`: prints a message: the program could not be started.
+    - `answers`: recorded answers, for a program that forks from a recorded session.
+    - `say`: prints why the program could not be started.
 
     Raises `BadConfig` if the program cannot be routed, or `named_upstreams` has a provider that it does not use.
     """
@@ -202,13 +189,11 @@ class RelayedProgram:
     hold: HoldRules = field(default_factory=HoldRules)
     settings: Settings = field(default_factory=Settings)
     policies: tuple[str, ...] = ()
-    """Policies and profile files that act on every thread."""
     policy_settings: tuple[str, ...] = ()
     forward: bool = False
     keep_warm_usd: float = 0.0
     clock: Callable[[], float] = time.time
     answers: RecordedAnswers | None = None
-    """Recorded answers, for a program that forks from a recorded session."""
     fork: ForkGate | None = field(init=False, default=None)
     gate: HoldGate = field(init=False)
     control: Control = field(init=False)
@@ -244,7 +229,7 @@ class RelayedProgram:
 
     @property
     def silence_advice(self) -> str:
-        """Advice if the program ran without a request to a model; "" otherwise."""
+        """Advice if the program ran and nothing was recorded; "" otherwise."""
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name
@@ -259,10 +244,7 @@ class RelayedProgram:
         return self.recorder.files if hasattr(self, "recorder") else []
 
     def upstreams(self) -> list[Upstream]:
-        """The providers that the program uses by itself, overridden by `named_upstreams`.
-
-        Raises `BadConfig`.
-        """
+        """The providers that the program uses, with the addresses of `named_upstreams`. Raises `BadConfig`."""
         urls = dict(self.program.upstreams(self.env, self.cwd)) | dict(self.named_upstreams)
         paths = self.program.paths(self.env)
         return [Upstream(name, url, paths.get(name, {})) for name, url in urls.items()]
@@ -324,7 +306,6 @@ class RelayedProgram:
         return self._started
 
     async def close(self) -> None:
-        """End the relays and write the rest of the recording."""
         if self.keep_warm is not None:
             await self.keep_warm.close()
         await self._routing.close()

@@ -33,13 +33,9 @@ class RequestRisks:
     def __init__(self) -> None:
         self._guard = Guard(guard_rules())
         self._sent: set[str] = set()
-        """Digests of blocks with secrets that were held and then sent."""
 
     def sent(self, blocks: frozenset[str]) -> None:
-        """Note that these blocks were held and then sent: they are not held again.
-
-        The request was released, or its time was up.
-        """
+        """Note the digests of blocks that were held and then sent."""
         self._sent |= blocks
 
     async def reason(self, rules: HoldRules, dialect: str, body: bytes) -> RiskReason:

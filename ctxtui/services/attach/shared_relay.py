@@ -30,14 +30,12 @@ from ctxtui.services.attach.program import ANTHROPIC, GOOGLE, OPENAI
 from ctxtui.services.config.settings import Settings
 
 PORT: Final = 4020
-"""Default port of the relay."""
 LOCAL_SERVERS: Final = {
     "ollama": "http://127.0.0.1:11434",
     "lm-studio": "http://127.0.0.1:1234/v1",
     "llama.cpp": "http://127.0.0.1:8080/v1",
     "vllm": "http://127.0.0.1:8000/v1",
 }
-"""Default addresses of local servers."""
 CHECK_SECONDS: Final = 1.0
 """Seconds between checks for recording problems."""
 _NUMBER: Final = re.compile(r"\b\d+\b")
@@ -45,16 +43,12 @@ _NUMBER: Final = re.compile(r"\b\d+\b")
 
 
 def default_upstreams(env: Mapping[str, str]) -> dict[str, str]:
-    """The default upstreams, by the first segment of the path."""
     return {**{provider.name: provider.url(env) for provider in (ANTHROPIC, OPENAI, GOOGLE)}, **LOCAL_SERVERS}
 
 
 @dataclass(slots=True)
 class SharedRelay:
-    """A relay on `port` to `upstreams` that records into `folder`.
-
-    `upstreams` are base URLs by name; `database` holds the edits.
-    """
+    """A relay to `upstreams` (base URLs by name) that records into `folder`; `database` holds the edits."""
 
     folder: Path
     database: Path
@@ -66,8 +60,8 @@ class SharedRelay:
     async def serve(self, ready: Callable[[dict[str, str]], None], say: Callable[[str], None]) -> None:
         """Serve until interrupted.
 
-        `ready` is called with the base URL of each upstream, `say` with each recording problem as soon as it occurs.
-        Raises `BadConfig`, `InUse`.
+        `ready` is called with the base URL of each upstream, `say` with recording problems, each kind once. Raises
+        `BadConfig`, `InUse`.
         """
         upstreams = [Upstream(name, url) for name, url in self.upstreams.items()]
         invalid = next(
@@ -114,7 +108,7 @@ class SharedRelay:
                 await asyncio.to_thread(self.recorder.close)
 
     async def _watch(self, say: Callable[[str], None]) -> None:
-        """Report recording problems, each kind once: a relay runs for weeks without being watched."""
+        # A relay runs for weeks without being watched.
         reported: set[str] = set()
         while True:
             for trouble in self.recorder.troubles:

@@ -1,8 +1,4 @@
-"""Installs ctxtui's status line in Claude Code's settings, and removes it.
-
-All other bytes of the file stay. The previous value is kept in a file of ctxtui's, along with whether ctxtui created
-the settings file.
-"""
+"""Installs ctxtui's status line in Claude Code's settings, and removes it; all other bytes of the file stay."""
 
 from __future__ import annotations
 
@@ -18,12 +14,13 @@ from typing import Any, Final, NamedTuple
 from msgspec import Struct
 
 from ctxtui.core.errors import BadConfig, CtxtuiError
+from ctxtui.services.attach.program import find_home
 from ctxtui.services.attach.programs.settings_copy import replace_file
 from ctxtui.services.config.paths import data_dir
 
 MEMBER: Final = "statusLine"
 REFRESH_SECONDS: Final = 15
-"""Seconds after which an idle client refreshes the line: the cache's remaining time changes."""
+"""An idle client refreshes the line as often: the cache's remaining time changes."""
 _SPACE: Final = " \t\n\r"
 
 
@@ -43,16 +40,12 @@ class _Member(Struct, frozen=True):
     end: int
 
 
-def settings_file(env: Mapping[str, str] | None = None) -> Path:
-    """The path of the user's Claude Code settings by `env` (None: this process's environment)."""
-    own = os.environ if env is None else env
-    named = own.get("CLAUDE_CONFIG_DIR")
-    home = Path(os.path.expanduser(named)) if named else Path(own.get("HOME") or os.path.expanduser("~")) / ".claude"
-    return home / "settings.json"
+def settings_file(env: Mapping[str, str] = os.environ) -> Path:
+    """The path of the user's Claude Code settings."""
+    return find_home(env, "CLAUDE_CONFIG_DIR", ".claude") / "settings.json"
 
 
 def command() -> str:
-    """The command line for the client, which runs this installation of ctxtui."""
     script = Path(sys.executable).parent / "ctxtui"
     words = [str(script)] if script.is_file() else [sys.executable, "-P", "-m", "ctxtui"]
     return shlex.join([*words, "statusline"])
@@ -71,8 +64,8 @@ def is_ours(value: object) -> bool:
 def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange | None:
     """Install the status line in `file`; None if it is installed already.
 
-    `setting` is the user's ``data_dir``. Raises `BadConfig` if the file is no JSON object, `CtxtuiError` if it has
-    another status line and `replace` is false.
+    `setting` is the user's ``data_dir``, whose ``status-lines.json`` keeps the previous value. Raises `BadConfig` if
+    the file is no JSON object, `CtxtuiError` if it has another status line and `replace` is false.
     """
     target = Path(os.path.realpath(file))
     before = _read(target)
@@ -105,8 +98,7 @@ def install(file: Path, *, replace: bool, setting: str = "") -> StatusLineChange
 def remove(file: Path, *, setting: str = "") -> StatusLineChange | None:
     """Remove the status line from `file` and restore the one before; None if not installed.
 
-    `setting` is the user's ``data_dir``. If the file has not changed since the installation, it is restored byte for
-    byte (or deleted, if ctxtui created it); otherwise only its status line is.
+    A file that has not changed since the installation is restored byte for byte (or deleted, if ctxtui created it).
     """
     target = Path(os.path.realpath(file))
     text, record = _read(target), _load_records(setting).get(str(file), {})
@@ -162,10 +154,7 @@ def _without(text: str, member: _Member) -> str:
 
 
 def _find(text: str, name: str) -> _Member | None:
-    """Find the member `name` in the JSON `text` of an object; None if it has none.
-
-    Of several the last one counts, as in `json.loads`.
-    """
+    """Find the last member `name` in the JSON `text` of an object; None if it has none."""
     decoder = json.JSONDecoder()
     at, member = _skip_blanks(text, text.index("{") + 1), None
     while text[at] != "}":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import time
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,19 +17,20 @@ from msgspec import Struct
 from ctxtui import __version__
 from ctxtui.analysis.money.status_line import ClientStatus
 from ctxtui.core.errors import Malformed
+from ctxtui.core.json_values import as_count, as_dict, as_number, as_str
 from ctxtui.core.usage import Usage
 from ctxtui.pricing.rates import find_rates
 from ctxtui.pricing.terms import Terms
 from ctxtui.services.config.paths import data_dir
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.counting.pricing import prices_for
+from ctxtui.transcripts.kit.fields import parse_timestamp
 
 END_BYTES: Final = 256 << 10
 """Bytes read from the end of a transcript, usually more than the last twenty answers."""
 _RATES: Final = ("fresh", "read", "write_5m", "write_1h", "output")
 _SHORT_LIFE_S, _LONG_LIFE_S = 300.0, 3600.0
 MAX_CACHED_RATES: Final = 64
-"""Number of earlier entries that stay in the cache file of rates."""
 
 JsonObject = dict[str, Any]
 
@@ -52,37 +52,36 @@ _INSTALL_HINT: Final = "`ctxtui statusline install` lets Claude Code run it"
 def build_status(client_input: JsonObject, settings: Settings, at: float | None = None) -> ClientStatus:
     """Build the status from the client's input at the Unix time `at` (None: now)."""
     now = time.time() if at is None else at
-    ending = _TranscriptEnd(_obj(client_input).get("transcript_path"))
-    window, cache = _obj(client_input.get("context_window")), _obj(client_input.get("prompt_cache"))
+    ending = _TranscriptEnd(client_input.get("transcript_path"))
+    window, cache = as_dict(client_input.get("context_window")), as_dict(client_input.get("prompt_cache"))
     long = cache.get("ttl") == "1h" if cache else ending.long
-    expires = _number(cache.get("expires_at"))
+    expires = as_number(cache.get("expires_at"))
     if not cache and ending.at is not None:
         # Versions before 2.1.251 do not report the cache: its time starts with the last answer at the latest.
         expires = ending.at + (_LONG_LIFE_S if long else _SHORT_LIFE_S)
-    last = _usage(_obj(window.get("current_usage")), long=long)
-    miss_causes = _obj(cache.get("last_miss_cause")).get("causes")
-    quota = _obj(_obj(client_input.get("rate_limits")).get("five_hour"))
+    last = _usage(as_dict(window.get("current_usage")), long=long)
+    miss_causes = as_dict(cache.get("last_miss_cause")).get("causes")
+    quota = as_dict(as_dict(client_input.get("rate_limits")).get("five_hour"))
     return ClientStatus(
         at=now,
         last=last,
         answers=ending.answers,
-        usable=_usable(_model(client_input), int(_number(window.get("context_window_size")) or 0), settings),
+        usable=_usable(_model(client_input), as_count(window.get("context_window_size")), settings),
         cached=cache.get("caching_observed") is not False,
         long=long,
         expires=expires,
-        missed=_number(cache.get("last_miss_at")),
+        missed=as_number(cache.get("last_miss_at")),
         cause=str(miss_causes[0]).replace("_", " ") if isinstance(miss_causes, list) and miss_causes else "",
         again=last.cache_write if last is not None else 0,
-        quota=_number(quota.get("used_percentage")),
-        resets=_number(quota.get("resets_at")),
+        quota=as_number(quota.get("used_percentage")),
+        resets=as_number(quota.get("resets_at")),
     )
 
 
 class ColdSend(Struct, frozen=True):
-    """A message to a session whose cache has expired.
+    """A message to a session whose cache expired so many `seconds` ago.
 
-    `tokens`: input that is written again. `seconds`: time since the expiry. `usd`: the call's price, `warm_usd`: the
-    same if the cache were read (None: no price is known).
+    `tokens` are written again. `usd` is the call's price, `warm_usd` the same if the cache were read (None: unknown).
     """
 
     tokens: int
@@ -94,8 +93,8 @@ class ColdSend(Struct, frozen=True):
 def find_cold_send(transcript: object, settings: Settings, at: float | None = None) -> ColdSend | None:
     """Forecast a message to the session of a transcript after its cache has expired.
 
-    It is sent at the Unix time `at` (None: now). Only the transcript's end is read. None if the cache is still alive,
-    nothing was cached, or the last call's context is unknown.
+    It is sent at the Unix time `at` (None: now). None if the cache is still alive, nothing was cached, or the last
+    call's context is unknown.
     """
     now = time.time() if at is None else at
     ending = _TranscriptEnd(transcript)
@@ -112,10 +111,7 @@ def find_cold_send(transcript: object, settings: Settings, at: float | None = No
 
 
 def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings) -> float | None:
-    """Price of a coming call of the client in USD.
-
-    None without `usage`, or if its model has no known price.
-    """
+    """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
         return None
     rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
@@ -126,14 +122,14 @@ def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings
 
 
 def _model(client_input: JsonObject) -> str:
-    return str(_obj(client_input.get("model")).get("id") or "")
+    return str(as_dict(client_input.get("model")).get("id") or "")
 
 
 def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
     if not counts:
         return None
     fresh, read, write, output = (
-        int(_number(counts.get(name)) or 0)
+        as_count(counts.get(name))
         for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
     )
     return Usage(
@@ -146,10 +142,7 @@ def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """Usable tokens of the client's window: the user's number for the model, or the share.
-
-    `window` is the client's size, used unless the settings have one. The number is at most the window.
-    """
+    """Usable tokens of a window: the user's number for the model, or the share; `window` if the settings have none."""
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)
@@ -175,20 +168,20 @@ class _TranscriptEnd:
             if b'"assistant"' not in line:
                 continue
             try:
-                record = _obj(json.loads(line))
+                record = as_dict(json.loads(line))
             except (ValueError, RecursionError):
                 continue  # the first line of the end is cut, the last one may be half written
-            message = _obj(record.get("message"))
-            used = _obj(message.get("usage"))
+            message = as_dict(record.get("message"))
+            used = as_dict(message.get("usage"))
             if record.get("type") != "assistant" or record.get("isSidechain") is True or not used:
                 continue
-            answers[str(message.get("id"))] = int(_number(used.get("output_tokens")) or 0)
-            self.at = _moment(record.get("timestamp")) or self.at
+            answers[str(message.get("id"))] = as_count(used.get("output_tokens"))
+            self.at = parse_timestamp(as_str(record.get("timestamp"))) or self.at
             self.reported, self.fast = used, used.get("speed") == "fast"
             self.model = str(message.get("model") or "")
-            written = _obj(used.get("cache_creation"))
-            if any(_number(own) for own in written.values()):
-                self.long = bool(_number(written.get("ephemeral_1h_input_tokens")))
+            written = as_dict(used.get("cache_creation"))
+            if any(as_number(own) for own in written.values()):
+                self.long = bool(as_number(written.get("ephemeral_1h_input_tokens")))
         self.answers = tuple(tokens for tokens in answers.values() if tokens)
 
 
@@ -204,18 +197,14 @@ def _last_lines(path: object) -> list[bytes]:
 
 
 def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> dict[str, float] | None:
-    """USD per token for each of `_RATES`; None if there is no price.
-
-    They are from today's cache file or the price library. `fast` is the client's fast mode, `length` the number of
-    input tokens.
-    """
+    """USD per token for each of `_RATES`, from today's cache file or the price library; None if there is no price."""
     # Long prompts may have higher rates, from a size that only the library has.
     key = (
         f"{__version__} {model} {fast} {length // 10_000} {time.strftime('%Y-%m-%d')} {sorted(settings.prices.items())}"
     )
     file = data_dir(settings.data_dir) / "status-rates.json"
     try:
-        cached = _obj(json.loads(file.read_bytes()))
+        cached = as_dict(json.loads(file.read_bytes()))
     except (OSError, ValueError, RecursionError):
         cached = {}
     if key in cached:
@@ -234,20 +223,3 @@ def _write_cache(file: Path, rates: dict[str, Any]) -> None:
         part.replace(file)
     except OSError:
         part.unlink(missing_ok=True)  # in a read-only folder, rates are looked up each time
-
-
-def _obj(value: object) -> JsonObject:
-    return value if isinstance(value, dict) else {}
-
-
-def _number(value: object) -> float | None:
-    return (
-        float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
-    )
-
-
-def _moment(value: object) -> float | None:
-    try:
-        return datetime.fromisoformat(str(value)).timestamp()
-    except (ValueError, OverflowError):
-        return None

@@ -20,16 +20,11 @@ NEEDS_TMUX: Final = (
     "--split opens the inspector next to the program, inside tmux only: `ctxtui` in another terminal shows it"
 )
 POLL_SECONDS: Final = 0.2
-"""Seconds between checks for a recording."""
 TMUX_TIMEOUT_S: Final = 10.0
-"""Seconds allowed for tmux."""
 
 
 def split(folder: Path, run: str, env: Mapping[str, str] = os.environ) -> str:
-    """Open the inspector in a new pane for the recordings of `run` in `folder`.
-
-    Return an error or "". The program keeps the focus. The pane closes with the inspector.
-    """
+    """Open the inspector in a new pane for the recordings of `run` in `folder`; return an error or ""."""
     if not env.get("TMUX"):
         return NEEDS_TMUX
     waiter = [sys.executable, "-P", "-m", "ctxtui.services.attach.tmux_pane", str(folder), run, str(os.getpid())]
@@ -58,10 +53,7 @@ def find_recording(folder: Path, run: str) -> Path | None:
 
 
 def main(folder: str, run: str, pid: str) -> None:
-    """Wait for a request of a run, then become the inspector of its session.
-
-    The request must have been answered, or be held. Returns if the process `pid` ends before.
-    """
+    """Wait for a request of a run, then become the inspector of its session; return if the process `pid` ends."""
     sys.stdout.write("ctxtui: waiting for the program's first request\n")
     sys.stdout.flush()
     while (path := find_recording(Path(folder), run)) is None or not _has_content(path):

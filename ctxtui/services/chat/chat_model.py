@@ -10,21 +10,19 @@ from ctxtui.providers.endpoint import Endpoint, is_loopback
 
 OFFLINE: Final = "offline"
 """Endpoint kind and model id of the embedded provider."""
-
-
 REMOTE_MARK: Final = "cloud"
 """Part of the names of models that a local server, such as Ollama, runs on another machine."""
 
 
 class ModelChoice(Struct, frozen=True):
-    """The user's choice of model ("": by settings and availability) and session."""
+    """The user's choice of model ("": by settings and availability) and of the session to continue."""
 
     provider: str = ""
     model: str = ""
     base_url: str = ""
     name: str = ""
-    """The session to continue, from its call number `call` (0: the end)."""
     call: int = 0
+    """Number of the call to continue from; 0: the end."""
     thread: str = ""
 
 
@@ -66,8 +64,8 @@ def stays_on_machine(chat_model: ChatModel) -> bool:
 
 
 def charges_nothing(chat_model: ChatModel, usd: float | None) -> bool:
-    """Whether `chat_model` charges nothing for a request.
+    """Whether a request to `chat_model` with the list price `usd` (None: there is none) costs nothing.
 
-    `usd` is its list price (None: there is none). At a local program that is no known server, the list price counts.
+    At a local program that is no known server, the list price counts.
     """
     return runs_model(chat_model) or (chat_model.endpoint.local and usd is None)

@@ -14,11 +14,7 @@ from ctxtui.services.chat.chat_model import ChatModel
 
 
 class ChatNews(Struct, frozen=True):
-    """Progress event for the screen.
-
-    `moment` of the turn, new session `events`, and the new `chat_model` if it changed; the connection to the new model
-    is not open yet. `thread` is that of a sub-agent, or the main one.
-    """
+    """A moment of a thread's turn, with new session `events`; `chat_model` if it was chosen, not connected yet."""
 
     moment: progress.ProgressEvent | None
     events: tuple[Event, ...] = ()
@@ -34,5 +30,4 @@ Judge = Callable[[Draft], Awaitable[str]]
 
 
 async def no_rule(_: Draft) -> str:
-
     return ""

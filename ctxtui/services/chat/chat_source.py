@@ -24,7 +24,6 @@ class ChatSource(SessionSource):
         self.host = host
 
     def open(self) -> tuple[Loaded, Iterator[RecordingNews]]:
-        """Return the session, complete at once. Raises the errors of opening a recording."""
         self._services.preload()
         self.host.files.counter = self._services.counter
         session = self.host.open()
@@ -55,5 +54,4 @@ class ChatSource(SessionSource):
         return LiveCount(self._services.counting, study.book.card(model), study.book.weights(model))
 
     def forecaster(self, study: Study, chat_model: ChatModel) -> RequestForecaster:
-        """A forecaster for the chat's requests."""
         return make_forecaster(study.book, self._services.counter, chat_model, self._services.prices)

@@ -48,11 +48,7 @@ _OPENAI_MARKER: Final[Mapping[str, Json]] = {"prompt_cache_breakpoint": {"mode":
 
 
 class MessageContent(Struct, frozen=True):
-    """Content to send with a message.
-
-    `attached` are blocks of files, `memory` is the current memory (None: there is none), `note` tells the user which
-    files are attached ("": none).
-    """
+    """Content to send with a message; `note` tells the user which files are attached ("": none)."""
 
     attached: tuple[Attachment, ...] = ()
     memory: MemoryPlace | None = None
@@ -69,7 +65,6 @@ class ContextFiles:
         self.counter: Counter | None = None
         """Counts tokens; None before its first use."""
         self.progress = ReadingProgress()
-        """Progress of reading the project."""
         self._chat_model: ChatModel | None = None
         self._memory_folder: MemoryFolder | None = None
         self._folder = _configured_folder(config, cwd)
@@ -119,10 +114,7 @@ class ContextFiles:
         return max(1, round((usable - used) * self._settings.files_share)) if usable else 0
 
     def read_named(self, text: str, used: int) -> tuple[AttachedFile, ...]:
-        """Read and count the files that the message `text` names, with `used` tokens in use.
-
-        Raises `NotAttached`.
-        """
+        """Read the files that the message `text` names, with `used` tokens in use. Raises `NotAttached`."""
         return read_attachments(text, self._cwd, self.meter, self.available_tokens(used))
 
     def missing_paths(self, text: str) -> list[str]:
@@ -141,10 +133,7 @@ class ContextFiles:
         return None if charges_nothing(chat_model, usd) else usd
 
     def content_for(self, text: str, session: Session, head: int) -> MessageContent:
-        """Collect the content to send with the user's message `text` after the context `head`.
-
-        Raises `NotAttached`, and the errors of reading memory and the project.
-        """
+        """Collect the content to send with the user's message `text` after the context `head`. Raises `NotAttached`."""
         memory = self.memory_for(text)
         has_user_text = any(item.place.role == "user" for item in session.tree.items(head))
         auto = not has_user_text and self._settings.files == AUTO
@@ -162,11 +151,7 @@ class ContextFiles:
         return MessageContent(tuple(attached), memory, "; ".join(notes))
 
     def used_tokens(self, session: Session, head: int) -> int:
-        """The tokens in use at `head`.
-
-        They are input and output of the last reported call on the path, and the blocks after it (all blocks without
-        such a call).
-        """
+        """The tokens in use at `head`: those of the last reported call on the path, and of the blocks after it."""
         tree, reported_usage = session.tree, {}
         for call in session.calls.values():
             if call.usage is not None:
@@ -177,11 +162,7 @@ class ContextFiles:
         return reported + sum(meter.block(item.block) for item in tree.items(head, end))
 
     def select_files(self, task: str, used: int, exclude: set[str]) -> Selection:
-        """Select project files for `task`, with `used` tokens in use.
-
-        Memory and the files in `exclude` are not selected. If the window is unknown, as many tokens as the project has
-        are available.
-        """
+        """Select project files for `task`, except memory and `exclude`, with `used` tokens in use."""
         project = count_project(self._cwd, self.meter, self.progress)
         excluded = exclude | self.memory_paths(file.path for file in project.files)
         files = [file for file in project.files if file.path not in excluded]
@@ -189,7 +170,7 @@ class ContextFiles:
         return select(files, task, self.available_tokens(used) or project.tokens, limits, self.meter.text)
 
     def memory_paths(self, paths: Iterable[str]) -> set[str]:
-        """The `paths` that belong to memory and are not offered as project files."""
+        """The `paths` that belong to memory, or have the name of instructions."""
         root, folder = self._cwd.resolve(), self._folder
         is_in_project = folder is not None and folder != root and folder.is_relative_to(root)
         memory_prefix = f"{folder.relative_to(root).as_posix()}/" if is_in_project and folder is not None else None
@@ -203,10 +184,7 @@ class ContextFiles:
         }
 
     def memory_for(self, text: str) -> MemoryPlace | None:
-        """The memory as it is now; None if the user has neither a memory folder nor instructions.
-
-        If the settings say so, only those of its files are in it that are relevant for the message `text`.
-        """
+        """The memory for the message `text`; None if the user has neither a memory folder nor instructions."""
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
         instructions_ = self._read_instructions()
@@ -243,10 +221,7 @@ class ContextFiles:
 
 
 def describe_selection(chosen: Selection) -> str:
-    """Describe a selection in one line.
-
-    For example ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``.
-    """
+    """Describe a selection: ``13 files of the project, 23,886 tokens: named 1 whole, related 12 whole``."""
     parts = [f"{why} {number:,} {form}" for why, form, number, _ in group_files(chosen)]
     omitted = f"; {len(chosen.left_out):,} left out" if chosen.left_out else ""
     count = len(chosen.chosen)

@@ -1,7 +1,4 @@
-"""The context window of a model.
-
-It comes from the user, the running server, the model table, or the server's refusal of a request.
-"""
+"""The context window of a model, from the user, the running server, the model table, or the server's refusal."""
 
 from __future__ import annotations
 
@@ -22,24 +19,21 @@ from ctxtui.services.config.window_checks import check_size, find_size, window_o
 ASSUMED_WINDOW: Final = 4096
 """Tokens: the assumed window of a local server that reports none (facts §5)."""
 ASSUMED_ORIGIN: Final = "assumed: the server does not report it"
-"""`ChatModel.origin` with `ASSUMED_WINDOW`."""
 REFUSAL_ORIGIN: Final = "the server's refusal"
-"""`ChatModel.origin` of a window that `learn_window` read."""
 MIN_CONTEXT: Final = 256
 """Tokens that the user's ``answer_tokens`` must leave in a window for the context."""
 WINDOW_IN_ERROR: Final = re.compile(
     r"(?:maximum context length is |context window of |context size \(|n_ctx\W{1,3})(\d{1,12})(?!,?\d)", re.IGNORECASE
 )
-"""The window in a text with which a local server refuses a request that is too long; no part of a longer number."""
+"""The window in a text with which a local server refuses a request that is too long."""
 REQUESTED_IN_ERROR: Final = re.compile(r"(?:requested|resulted in|has|request) \(?(\d{1,12})", re.IGNORECASE)
 """The tokens of the refused request in such a text."""
 
 
 def with_window(chat_model: ChatModel, config: Config) -> ChatModel:
-    """Return `chat_model` with its window: the user's, the reported one, or the model table's.
+    """Return `chat_model` with its window: the user's, the reported one, the model table's, or an assumed one.
 
-    Without any of these, a local server's model gets `ASSUMED_WINDOW`, others 0 (unknown). Raises `BadConfig` if the
-    user's window is larger than the model's, or, without the user's, if the user's ``answer_tokens`` leave no room.
+    Raises `BadConfig` if the user's window is larger than the model's, or the user's ``answer_tokens`` leave no room.
     """
     settings = config.settings
     reported = 0 if chat_model.origin == ASSUMED_ORIGIN else chat_model.window
@@ -76,7 +70,6 @@ def usable_tokens_of(chat_model: ChatModel, settings: Settings) -> int:
 
 
 def _source_text(origin: Origin | None) -> str:
-    """The source of a setting: ``file:line``, a variable, a flag."""
     return origin.place or origin.kind if origin is not None else "settings"
 
 

@@ -31,7 +31,7 @@ from ctxtui.wire.translate.client_fields import without_client_fields
 from ctxtui.wire.translate.turns import THINKING, to_part
 
 CLAIM_SECONDS: Final = 2.0
-"""Seconds to wait for another chat of this process that is being closed."""
+"""The wait for another chat of this process that is being closed."""
 CHAT: Final = "ctxtui chat"
 """The client of sessions that ctxtui hosted."""
 
@@ -40,8 +40,7 @@ class Continuation(Struct, frozen=True, kw_only=True):
     """The starting point of a chat.
 
     If the same stored session continues, `stored` is its id and `last` its last call, whose dialect is used. Otherwise
-    `before` is the earlier conversation for a new session and `system` its system prompt; `title` and `origin` name its
-    source. `model` is that of the call that it continues from ("": unknown).
+    `before` is the earlier conversation for a new session, and `title` and `origin` name its source.
     """
 
     session: Session
@@ -104,10 +103,7 @@ def _stored_id(loaded: Loaded, settings: Settings) -> str:
 
 
 def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
-    """The process that hosts the chat recorded under `name`; None if it is not hosted.
-
-    Raises the errors of `locate` and of opening the database.
-    """
+    """The process that hosts the session recorded under `name`; None if it is not hosted."""
     location = locate(name, cwd, settings)
     if not location.stored:
         return None
@@ -116,10 +112,6 @@ def current_host(name: str, settings: Settings, cwd: Path) -> InUse | None:
 
 
 def is_chat(stored: str, settings: Settings) -> bool:
-    """Whether the stored session is a chat of ctxtui.
-
-    Raises the errors of opening the database and finding the session.
-    """
     with Store.open(database(settings.data_dir)) as store:
         return store.session(stored).client == CHAT
 
@@ -133,7 +125,6 @@ def _end_of_answer(session: Session, thread: str, call: Call, number: int) -> in
 
 def _conversation_items(items: Sequence[Item]) -> tuple[Item, ...]:
     """The conversation without thinking, which is bound to its system text and tools (facts §1)."""
-
     messages = [without_client_fields(item) for item in items if item.place.section == "messages"]
     return tuple(item for item in messages if to_part(item.block).category != THINKING or item.block.kind == "header")
 

@@ -64,8 +64,8 @@ from ctxtui.wire.speech import Attachment
 class Host:
     """Hosts one chat.
 
-    Call `open` in a worker thread, then `begin` in the event loop; then `feed` it with user events. `tell` receives
-    news of the chat; the screen applies their events to `session`, which `open` returned.
+    Call `open` in a worker thread, then `begin` in the event loop; then `feed` it with user events. The receiver of
+    its news (`tell`) applies their events to `session`.
     """
 
     def __init__(self, choice: ModelChoice, config: Config, cwd: Path, clock: Callable[[], float] = time.time) -> None:
@@ -83,7 +83,6 @@ class Host:
         self.profile: Callable[[int], Profile | None] | None = None
         """Returns the policies for requests to a model with this window (tokens, 0: unknown); overrides the setting."""
         self.tools: AgentTools | None = None
-        """The agent's tools; None before `begin`."""
         self.on_released: Callable[[], object] = lambda: None
         """Called after waiting edits were applied."""
         self.clock = clock
@@ -94,7 +93,6 @@ class Host:
         self._queue: tuple[str, ...] = ()
         """Messages that wait for the next request, as recorded."""
         self.line: SdkClient | None = None
-        """The connection to the provider; None before `connect_to`."""
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
         self._epoch = Epoch()
@@ -189,10 +187,7 @@ class Host:
         return chat_model
 
     async def _choose_model(self) -> ChatModel:
-        """Choose the chat's model.
-
-        A chat that continues keeps its own if that is available and no other is chosen.
-        """
+        """Choose the chat's model; a chat that continues keeps its own if it is available and no other is chosen."""
         choice, continuation, settings = self.choice, self._continuation, self.config.settings
         provider = settings.provider.partition("-")[0]
         if (
@@ -264,7 +259,7 @@ class Host:
         return self.tools.names if self.tools is not None else ()
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
-        """Apply the edits to the requests of `conversation`, and the policies too if `acts`."""
+        """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
         conversation.shape = self._make_request_editor(acts)
         return conversation
 
@@ -296,15 +291,15 @@ class Host:
         return message
 
     def draft_next(self) -> Draft | None:
-        """Draft the next request under the applied edits, to look at it.
+        """Draft the next request under the applied edits, without policies; None before the chat has begun.
 
-        Policies do not act on it. None before the chat has begun. Raises the errors of drafting.
+        Raises the errors of drafting.
         """
         runner = self.runner
         return self.with_edits(copy(runner.conversation), acts=False).draft() if runner is not None else None
 
     def draft_with(self, servers: Collection[str]) -> Draft | None:
-        """Draft the next request as `draft_next` does, with the tools of these MCP `servers`."""
+        """Like `draft_next`, with the tools of these MCP `servers`."""
         tools, runner = self.tools, self.runner
         if tools is None or runner is None:
             return None
@@ -317,14 +312,12 @@ class Host:
     # A turn
 
     def feed(self, event: events.Event) -> None:
-        """Handle a user event."""
         if self.runner is None:
             return
         self.runner.feed(event)
         self._record_queue()
 
     def _record_queue(self) -> None:
-        """Record the messages that wait for the next request."""
         runner = self.runner
         queue = (*runner.waiting_messages, *runner.state.queue) if runner is not None else self._queue
         if queue != self._queue and self._record is not None:
@@ -351,7 +344,6 @@ class Host:
         self._epoch = Epoch(self._epoch.number + 1, EpochStart.MODEL, f"{old} → {model}")
 
     def _set_model(self, chat_model: ChatModel) -> None:
-        """Send the next requests to `chat_model` (another model or window) with fitting parameters."""
         if self.runner is None:
             return
         self._use_model(chat_model)
@@ -360,15 +352,12 @@ class Host:
         self.tell(ChatNews(None, (Described(window=chat_model.window),)))
 
     def keep_draft(self, text: str) -> None:
-        """Record the text in the prompt."""
+        """Record the text of the prompt."""
         if self._record is not None:
             self._record.store_slot("draft", text)
 
     def go_back_to(self, head: int) -> None:
-        """Continue from an earlier context of the session; the next message starts a branch.
-
-        Does nothing during a turn.
-        """
+        """Continue from an earlier context of the session, unless a turn runs."""
         if self.runner is not None and self._record is not None and not self.runner.state.is_running:
             self.runner.conversation.rewind_to(head)
             noted = self._record.record_move(head, self.session.tree[head].depth)
@@ -387,7 +376,7 @@ class Host:
         self.tell(ChatNews(moment, tuple(noted)))
 
     async def _before_request(self) -> None:
-        """Apply waiting edits to the coming request if what they wait for has happened."""
+        """Apply waiting edits whose condition is met to the coming request."""
         overlay, chat_model = self.overlay(), self.chat_model
         if overlay is None or chat_model is None or not overlay.waiting:
             return
@@ -433,10 +422,7 @@ class Host:
         return make_reader(self.session, *parts, at=self.clock(), epoch=self._epoch)
 
     async def close(self) -> bool:
-        """End the turn, the connection and the record; return True if everything was recorded.
-
-        The turn's partial answer is kept.
-        """
+        """End the turn, the connection and the record; return True if everything was recorded."""
         if self.runner is not None:
             await self.runner.close()
         elif self.tools is not None:

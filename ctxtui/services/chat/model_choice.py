@@ -1,7 +1,4 @@
-"""Choose a chat's model, and list those that it can change to.
-
-The choice depends on flags, settings, keys and running servers.
-"""
+"""Choose a chat's model by flags, settings, keys and running servers, and list those that it can change to."""
 
 from __future__ import annotations
 
@@ -48,7 +45,6 @@ DEFAULT_MODELS: Final[Mapping[str, str]] = {
     "openai": "gpt-6.1-terra",
     "google": "gemini-3.1-pro-preview",
 }
-"""The default model of each hosted provider."""
 _MODEL_LISTS: Final[Mapping[str, str]] = {ANTHROPIC: "/v1/models", GOOGLE: "/v1beta/models"}
 _PLAIN_HTTP_NOTE: Final = "; without your key, which does not go over plain http (key_over_http = true sends it)"
 SERVERS: Final = ("ollama", "lm studio", "llama.cpp", "llama-cpp-python", "vllm")
@@ -95,10 +91,7 @@ def default_model(settings: Settings, env: Mapping[str, str]) -> str:
 
 
 def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Set the address from the provider's own variable, as its SDK does; note it in `why`.
-
-    An address that is set already stays. Raises `BadConfig` for an invalid one.
-    """
+    """Set the address from the provider's own variable, unless one is set. Raises `BadConfig` for an invalid one."""
     variable = ADDRESSES.get(chat_model.endpoint.name, "")
     address = env.get(variable, "").strip()
     if not address or chat_model.endpoint.base_url:
@@ -116,11 +109,7 @@ def _with_address(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_http: bool) -> ChatModel:
-    """Add the headers from the provider's own variable.
-
-    Like a key, they go over plain http only to this machine, or with the user's consent (`key_over_http`).
-    """
-
+    """Add the headers from the provider's own variable, over plain http under the same conditions as a key."""
     endpoint, variable = chat_model.endpoint, HEADERS.get(chat_model.endpoint.name, "")
     headers = headers_for(endpoint.name, env)
     if not headers:
@@ -133,10 +122,7 @@ def _with_headers(chat_model: ChatModel, env: Mapping[str, str], *, key_over_htt
 
 
 async def _with_model(chat_model: ChatModel, model: str, env: Mapping[str, str]) -> ChatModel:
-    """Set the model that a project requests, if the provider may have it; else say so in `why`.
-
-    A project cannot choose a provider.
-    """
+    """Set the model that a project requests, if the chosen provider may have it; else say so in `why`."""
     if chat_model.endpoint.name in KEYS and chat_model.endpoint.name in providers_of(model):
         return replace(chat_model, model=model)
     if model == chat_model.model:
@@ -168,8 +154,7 @@ async def _choose_compatible(
 ) -> ChatModel:
     """Choose a server by its address, in the dialect of `provider`.
 
-    Without a `provider` that is OpenAI's Chat Completions, or Ollama's own API. Its kind and models are those that it
-    describes, if it does. A key goes over plain http only to this machine, unless `key_over_http` is set.
+    Without a `provider` that is OpenAI's Chat Completions, or Ollama's own API.
     """
     url = base_url.rstrip("/")
     dialect = {"anthropic": ANTHROPIC, "openai": RESPONSES, "google": GOOGLE}.get(provider, CHAT)
@@ -251,10 +236,9 @@ def _choose_offline(model: str) -> ChatModel:
 
 
 async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
-    """Add details from the provider's model list.
+    """Add the provider's model list, with window and answer limit (Anthropic, Google), if it answers.
 
-    They are the ids, and for Anthropic and Google the window and the answer limit. Unchanged if the provider does not
-    answer. Raises what `with_window` raises.
+    Raises what `with_window` raises.
     """
     try:
         response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
@@ -278,11 +262,7 @@ def _normalize_entry(entry: dict[str, Json]) -> dict[str, Json]:
 
 
 def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
-    """The top-level parameters of a chat's requests.
-
-    The answer limit is ``answer_tokens``, at most the model's own limit and a quarter of its window; Ollama's own API
-    gets none.
-    """
+    """The top-level parameters of a chat's requests, with an answer limit except for Ollama's own API."""
     max_tokens = answer_limit(settings.answer_tokens, chat_model.most_output, chat_model.window)
     dialect = chat_model.endpoint.dialect
     if dialect == ANTHROPIC:
@@ -310,8 +290,8 @@ def params_for(chat_model: ChatModel, settings: Settings) -> dict[str, Json]:
 class ModelOffer(NamedTuple):
     """A model that a chat can change to.
 
-    `window` is in tokens (0: unknown). `fresh` and `output` are USD per million tokens (None: unknown, or a local
-    server). `listed`: the provider itself lists it, or it is the present model; others are from the price library.
+    `window` is in tokens (0: unknown), `fresh` and `output` in USD per million tokens (None: unknown, or a local
+    server). `listed`: by the provider, or the present model; others are from the price library.
     """
 
     id: str
@@ -322,10 +302,7 @@ class ModelOffer(NamedTuple):
 
 
 def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
-    """List the models that `chat_model` can be changed to, itself first.
-
-    Slow: loads the price library.
-    """
+    """List the models that `chat_model` can be changed to, itself first. Slow: loads the price library."""
     table_models = {} if chat_model.endpoint.local else dict(list_models(chat_model.endpoint.name))
     listed = dict.fromkeys((chat_model.model, *chat_model.models))
     return [
@@ -335,12 +312,8 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
-    """Prices of `chat_model` in USD per million tokens of input and output.
-
-    None if they are unknown, or the server runs the model itself.
-    """
+    """USD per million tokens of input and output; None if unknown, or if the server runs the model itself."""
     rates_ = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
-
     return (rates_.fresh * 1e6, rates_.output * 1e6) if rates_ is not None else None
 
 

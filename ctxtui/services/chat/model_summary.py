@@ -32,10 +32,9 @@ TEXT_KINDS: Final = frozenset({"text", "output_text"})
 
 
 class SummaryPart(Struct, frozen=True):
-    """The part of a context to summarize.
+    """The part of a context to summarize, under the headings `sections` (empty: the default ones).
 
-    It has the blocks at `positions`, and is summarized under the headings `sections` (empty: the default ones). `keep`
-    are literals to quote verbatim; `length` is in tokens (0: no limit).
+    `keep` are literals to quote verbatim; `length` is in tokens (0: no limit).
     """
 
     context: Context
@@ -66,19 +65,14 @@ def parse_choice(name: str) -> ModelChoice:
 
 
 async def choose_named_model(choice: ModelChoice, config: Config) -> ChatModel:
-    """Choose the model for a summary, or for a call that is sent again.
-
-    Raises the errors of `choose_model`.
-    """
     return await choose_model(choice, config, os.environ)
 
 
 def build_request(
     chat_model: ChatModel, config: Config, part: SummaryPart, agent_context: EditedContext | None = None
 ) -> bytes:
-    """Build the request for a summary of `part`.
+    """Build the request for a summary of `part`, alone or at the end of what the agent would send next.
 
-    It has the part alone. With `agent_context` (what the agent would send next), the request is asked at its end.
     Raises `CtxtuiError` if the agent's context cannot be sent to this model.
     """
     dialect, params = chat_model.endpoint.dialect, params_for(chat_model, config.settings)

@@ -21,10 +21,9 @@ TOKENS_PER_SECOND: Final = 300.0
 
 
 async def start_offline(chat_model: ChatModel) -> tuple[ChatModel, Callable[[], Awaitable[None]]]:
-    """Start the offline provider on loopback.
+    """Start the offline provider in a child process; return the model with its address, and a function that stops it.
 
-    Returns the model with its address, and a function that stops it. It runs in a child process, because its tokenizer
-    would block the screen for a moment. Raises `ProviderError`.
+    Raises `ProviderError`.
     """
     child = ChildProcess("ctxtui.offline.http.hosting:starter")
     try:

@@ -31,10 +31,7 @@ def make_reader(
     epoch: Epoch | None = None,
     thread: str = MAIN,
 ) -> AnswerReader:
-    """Make a reader for the answer of `chat_model` to `draft`, sent at Unix time `at`.
-
-    `own_id` and `attempt` as in `AnswerReader`; `epoch` is None in a sub-agent, which has one epoch.
-    """
+    """Make a reader for the answer of `chat_model` to `draft`, sent at Unix time `at`."""
     return AnswerReader(
         draft,
         DIALECTS[chat_model.endpoint.dialect].stream_reader(),
@@ -45,15 +42,12 @@ def make_reader(
         started=at,
         epoch=epoch or Epoch(),
         attempt=attempt,
-        known_ids=frozenset(session.calls),
+        existing_ids=frozenset(session.calls),
     )
 
 
 class ChatRecorder:
-    """Records the moments of a chat, of its main thread or of the sub-agent `thread`.
-
-    `put` queues work for the writer; `clock` returns Unix seconds.
-    """
+    """Records the moments of the main thread or a sub-agent; `put` queues work for the writer."""
 
     def __init__(
         self, session: Session, put: Callable[[Work], object], clock: Callable[[], float], thread: str = MAIN
@@ -103,10 +97,7 @@ class ChatRecorder:
         return len(content) == 1 and not content[0].place.mark and read(content[0].block).text == text
 
     def _context_json(self, text: str, head: int, before: int) -> str:
-        """JSON of a context that changed with `text`.
-
-        ``keep`` is the number of blocks that stay, ``items`` are those after them.
-        """
+        """JSON of a context that changed with `text`: the number of blocks that stay, and those after them."""
         tree = self._session.tree
         same = tree.common(before, head)
         items = [[*item.place, item.block.kind, item.block.body.decode()] for item in tree.items(head, same)]

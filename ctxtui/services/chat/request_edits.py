@@ -33,8 +33,7 @@ IMAGE_TOKENS: Final = 1_500
 class RequestEditor(Struct, eq=False):
     """Builds the request body for a context of `tree` under the edits that `overlay` returns.
 
-    First the policies of `profile` run, with a target of `usable` tokens (0: unknown). `context` is that of the last
-    request (None: there was none).
+    First the policies of `profile` run, with a target of `usable` tokens (0: unknown).
     """
 
     tree: Tree
@@ -52,10 +51,7 @@ class RequestEditor(Struct, eq=False):
         return externalized_content(context, overlay.applied)
 
     def __call__(self, head: int, skeleton: Skeleton) -> bytes | None:
-        """Build the body under the applied edits; None without edits.
-
-        Raises `CtxtuiError` if they are refused.
-        """
+        """Build the body under the applied edits; None without any. Raises `CtxtuiError` if they are refused."""
         overlay = self.overlay()
         if overlay is None or not (overlay.applied or self.profile):
             return None
@@ -85,7 +81,6 @@ class RequestEditor(Struct, eq=False):
 
 
 def chat_profile(config: Config, cwd: Path) -> Profile | None:
-    """The profile for chats from the settings; None if there is none."""
     if not config.settings.profile:
         return None
     profile = load_profile(config.settings.profile, cwd)
@@ -96,8 +91,7 @@ def chat_profile(config: Config, cwd: Path) -> Profile | None:
 def run_policies(profile: Profile, context: Context, overlay: ThreadEdits, card: ModelCard, usable: int) -> None:
     """Stage the policies' proposals for `context`, and apply them if the profile is armed.
 
-    `usable` is the policies' target in tokens (0: unknown). The user's staged edits stay staged. Policy edits that the
-    user reverted stay reverted.
+    `usable` is the policies' target in tokens (0: unknown). The user's staged edits stay staged.
     """
     sizes = {n: _estimate_block_tokens(item.block) for n, item in enumerate(context.items)}
     rules = rules_for(context.dialect, card)

@@ -36,12 +36,9 @@ MAX_REPLAYED_CALLS: Final = 20
 
 
 class RequestForecast(Struct, frozen=True):
-    """Forecast of the next request.
+    """Forecast of the next request: its input tokens, and the price of the input (None: unknown).
 
-    - `total`: input tokens; the sum of `read`, `written` and `fresh`.
-    - `usd`: price of the input; None: unknown.
-    - `miss`: why it will read at most half of the thread's previous request from the cache; "": it will read more, or
-      none is known.
+    - `miss`: why it will read at most half of the thread's previous request from the cache; "": it will read more.
     - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 
@@ -55,11 +52,7 @@ class RequestForecast(Struct, frozen=True):
 
 
 class RequestForecaster:
-    """Forecasts requests to `chat_model`, simulating its cache by `rules`.
-
-    `forecast` is for a worker thread. `note_answer_begun` reports that a request's answer began, so that the cache
-    holds it now. It is called while frames are drawn and never blocks: its report is applied with the next forecast.
-    """
+    """Forecasts requests to `chat_model`, simulating its cache by `rules`; `forecast` is for a worker thread."""
 
     def __init__(self, book: Book, counter: Counter, rules: CacheRules, chat_model: ChatModel, price: Pricer) -> None:
         self._book = book
@@ -76,7 +69,7 @@ class RequestForecaster:
         self._previous_tokens: dict[str, int] = {}
         """Tokens of each thread's previous request."""
         self._begun: deque[tuple[Draft, float, str]] = deque()
-        """Answers that began since the last forecast."""
+        """Answers that began since the last forecast: applied with the next one, so that noting them never blocks."""
         self._reported: dict[str, int] = {}
         """Number of calls of each thread whose reports were taken into account."""
         self._beyond: dict[str, int] = {}
@@ -87,10 +80,7 @@ class RequestForecaster:
         return round(weigh(self._counter(card)(block), weights))
 
     def forecast(self, draft: Draft, at: float, thread: str = MAIN) -> RequestForecast | None:
-        """Forecast `draft` of `thread`, sent at Unix time `at`.
-
-        None if its cache markers would be refused.
-        """
+        """Forecast `draft` of `thread`, sent at Unix time `at`; None if its cache markers would be refused."""
         chat_model = self.chat_model
         request = Request(tuple(self._book.session.tree.items(draft.sent_head)), draft.skeleton)
         self._counter.prefetch(self._book.card(chat_model.model), [item.block for item in request.items])
@@ -152,7 +142,7 @@ class RequestForecaster:
         return reason.kind if reason is not None else "nothing of it is cached"
 
     def note_answer_begun(self, draft: Draft, at: float, thread: str = MAIN) -> None:
-        """Note that the answer to `draft` of `thread` began at Unix time `at`."""
+        """Note that the answer to `draft` began at Unix time `at`, so that the cache holds the request now."""
         self._begun.append((draft, at, thread))
 
     def _apply_begun(self, draft: Draft, at: float, thread: str) -> None:
@@ -165,7 +155,6 @@ class RequestForecaster:
 
 
 def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: Pricer) -> RequestForecaster:
-    """Make a forecaster for requests to `chat_model`, with the cache rules of its provider."""
     kind = "" if chat_model.is_offline else chat_model.endpoint.kind or chat_model.endpoint.name
     return RequestForecaster(
         book, counter, cache_rules().for_model(book.card(chat_model.model), kind), chat_model, price
@@ -173,10 +162,7 @@ def make_forecaster(book: Book, counter: Counter, chat_model: ChatModel, price: 
 
 
 def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
-    """The reason to hold the request by the rules of `settings`; "" if there is none.
-
-    It is also "" without a `forecast`.
-    """
+    """The reason to hold the request by the rules of `settings`; "" if there is none, or without a `forecast`."""
     if forecast is None:
         return ""
     if settings.hold_over_tokens and forecast.total > settings.hold_over_tokens:
@@ -189,5 +175,4 @@ def hold_reason(forecast: RequestForecast | None, settings: Settings) -> str:
 
 
 def has_hold_rules(settings: Settings) -> bool:
-
     return bool(settings.hold_over_tokens or settings.hold_over_usd or settings.hold_on_miss)

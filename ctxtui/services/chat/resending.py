@@ -1,8 +1,4 @@
-"""Send recorded calls again: plan, maximum cost, results.
-
-Only `send_plan` sends anything. Before it, commands compare the maximum cost with the budget (`check_budget`), and the
-screen shows it and asks.
-"""
+"""Send recorded calls again: plan, maximum cost, results. Only `send_plan` sends anything."""
 
 from __future__ import annotations
 
@@ -60,7 +56,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
     """A planned request: call `number` under `variant`, sent to `model` with `body`.
 
     - `input`: counted tokens; `answer`: maximum tokens.
-    - `usd`: maximum cost; None: no known price; 0: nothing is charged, or it cannot be sent.
+    - `usd`: maximum cost (None: unknown; 0 if it cannot be sent).
     - `recorded`: the step of the recorded answer.
     - `refused`: why it cannot be sent; "": it can.
     """
@@ -77,11 +73,7 @@ class PlannedResend(Struct, frozen=True, kw_only=True):
 
 
 class VariantSpec(Struct, frozen=True, kw_only=True):
-    """A way to send calls again, called `name`.
-
-    It goes to `model` ("": the same), with the edits of the policies `steps`, or with a placeholder for the block with
-    the digest `without`.
-    """
+    """A way to send calls again: to another `model`, with policies' edits, or without the block of a digest."""
 
     name: str
     steps: tuple[Step, ...] = ()
@@ -93,7 +85,7 @@ UNCHANGED_VARIANT: Final = VariantSpec(name=UNCHANGED)
 
 
 class OmittableBlock(Struct, frozen=True, kw_only=True):
-    """A block that a variant may leave out: digest, display name, tokens."""
+    """A block that a variant may leave out."""
 
     digest: str
     name: str
@@ -103,7 +95,7 @@ class OmittableBlock(Struct, frozen=True, kw_only=True):
 def resendable_calls(session: Session, thread: str) -> list[int]:
     """Numbers of the calls with a recorded answer and no error.
 
-    Raises `CtxtuiError` if there is none, or if whole requests are not recorded (judged by the last call).
+    Raises `CtxtuiError` if there is none, or if the last call's request is not recorded whole.
     """
     calls, tree = session.thread_calls(thread), session.tree
     if not calls:
@@ -127,10 +119,7 @@ def recorded_step(session: Session, call: Call) -> NextStep | None:
 
 
 def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> list[OmittableBlock]:
-    """List a call's `count` heaviest blocks, without headers, tool calls and thinking.
-
-    The user's last text is left out, too.
-    """
+    """List a conversation's `count` heaviest blocks, without tool calls, thinking and the user's last text."""
     book, tree = account.book, account.session.tree
     nodes = tree.path(chosen.call.sent_head)
     last_text = max((n for n, node in enumerate(nodes) if tree[node].category == INDEX["user"]), default=-1)
@@ -243,8 +232,8 @@ class ResentRequest(NamedTuple):
 def rebuild_request(applied: Applied, call: Call, chat_model: ChatModel, settings: Settings) -> ResentRequest:
     """Rebuild the request of `call` with the context that `applied` leaves, for `chat_model`.
 
-    It has the recorded parameters, except for those that identify a user or a conversation, and an answer limit. The
-    limit is the recorded one at most; if the model thinks it is that one, or the user's ``answer_tokens``.
+    It has the recorded parameters, except for those that identify a user or a conversation, and an answer limit, at
+    most the recorded one.
     """
     dialect, endpoint = applied.context.dialect, chat_model.endpoint
     if applied.refused:
@@ -301,11 +290,10 @@ def max_usd(
     *,
     keeps_longest: bool = False,
 ) -> float | None:
-    """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`.
+    """Maximum USD of a request with `tokens` of input and `answer` of output, on `terms`; None if unknown.
 
     All input is charged at the highest rate of fresh and written input (with `keeps_longest` also that of the longest
-    lifetime); searches and other tools of the provider are left out. 0 if nothing is charged; None if a price is
-    unknown.
+    lifetime); searches and other tools of the provider are left out.
     """
     rates = find_rates(chat_model.model, chat_model.endpoint.name, length=max(1, tokens), table=table, terms=terms)
     usd = None
@@ -317,10 +305,7 @@ def max_usd(
 
 
 class ResendQuote(Struct, frozen=True):
-    """The maximum cost of sending `requests`, in USD (None: a price is unknown).
-
-    `refused` counts requests that cannot be sent; `unpriced` are the models without a price.
-    """
+    """The maximum cost of sending a number of `requests`; `refused` counts those that cannot be sent."""
 
     requests: int
     usd: float | None
@@ -329,7 +314,6 @@ class ResendQuote(Struct, frozen=True):
 
 
 def quote_plan(plan: Sequence[PlannedResend]) -> ResendQuote:
-    """Quote the maximum cost of `plan`."""
     sendable = [resend for resend in plan if not resend.refused]
     prices = [resend.usd for resend in sendable if resend.usd is not None]
     unpriced = tuple(dict.fromkeys(resend.model for resend in sendable if resend.usd is None))
@@ -355,16 +339,13 @@ def check_budget(quote: ResendQuote, budget: float) -> None:
 Charge = Callable[[Usage, str], float | None]
 """Returns the cost of a model's usage in USD (None: no known price)."""
 Tell = Callable[[int, int], None]
-"""Receives the progress: number done, number in all."""
+"""Receives the number of requests done, and of all."""
 
 
 async def send_plan(
     plan: Sequence[PlannedResend], chat_model: ChatModel, charge: Charge, tell: Tell = lambda done, of: None
 ) -> list[Trial]:
-    """Send the requests of `plan` one after the other; return the results in order.
-
-    Failed and refused ones have an `error`; refused ones are not sent.
-    """
+    """Send the requests of `plan` that are not refused, one after the other; return the results of all."""
     close_offline: Callable[[], Awaitable[None]] | None = None
     if chat_model.is_offline:
         chat_model, close_offline = await start_offline(chat_model)

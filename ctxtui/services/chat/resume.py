@@ -1,7 +1,6 @@
 """Finds chats that ended during a turn, and restores them.
 
-Their calls are in the database. What happened after the last call is stored as events *in flight*, which are replayed
-here.
+What happened after the last recorded call is stored as events *in flight*, which are replayed here.
 """
 
 from __future__ import annotations
@@ -40,12 +39,10 @@ class Recovered(Struct, frozen=True, kw_only=True):
     - `partial`: the call with an incomplete answer; None: none. `head`: the context after it.
     - `stopped`: error results for calls that got none.
     - `queue`, `draft`: waiting messages, and the text in the prompt.
-    - `replayed`: number of events replayed.
     - `left`: token of the host that left the events; None: no host left any.
 
-    If several hosts left events (because none could be seen as running), the last one to write continues, from the
-    context `begun`. The events of the `others`, and of sub-agents (`agents`) that ended with their host, become a call
-    each, which begins at their context.
+    If several hosts left events, the last one to write continues, from the context `begun`. The events of the `others`,
+    and of sub-agents (`agents`), become a call each.
     """
 
     partial: Call | None = None
@@ -64,13 +61,17 @@ class Recovered(Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    conversation: Conversation, events: Sequence[InFlightEvent], provider: str, known_ids: frozenset[str], own_id: str
+    conversation: Conversation,
+    events: Sequence[InFlightEvent],
+    provider: str,
+    existing_ids: frozenset[str],
+    own_id: str,
 ) -> Recovered:
     """Replay `events` into `conversation`, then give each open tool call an error result.
 
-    `known_ids` are ids in use; `own_id` names the partial call if the provider did not.
+    `existing_ids` are ids in use; `own_id` names the partial call if the provider did not.
     """
-    replay = Replay(conversation, provider, known_ids, own_id)
+    replay = Replay(conversation, provider, existing_ids, own_id)
     for event in events:
         replay.replay(event)
     partial = replay.settle()
@@ -91,10 +92,7 @@ def recover(
 def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
-    """Restore the conversation of the stored `session` in `dialect`.
-
-    Earlier hosts left the events `pending`.
-    """
+    """Restore the conversation of the stored `session` in `dialect` from the events `pending` of earlier hosts."""
     tip_, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
@@ -119,9 +117,9 @@ def restore_conversation(
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
     begun = _context_at_first(session, last_events) if earlier_hosts else tip_
     conversation = resume(session.tree, begun, dialect, params)
-    known_ids = frozenset(session.calls) | {call.id for _, call in calls}
+    existing_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
-        conversation, last_events, provider, known_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
+        conversation, last_events, provider, existing_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
     )
     host_token = last_events[0].host if last_events else None
     draft = next(filter(None, (recovered.draft, *drafts)), "")
@@ -213,10 +211,7 @@ _TURN_EVENTS: Final = frozenset({"said", "context", "sent", "heard", "results"})
 
 
 def is_unfinished(id_: str, settings: Settings) -> bool:
-    """Whether the host of the stored chat `id_` left parts of a turn.
-
-    False if the database cannot be read.
-    """
+    """Whether the host of the stored chat `id_` left parts of a turn; False if the database cannot be read."""
     try:
         return any(event.kind in _TURN_EVENTS for event in abandoned_events(database(settings.data_dir), id_))
     except CtxtuiError:
@@ -224,10 +219,7 @@ def is_unfinished(id_: str, settings: Settings) -> bool:
 
 
 def host_place(id_: str, settings: Settings) -> str:
-    """The process that hosts the stored session `id_` now, and since when; "" if none.
-
-    It is also "" if the database cannot be read.
-    """
+    """The process that hosts the stored session `id_` now, and since when; "" if none is known."""
     try:
         host = host_of(database(settings.data_dir), id_)
     except CtxtuiError:
@@ -237,7 +229,6 @@ def host_place(id_: str, settings: Settings) -> str:
 
 def unfinished_here(cwd: Path, settings: Settings) -> str:
     """The id of the newest chat in `cwd` if it ended during a turn, else ""."""
-
     path = database(settings.data_dir)
     if not path.exists():
         return ""

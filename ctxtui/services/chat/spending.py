@@ -26,21 +26,17 @@ NO_PRICE: Final = "no price is known for its model, so no budget can be enforced
 
 
 class SendPermit(NamedTuple):
-    """The answer to a request for permission to send.
-
-    `refused` is the reason to refuse it; "": it may be sent. `answer` is the limit of its answer in tokens; 0: that
-    of the request, or none.
-    """
+    """Whether a request may be sent: why not ("": it may), and a limit of its answer in tokens (0: no other)."""
 
     refused: str = ""
     answer: int = 0
 
 
 class Spending:
-    """The `usage` and `usd` of a run so far, held against its budget.
+    """The `usage` and `usd` of a run so far, held against its budget in USD (None: no limit).
 
-    `budget` is in USD (None: no limit). `partial`: `usd` is a lower bound. Before a request is sent, the price of its
-    input is reserved as forecast, and that of its answer up to its limit; the input may cost more than the forecast.
+    `partial`: `usd` is a lower bound. Before a request is sent, the price of its input is reserved as forecast, and
+    that of its answer up to its limit; the input may cost more than the forecast.
     """
 
     def __init__(self, budget: float | None) -> None:
@@ -86,9 +82,7 @@ class Spending:
     def _try_reserve(self, thread: str, input_usd: float, answer_usd: float, requested: int) -> SendPermit:
         """Reserve a request's cost, with an answer limit that the rest of the budget pays for.
 
-        `requested` is its own answer limit in tokens; without one (0) it gets none, and at most the rest is reserved.
-        It is refused if the rest does not pay for the input and `MIN_ANSWER_LIMIT` tokens, or `requested` if that is
-        less.
+        `requested` is its own limit in tokens; without one (0) it gets none, and at most the rest is reserved.
         """
         assert self.budget is not None
         remaining_usd = self.budget - self.usd - self._unreported - sum(self._reserved.values()) - input_usd
@@ -103,10 +97,7 @@ class Spending:
         return SendPermit(answer=int(granted) if granted < requested else 0)
 
     def add_call(self, call: Call, chat_model: ChatModel, price: Price) -> float | None:
-        """Add a `call` and return its cost in USD (None: unknown).
-
-        The call ended, or broke off after its answer began.
-        """
+        """Add a `call` that ended or broke off, and return its cost in USD (None: unknown)."""
         usd, is_complete = charge_of(call, chat_model, price)
         self.usd += usd or 0.0
         self.partial = self.partial or not is_complete
@@ -123,29 +114,22 @@ class Spending:
             self.agents[thread] += 1
 
     def release(self, thread: str) -> None:
-        """Release the amount reserved for a request of `thread`."""
         if self._reserved.pop(thread, None) is not None:
             self._freed.set()
             self._freed = asyncio.Event()
 
     def retry_refusal(self, thread: str) -> str:
-        """The reason not to send an interrupted request again ("": send it).
-
-        Its reservation remains.
-        """
+        """The reason not to send an interrupted request again ("": send it); its reservation remains."""
         spent = self.usd + self._unreported + sum(self._reserved.values())
-        return (
-            ""
-            if self.budget is None or spent <= self.budget
-            else f"{self.summary}, another try could cost more than ${self.budget:g}"
-        )
+        if self.budget is None or spent <= self.budget:
+            return ""
+        return f"{self.summary}, another try could cost more than ${self.budget:g}"
 
 
 def charge_of(call: Call, chat_model: ChatModel, price: Price) -> tuple[float | None, bool]:
     """The cost of `call` in USD (None: unknown), and whether it is complete.
 
-    If the answer names a model without a price, such as a gateway's alias, the requested model's price is used as a
-    lower bound.
+    If the answer names a model without a price, such as a gateway's alias, the requested one's is a lower bound.
     """
     requested_model = Request((), call.skeleton).model if call.skeleton is not None else ""
     priced_call = replace(call, model=requested_model or call.model, usage=call.usage or Usage.nothing())

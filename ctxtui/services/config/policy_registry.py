@@ -26,10 +26,10 @@ def load_policies() -> Mapping[str, Policy]:
     Of two with one name the first counts, ctxtui's own before others; the other is reported as a trouble.
     """
     policies = dict(POLICIES)
-    for part in plugins.plugins(plugins.POLICIES):
-        policy = plugin_policy(part)
+    for plugin in plugins.plugins(plugins.POLICIES):
+        policy = plugin_policy(plugin)
         if policy is not None and policies.setdefault(policy.name, policy) is not policy:
-            plugins.report_trouble(part.place, f"there is a policy {policy.name} already")
+            plugins.report_trouble(plugin.place, f"there is a policy {policy.name} already")
     if len(policies) > len(POLICIES):
         policies[budget.NAME] = budget.make_policy(policies.values())
     return policies
@@ -73,11 +73,11 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
 
     A setting goes to each policy that has it. Raises `NotFound`, `Unreadable`, `BadConfig`.
     """
-    every = load_policies()
+    by_name = load_policies()
     steps: list[Step] = []
     for name in policies:
-        path = profile_path(name, every)
-        steps += read_profile(path, every).steps if path is not None else (make_step(name, every),)
+        path = profile_path(name, by_name)
+        steps += read_profile(path, by_name).steps if path is not None else (make_step(name, by_name),)
     if settings_texts and not steps:
         raise BadConfig("--set is for a policy", way_out="name one with --policy")
     for text in settings_texts:
@@ -96,7 +96,7 @@ def build_steps(policies: Sequence[str], settings_texts: Sequence[str] = ()) -> 
 
 
 def profile_path(name: str, policies: Mapping[str, Policy]) -> Path | None:
-    """The file of the profile that `name` names; None if it is the name of a policy."""
+    """The file of the profile that `name` names; None if it can only be the name of a policy."""
     path = Path(os.path.expanduser(name))
     return path if name not in policies and (path.suffix == ".toml" or os.path.isfile(path)) else None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -35,36 +34,23 @@ def applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tup
     return edits_in_force(log).applied
 
 
-class KnownEdits(NamedTuple):
-    """Applied edits; `trouble` is the error if the database could not be read."""
-
-    edits: tuple[Edit, ...]
-    trouble: str = ""
-
-
-def known_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> KnownEdits:
-    """The same as `applied_edits`, but with an error in the result instead of an exception."""
+def try_applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) -> tuple[tuple[Edit, ...], str]:
+    """The same as `applied_edits`, with the error as the second result instead of an exception."""
     try:
-        return KnownEdits(applied_edits(loaded, settings, chosen))
+        return applied_edits(loaded, settings, chosen), ""
     except CtxtuiError as error:
-        return KnownEdits((), str(error))
+        return (), str(error)
 
 
 class EditedRequest(Struct, frozen=True, dict=True):
-    """The request that a context makes under `applied` edits.
-
-    Its blocks are the path to the node `head`.
-    """
+    """The request that a context makes under `applied` edits: the path to the node `head`."""
 
     applied: Applied
     head: int
 
     @classmethod
     def from_applied(cls, applied: Applied) -> EditedRequest:
-        """Make the nodes of the request as it would be sent.
-
-        Blocks that were sent already keep their nodes.
-        """
+        """Make the nodes of the request as it would be sent."""
         return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property
@@ -76,8 +62,7 @@ class EditedRequest(Struct, frozen=True, dict=True):
     ) -> PriceQuestion:
         """Make the price question for `next_request`, the request at `head` after `call`.
 
-        The question has the breakpoints that are applied. `raw` is the request without edits; `count` gives the tokens
-        of a new block.
+        `raw` is the request without edits; `count` gives the tokens of a new block.
         """
         prompt, place = next_request.prompt, next_request.ends
         if call.is_edited:
@@ -105,10 +90,7 @@ class EditedRequest(Struct, frozen=True, dict=True):
         )
 
     def _find_parting(self, call: Call) -> int | None:
-        """The raw position from which the request differs from what `call` sent and its answer.
-
-        None if it only continues that.
-        """
+        """The raw position from which the request differs from what `call` sent; None if it continues that."""
         tree = self.applied.context.tree
         shared = tree.common(self.head, call.sent_head)
         if shared == call.sent_head:

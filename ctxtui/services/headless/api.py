@@ -1,6 +1,4 @@
-"""Run an agent from Python as `ctxtui run` does, turn by turn.
-
-It may have your own tools, policies and observers.
+"""Run an agent from Python as `ctxtui run` does, turn by turn, with your own tools, policies and observers.
 
 async with agent_run(provider="anthropic", tools=[MY_TOOL], allow=["my_tool"]) as run:
     first = await run.tell("Look at the failing test")
@@ -96,10 +94,7 @@ def agent_run(
 
 
 def run_task(task: str, **arguments: Any) -> RunResult:
-    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`.
-
-    Raises `CtxtuiError`.
-    """
+    """Run an agent on `task` and wait for the result; other arguments as in `agent_run`. Raises `CtxtuiError`."""
 
     async def run_once() -> RunResult:
         async with agent_run(**arguments) as run:
@@ -137,11 +132,8 @@ Body = dict[str, Any]
 def curator(policies: str | Path | Iterable[str | Path], cwd: Path | str = ".") -> Callable[[Mapping[str, Any]], Body]:
     """Make a function that curates request bodies with `policies` (names, or profile files).
 
-    The function takes a body and returns the new one. It counts each block once, however many requests contain it.
-    Settings are those of the folder `cwd`.
-
-    Raises `BadConfig` and `NotFound` for misspelled policies. The function raises `CtxtuiError` if the request, or the
-    edited request, is invalid.
+    Settings are those of the folder `cwd`. Raises `BadConfig` and `NotFound` for misspelled policies. The function
+    raises `CtxtuiError` for a body that is no request, or if its edits leave nothing.
     """
     settings = load([], cwd=Path(cwd).resolve()).settings
     names = [policies] if isinstance(policies, str | Path) else list(policies)

@@ -1,8 +1,7 @@
-"""Write a run's folder (``--log-dir``).
+"""Write a run's folder (``--log-dir``): each round as text and JSON, and the whole session, which ctxtui can open.
 
-Each round as text and JSON, and the whole session, which ctxtui can open. Files are numbered consecutively, as in
-Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``, ``003-tool-calls.json``, ``004-tool-results.json``,
-``005-prompt.txt`` ... ``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
+Files are numbered consecutively, as in Pedroceli's jobs: ``001-prompt.txt``, ``002-response.txt``, ...;
+``logs/turn_000001.json`` is a turn in the format of LLuMa's log.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ from ctxtui.wire.translate.turns import CALL, to_part
 
 
 class JobLog:
-    """Writes the run of `book` into `folder`, which must not hold another run.
-
-    Files are readable by the user only.
-    """
+    """Writes a thread of the run of `book` into `folder`, which must not hold another run."""
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         if folder.exists() and (not folder.is_dir() or any(folder.glob("[0-9][0-9][0-9]*-*"))):
@@ -89,7 +85,6 @@ class JobLog:
             self._write_json("tool-results.json", results)
 
     def _describe_turn(self, call: Call, usd: float | None) -> dict[str, Any]:
-        """A turn with the names of LLuMa's log, and further figures."""
         count_all(self._book, self._counter)
         tree, figures_, usage_ = self._book.session.tree, figures(self._book, call), call.usage
         usage = None
@@ -127,10 +122,7 @@ class JobLog:
 
 
 class JobLogs:
-    """Writes the run of `book` into `folder`.
-
-    The main thread, a folder for each sub-agent, finally the session.
-    """
+    """Writes the run of `book` into `folder`: the main thread, a folder for each sub-agent, finally the session."""
 
     def __init__(self, folder: Path, book: Book, counter: Counter) -> None:
         self._folder = folder
@@ -150,7 +142,6 @@ class JobLogs:
 
 
 def _format_context(items: Sequence[Item]) -> str:
-    """Format a context as text: messages under their roles, tool definitions by name."""
     lines: list[str] = []
     section = ""
     for item in items:

@@ -1,4 +1,4 @@
-"""Run tasks without a screen, in a hosted chat without a user. It is recorded like any chat."""
+"""Run tasks without a screen, in a hosted chat without a user, which is recorded like any chat."""
 
 from __future__ import annotations
 
@@ -54,11 +54,8 @@ Observe = Callable[[ChatNews], object]
 class HeadlessRun:
     """Sends messages (`tell`) to the agent of `host`, which is not open yet.
 
-    - `options`: the task and the limits.
-    - `say`: receives progress lines for people.
-    - `observe`: receives all events after the session has applied them.
-
-    Use it with ``async with``; `go` does everything for `options.task`.
+    `say` receives progress lines for people, `observe` all events after the session has applied them. Use it with
+    ``async with``; `go` does everything for `options.task`.
     """
 
     _edits: RunEdits
@@ -97,10 +94,7 @@ class HeadlessRun:
         return self._host.children
 
     async def go(self) -> RunResult:
-        """Run the task and return its result.
-
-        Raises `CtxtuiError` if it cannot begin: no model, no room.
-        """
+        """Run the task and return its result. Raises `CtxtuiError` if it cannot begin: no model, no room."""
         async with self:
             return await self.tell(self._options.task)
 

@@ -18,13 +18,10 @@ from ctxtui.services.config.window_checks import CRITICAL, FINE, WARNING
 from ctxtui.services.members import members
 
 CONTEXT_MESSAGES: Final = 10
-"""Default number of messages of a request: the first one and the last nine."""
 RESULT_LENGTH: Final = 2000
-"""Default number of characters of a tool result."""
 AUTO: Final = -1
-"""Value for both limits: the defaults in windows up to `SMALL_WINDOW`, no limit in larger ones."""
+"""Value for both limits: the defaults in windows up to `SMALL_WINDOW` tokens, no limit in larger or unknown ones."""
 SMALL_WINDOW: Final = 32_768
-"""Tokens of a context window up to which `AUTO` limits messages and results."""
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
@@ -33,13 +30,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `task`: the first message.
     - `rounds`: maximum number of requests for each message; 0: no limit.
     - `named`: the policies that the user named.
-    - `messages`: maximum messages of a request.
-    - `length`: maximum characters of a tool result.
-    - `budget_usd`: maximum cost; None: no limit.
+    - `messages`, `length`: limits for the messages of a request and the characters of a tool result; 0: no limit; None:
+      the default limit, or none if policies are named; or `AUTO`.
     - `allow`: names or patterns of tools that need no permission.
-
-    For `messages` and `length`, 0 is no limit. None is the default limit, or none if policies are named. `AUTO` is the
-    default limit in small windows, and none in larger or unknown ones.
+    - `log_dir`: the folder for the run's log, in addition to the record.
     """
 
     task: str
@@ -50,13 +44,9 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     budget_usd: float | None = None
     allow: tuple[str, ...] = ()
     log_dir: Path | None = None
-    """The folder for the run's log, in addition to the record."""
 
     def steps(self, window: int) -> tuple[Step, ...]:
-        """The policies for a model with this `window` (tokens, 0: unknown).
-
-        They are the named ones, then those of the limits.
-        """
+        """The named policies, then those of the limits, for a model with this `window` (tokens, 0: unknown)."""
         small = 0 < window <= SMALL_WINDOW
 
         def limit(option: int | None, usual: int) -> int:
@@ -72,17 +62,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         return tuple(steps_)
 
     def profile(self, window: int) -> Profile | None:
-        """The policies, armed, because no user is there to apply their proposals.
-
-        None if there are none.
-        """
+        """The policies, armed, because no user is there to apply their proposals; None if there are none."""
         steps = self.steps(window)
         return Profile("run", steps, armed=True) if steps else None
 
 
 class Outcome(StrEnum):
-    """End of a run."""
-
     DONE = "done"
     ROUNDS = "rounds used up"
     BUDGET = "budget"
@@ -91,12 +76,7 @@ class Outcome(StrEnum):
 
 
 class RequestSize(NamedTuple):
-    """The size of the last request.
-
-    - `characters`: those sent.
-    - `tokens`: those forecast.
-    - `level`: see `window_checks.context_level`.
-    """
+    """The size of the last request, its forecast tokens, and its level (`window_checks.context_level`)."""
 
     characters: int = 0
     tokens: int = 0
@@ -108,7 +88,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """The result of a run.
 
     - `text`: the last answer. `why`: the reason of the outcome ("": none).
-    - `rounds`: number of answered requests of the main thread; `most`: its limit (0: none).
+    - `rounds`: number of answered requests of the main thread; `most`: the limit for each message (0: none).
     - `messages`: number of messages of the last request and its answer. `slid`: a sliding window removed some.
     - `estimated`: tokens of these: the forecast of the request plus the reported answer.
     - `edits`: number of edits of each policy in the session, by name.
@@ -133,7 +113,6 @@ class RunResult(Struct, frozen=True, kw_only=True):
     size: RequestSize = field(default_factory=RequestSize)
 
     def as_fields(self) -> dict[str, Any]:
-        """The members of the JSON output (docs/json.md)."""
         return {
             "result": self.text,
             "metadata": {

@@ -21,17 +21,12 @@ _PAST_TENSE: Final = {"drop": "dropped", "truncate": "cut", "summarize": "summar
 
 
 def round_line(number: int, max_rounds: int, messages: int, tokens: int | None) -> str:
-    """The line about the next request.
-
-    Round of `max_rounds` (0: no limit), messages, tokens (None: unknown).
-    """
     size = "tokens not counted" if tokens is None else f"~{tokens:,} tokens"
     message_count = "1 message" if messages == 1 else f"{messages:,} messages"
     return f"round {number}/{max_rounds or '∞'}: {message_count}, {size}"
 
 
 def tokens_line(usage: Usage | None, window: int) -> str:
-    """The line about a call's reported tokens and their share of the `window` (0: unknown)."""
     if usage is None:
         return "Tokens: not reported"
     total = usage.input + usage.output
@@ -40,10 +35,7 @@ def tokens_line(usage: Usage | None, window: int) -> str:
 
 
 def full_line(usage: Usage | None, window: int) -> str:
-    """The warning about a call that nearly filled its `window` (`WARNING_SHARE`).
-
-    "" if it did not, or is unknown.
-    """
+    """The warning about a call that nearly filled its `window` (0: unknown), else ""."""
     total = usage.input + usage.output if usage is not None else 0
     if not window or total < WARNING_SHARE * window:
         return ""
@@ -64,10 +56,6 @@ def trim_lines(new: Iterable[Edit]) -> list[str]:
         f"trimmed: {author} {_PAST_TENSE.get(kind, kind)} {'1 block' if blocks == 1 else f'{blocks:,} blocks'}"
         for (author, kind), blocks in counts.items()
     ]
-
-
-def edits_by_policy(log: Iterable[Edit]) -> dict[str, int]:
-    return dict(Counter(edit.author for edit in log if edit.author != USER and edit.kind != APPLY and edit.targets))
 
 
 class RunEdits:
@@ -95,15 +83,14 @@ class RunEdits:
 
     def by_policy(self) -> dict[str, int]:
         """Count the edits of each policy in all threads."""
-        return edits_by_policy(edit for thread in self._threads.values() for edit in thread.log)
+        log = [edit for thread in self._threads.values() for edit in thread.log]
+        return dict(Counter(edit.author for edit in log if edit.author != USER and edit.kind != APPLY and edit.targets))
 
     def save(self, writer: Writer | None) -> None:
-        """Store the edits after the blocks that they concern; for a worker thread.
-
-        It waits for `writer` (None: not open), which writes the blocks, for two seconds at most. Raises `CtxtuiError`.
-        """
+        """Store the edits; for a worker thread. Raises `CtxtuiError`."""
         if not self._edits.unsaved:
             return
         if writer is not None:
+            # It writes the blocks that the edits concern.
             writer.wait(2.0, writer.last_ticket)
         self._edits.save()

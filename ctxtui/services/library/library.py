@@ -60,7 +60,7 @@ def summary_from_file(
 
 
 class SessionLibrary:
-    """The user's sessions. `list_fast` is fast; everything else is for worker threads."""
+    """The user's sessions. All but `list_fast` is for worker threads."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -101,7 +101,7 @@ class SessionLibrary:
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `summaries` with a new size or time, or that are live or no longer live."""
+        """Those of `summaries` whose size, time or `live` changed, with the new ones."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
         changed = []
         for summary in summaries:
@@ -123,14 +123,14 @@ class SessionLibrary:
         # Without sessions there is no need to look for running clients.
         has_sessions = any(recording.group != SAMPLES for recording in self._last)
         now, owned_now = time.time(), find_owned(self._last, running_clients()) if has_sessions else frozenset[str]()
-        every = [summary_from_file(recording, now, self._settings.live_seconds, owned_now) for recording in self._last]
+        summaries = [summary_from_file(item, now, self._settings.live_seconds, owned_now) for item in self._last]
         self._own = match_transcripts(self._last)
         if not self._own:
             self._transcripts = {}
-            return every
+            return summaries
         transcripts = set(self._own.values())
-        self._transcripts = {recording.path: recording for recording in every if recording.path in transcripts}
-        return [self._take_transcript_place(recording) for recording in every if recording.path not in transcripts]
+        self._transcripts = {recording.path: recording for recording in summaries if recording.path in transcripts}
+        return [self._take_transcript_place(recording) for recording in summaries if recording.path not in transcripts]
 
     def _take_transcript_place(self, summary: SessionSummary) -> SessionSummary:
         """Give an attached session the place of its client's transcript; live if either of them is."""
@@ -183,7 +183,7 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """Recordings of known clients and relays, stored chats and imports, samples (which no sum includes)."""
+        """Recordings of known clients and relays, stored chats and imports, samples."""
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:

@@ -43,8 +43,7 @@ MAX_TITLE_CHARS: Final = 100
 class HeavyBlockDraft(Struct, frozen=True, kw_only=True):
     """An unmasked heavy block.
 
-    `calls` carried it, and `usd` is their cost for it; `call_id` is the call of `tool` that it is a result of ("":
-    none).
+    `calls` carried it, and `usd` is their cost for it; it is a result of `tool` ("": none).
     """
 
     node: Node
@@ -66,22 +65,13 @@ class ReportDraft(NamedTuple):
     pieces: Pieces
 
 
-def make_report(
-    loaded: Loaded, counter: Counter, settings: Settings, masker: Masker, thread: str = "", number: int = 0
-) -> ReportedSession:
-    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last).
-
-    Raises what `draft_report` raises.
-    """
-    return mask_report(draft_report(loaded, counter, settings, thread, number), masker)
-
-
 def draft_report(
     loaded: Loaded, counter: Counter, settings: Settings, thread: str = "", number: int = 0
 ) -> ReportDraft:
-    """The report before masking: the slow part, which another process can do.
+    """Report on `thread` of the session ("": the main one) up to call `number` (0: the last), not masked yet.
 
-    Raises `NotFound`, `BadPattern`, and the errors of reading notes and edits.
+    This is the slow part, which another process can do. Raises `NotFound`, `BadPattern`, and the errors of reading
+    notes and edits.
     """
     session = loaded.session
     chosen = choose_call(session, thread, number)

@@ -107,8 +107,7 @@ class SessionActions:
         return f"{len(result.data):,} bytes written to {file}{lost}"
 
     def export_name(self, summary: SessionSummary, form: str) -> str:
-        stem = Path(summary.path).name.partition(".")[0] if summary.path else summary.stored
-        return f"{stem}.ctxtui.jsonl" if form == "ctxtui" else f"{stem}.{form}.json"
+        return f"{summary.id}.ctxtui.jsonl" if form == "ctxtui" else f"{summary.id}.{form}.json"
 
     def _read_session(self, summary: SessionSummary) -> Session:
         if summary.path:

@@ -251,11 +251,11 @@ def _calls_spent(session: Session, summary: SessionSummary, costs: Mapping[str, 
 class _EventsByCall:
     """Events at each call of a session, in all threads."""
 
-    def __init__(self, book: Book, missed: Misses, usable_share: float) -> None:
+    def __init__(self, book: Book, misses: Misses, usable_share: float) -> None:
         self._book = book
         self._usable_share = usable_share
         self._usable: dict[tuple[str, str], int] = {}
-        self._missed = {(miss.thread, miss.number): miss for miss in missed.misses}
+        self._missed = {(miss.thread, miss.number): miss for miss in misses.misses}
         self._number: dict[str, int] = {}
         self._skill: dict[str, str] = {}
         self._compacted: set[str] = set()
@@ -268,13 +268,13 @@ class _EventsByCall:
                     self._compacted.add(call.id)
 
     def add_events(self, call: Call, spent: CallSpent) -> CallSpent:
-        missed = self._missed.get((call.thread, self._number.get(call.id, 0)))
-        signs = ((MISSED, missed), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
+        miss = self._missed.get((call.thread, self._number.get(call.id, 0)))
+        signs = ((MISSED, miss), (COMPACTED, call.id in self._compacted), (OVER, self._is_over(call)))
         marks = "".join(sign for sign, is_so in signs if is_so)
         skill = self._skill.get(call.id, "")
-        if missed is None:
+        if miss is None:
             return spent._replace(marks=marks, skill=skill)
-        return spent._replace(marks=marks, lost=missed.usd, cause=describe_cause(missed), skill=skill)
+        return spent._replace(marks=marks, lost=miss.usd, cause=describe_cause(miss), skill=skill)
 
     def _is_over(self, call: Call) -> bool:
         key = call.thread, call.model

@@ -39,29 +39,23 @@ START_TIMEOUT: Final = 60.0
 """Seconds without output after which a starting server is given up, unless its own `timeout` is longer."""
 MAX_START: Final = 600.0
 """Seconds after which a starting server is given up, whatever it says."""
-_LOOK: Final = 0.5
-"""Seconds between two checks for output of a starting server."""
+_CHECK_SECONDS: Final = 0.5
 _CLOSED: Final = -32000
 """JSON-RPC error code of the SDK for a connection that was closed."""
 _TIMED_OUT: Final = -32001
 """JSON-RPC error code of the SDK for a request without an answer in time."""
 _MAX_PAGES: Final = 100
-"""Maximum pages of a server's list that are read."""
 _SSE_READ_TIMEOUT: Final = 86_400.0
-"""Seconds without an event after which a connection over SSE is given up: a day."""
+"""Seconds without an event after which a connection over SSE is given up."""
 _SIGN_IN_HINT: Final = (
     "it requires sign-in ({status}); OAuth is not supported: give its token in headers (Authorization = "
     '"Bearer ${{TOKEN}}"), or let a program sign in: command = "npx", args = ["-y", "mcp-remote", "{url}"]'
 )
 _MAX_LOG_BYTES: Final = 200_000
-"""Bytes of a server's log that are shown."""
 
 
 class _BoundedLines(codecs.getincrementaldecoder("utf-8")):  # type: ignore[misc]
-    """UTF-8 decoder that cuts overlong lines.
-
-    The SDK buffers a line until it is complete, so that a server could fill the memory.
-    """
+    """UTF-8 decoder that cuts overlong lines, with which a server could fill the memory: the SDK buffers them."""
 
     _size = 0
 
@@ -89,8 +83,6 @@ codecs.register(
 
 
 class ServerState(StrEnum):
-    """The state of a server's process or connection."""
-
     STOPPED = "stopped"
     STARTING = "starting"
     READY = "ready"
@@ -102,21 +94,12 @@ class ServerFailed(CtxtuiError):
 
 
 class ServerConnection:
-    """The connection to `server`, for one event loop.
-
-    - `log`: the file for the server's standard error.
-    - `key_over_http`: headers may be sent over plain http to another machine.
+    """The connection to `server`, for one event loop; `log` is the file for the server's standard error.
 
     Cancelling a waiting call cancels it on the server too.
     """
 
-    def __init__(
-        self,
-        server: McpServer,
-        log: Path,
-        *,
-        key_over_http: bool = False,
-    ) -> None:
+    def __init__(self, server: McpServer, log: Path, *, key_over_http: bool = False) -> None:
         self.server = server
         self.state = ServerState.STOPPED
         self.error = ""
@@ -127,7 +110,6 @@ class ServerConnection:
         self.awaited = ""
         """The next thing that is expected of a starting server, such as "its list of tools"."""
         self._started = 0.0
-        """The time of the start, by the monotonic clock."""
         self._log = log
         self._sign_in_error = ""
         self._key_over_http = key_over_http
@@ -137,10 +119,7 @@ class ServerConnection:
         self._settled = asyncio.Event()
 
     async def start(self) -> None:
-        """Start the server unless it runs, and wait until it has listed its tools.
-
-        Failures are in `state` and `error`.
-        """
+        """Start the server unless it runs, and wait until it is ready or failed (`state`, `error`)."""
         if self.state == ServerState.READY:
             return
         if self._task is not None and self._end.is_set():
@@ -155,10 +134,7 @@ class ServerConnection:
 
     @property
     def progress(self) -> str:
-        """Progress of a starting server; else "".
-
-        The text says what it waits for, since when, and its last line of output.
-        """
+        """What a starting server waits for, since when, and its last line of output; "" for any other."""
         if self.state != ServerState.STARTING:
             return ""
         return f"{self.awaited}, {self.seconds_since_start:.0f} s{self._log_suffix()}"
@@ -181,10 +157,7 @@ class ServerConnection:
             self._log.unlink()
 
     async def call_tool(self, tool: str, tool_input: Json) -> CallToolResult:
-        """Call `tool` and return its result.
-
-        Starts the server if it does not run. Raises `ServerFailed`.
-        """
+        """Call `tool` and return its result, starting the server if need be. Raises `ServerFailed`."""
         client = await self._ready_client()
         arguments = tool_input if isinstance(tool_input, dict) else {}
         request = client.call_tool(tool, arguments, read_timeout_seconds=self.server.timeout)
@@ -279,14 +252,11 @@ class ServerConnection:
             self._settled.set()
 
     async def _extend(self, limit: asyncio.Timeout, timeout: float) -> None:
-        """Move the limit of a start to `timeout` seconds after the server's last output.
-
-        The limit stays within `MAX_START` seconds of this call.
-        """
+        """Move the limit of a start to `timeout` seconds after the server's last output, within `MAX_START`."""
         loop, size = asyncio.get_running_loop(), self._log_size()
         last = loop.time() + MAX_START - timeout
         while not limit.expired():
-            await asyncio.sleep(_LOOK)
+            await asyncio.sleep(_CHECK_SECONDS)
             if not limit.expired() and (new := self._log_size()) > size:
                 size = new
                 limit.reschedule(min(loop.time(), last) + timeout)
@@ -298,10 +268,7 @@ class ServerConnection:
             return 0
 
     async def _create_client(self, stack: AsyncExitStack) -> Client:
-        """Create the SDK's client, not yet entered.
-
-        The SDK is imported here: most chats use no server. Raises `BadConfig`.
-        """
+        # The SDK is imported here: most chats use no server.
         await asyncio.to_thread(import_extra, "mcp")
         from mcp import Client
 
@@ -382,7 +349,6 @@ class ServerConnection:
 
 
 async def _list_all(list_page: Callable[..., Awaitable[Any]], name: str) -> list[Any]:
-    """All items of a list of the server, called `name` in its answers."""
     items: list[Any] = []
     cursor = None
     for _ in range(_MAX_PAGES):

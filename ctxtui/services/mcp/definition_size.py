@@ -21,10 +21,7 @@ from ctxtui.tokens.weights import half_interval, prior_weights, weigh
 
 
 class ToolSize(NamedTuple):
-    """The size of one definition.
-
-    `slack` is half of the 90 % interval of `tokens`; `bytes` is the size of the minified JSON.
-    """
+    """The size of one definition; `slack` is half of the 90 % interval of `tokens`, `bytes` of the minified JSON."""
 
     name: str
     tokens: float
@@ -44,15 +41,14 @@ class DefinitionSizes(Struct, frozen=True):
 
     @property
     def slack(self) -> int:
-        """Half of the 90 % interval of `tokens`. Errors add up, because all use the same formula."""
+        # Errors add up, because all use the same formula.
         return round(sum(tool.slack for tool in self.tools))
 
 
 def read_definitions(path: Path) -> list[Json]:
-    """Read the tool definitions in a file, in Anthropic's form.
+    """Read the tool definitions in a file as MCP, Anthropic or OpenAI write them, in Anthropic's form.
 
-    The file is a list of tools as MCP, Anthropic or OpenAI write them, or an object that holds it (``tools``, also
-    below ``result``). Raises `NotFound`, `Unreadable`, `Malformed`.
+    Raises `NotFound`, `Unreadable`, `Malformed`.
     """
     try:
         data = json.loads(path.read_text(encoding="utf-8"))

@@ -26,10 +26,7 @@ _NOT_IN_NAMES: Final = re.compile(r"[^a-zA-Z0-9_-]")
 
 
 class OfferedTool(Struct, frozen=True):
-    """A tool of `server`.
-
-    `own` is its name there, `name` that for the model; `definition` is in Anthropic's form.
-    """
+    """A tool of `server`: its name there (`own`), that for the model, and its definition in Anthropic's form."""
 
     server: str
     own: str
@@ -38,10 +35,7 @@ class OfferedTool(Struct, frozen=True):
 
 
 class OfferedText(Struct, frozen=True):
-    """A resource or a prompt of a server.
-
-    `about` is its description, `arguments` the names of a prompt's arguments, optional ones included.
-    """
+    """A resource or a prompt of a server, its description, and the names of a prompt's arguments."""
 
     name: str
     about: str
@@ -51,7 +45,7 @@ class OfferedText(Struct, frozen=True):
 def model_name(server: str, tool: str) -> str:
     """The name for the model (``mcp__server__tool``), in characters that every provider accepts.
 
-    No two tools have the same: six digits of a digest follow where this form alone would not tell them apart.
+    Six digits of a digest follow where this form alone would not tell two tools apart.
     """
     full = f"mcp__{server}__{tool}"
     name = _NOT_IN_NAMES.sub("_", full)
@@ -83,7 +77,6 @@ def convert_resources(listed: Sequence[Resource]) -> tuple[OfferedText, ...]:
 
 
 def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
-    """Convert the prompts that a server lists."""
     return tuple(
         OfferedText(
             prompt.name, prompt.description or prompt.title or "", tuple(a.name for a in prompt.arguments or ())
@@ -95,8 +88,7 @@ def convert_prompts(listed: Sequence[Prompt]) -> tuple[OfferedText, ...]:
 def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[ResultImage, ...]]:
     """Convert a tool result to text, and to images if the model can read them (`sees`).
 
-    Images, audio and binary resources that are left out are named in the text, with their size (if it can be decoded)
-    and, for an image, the reason. Structured content is used only if there is nothing else.
+    What is left out is named in the text. Structured content is used only if there is nothing else.
     """
     parts: list[str] = []
     images: list[ResultImage] = []
@@ -113,7 +105,7 @@ def convert_result(result: CallToolResult, *, sees: bool) -> tuple[str, tuple[Re
 
 
 def _convert_image(data: str, *, sees: bool) -> tuple[ResultImage | None, str]:
-    """An image for the model and a description; None if it is not an image that the model reads."""
+    """An image for the model (None: it cannot read this one), and a description."""
     try:
         raw = base64.b64decode(data, validate=True)
     except ValueError:
@@ -142,7 +134,6 @@ def _convert_part(part: object) -> str:
 
 
 def resource_text(contents: Sequence[object]) -> str:
-    """The text of a resource."""
     texts = []
     for part in contents:
         text = getattr(part, "text", None)

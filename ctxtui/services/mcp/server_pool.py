@@ -21,22 +21,13 @@ from ctxtui.services.mcp.connection import ServerConnection, ServerFailed, Serve
 from ctxtui.services.mcp.offered import OfferedTool, convert_result
 
 FILE: Final = "mcp-allowed.json"
-"""The file of permissions in the user's data folder.
-
-It maps the digest of a server to its name and file. Arguments are left out: they may hold keys.
-"""
-
-
+"""Maps the digest of a server to its name and file. Arguments are left out: they may hold keys."""
 REPORT_PERIOD: Final = 5.0
 """Seconds between two reports on servers that start."""
 
 
 class ServerPermissions:
-    """Servers that the user allowed to start, stored in the folder `data`.
-
-    A changed command, argument, variable, folder, address or header makes it another server, which needs permission
-    again (see `McpServer.digest`).
-    """
+    """Servers that the user allowed to start, by `McpServer.digest`, stored in the folder `data`."""
 
     def __init__(self, data: Path) -> None:
         self._path = data / FILE
@@ -77,14 +68,10 @@ class ServerPermissions:
 
 
 class ServerPool:
-    """The configured `servers` of a chat, for one event loop.
+    """The configured `servers` of a chat, for one event loop; `logs` is the folder of their logs.
 
-    - `permissions`: the user's permissions.
-    - `logs`: the folder of their logs.
-    - `requested`: names or patterns, separated by spaces, of the servers to start ("": all enabled ones).
-    - `key_over_http`: the setting.
-
-    Raises `NotFound` for a wanted name that matches no server.
+    `requested` are names or patterns, separated by spaces, of the servers to start ("": all enabled ones). Raises
+    `NotFound` for one that matches no server.
     """
 
     def __init__(
@@ -139,10 +126,7 @@ class ServerPool:
         self.offered.add(name)
 
     def turn_off(self, name: str) -> None:
-        """Stop offering the tools of `name`.
-
-        The server keeps running, for when it is turned on again.
-        """
+        """Stop offering the tools of `name`; the server keeps running."""
         self.offered.discard(self.connection(name).server.name)
 
     def connection(self, name: str) -> ServerConnection:
@@ -178,7 +162,6 @@ class ServerPool:
         return [connection for connection in self.connections.values() if connection.state == ServerState.STARTING]
 
     def definitions(self, names: Collection[str]) -> list[Json]:
-        """The tool definitions of the servers `names`, in Anthropic's form."""
         return [
             tool.definition
             for name, connection in self.connections.items()
@@ -191,22 +174,17 @@ class ServerPool:
         return any(tool.name == name for connection in self.connections.values() for tool in connection.tools)
 
     def needs_permission(self, name: str) -> bool:
-        """True if the tool `name` needs the user's permission: unless the configuration allows it.
-
-        A server's own claim that a tool is read-only is ignored.
-        """
+        """True unless the configuration allows the tool; a server's claim that it is read-only is ignored."""
         tool = self._find_tool(name)
         allowed = self.connections[tool.server].server.allow
         return not any(fnmatchcase(tool.own, pattern) for pattern in allowed)
 
     def plan(self, call: ToolCall) -> PlannedCall:
-        """Describe `call` for the permission prompt."""
         tool = self._find_tool(call.name)
         server = self.connections[tool.server].server
         return PlannedCall(f"{tool.own} of the MCP server {tool.server}", f"runs as {server.description}", call.input)
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Run `call`. Errors are returned as the result."""
         tool = self._find_tool(call.name)
         try:
             result = await self.connections[tool.server].call_tool(tool.own, call.input)

@@ -223,8 +223,8 @@ def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = 
     for client in CLIENTS:
         for folder_place in client.places(os.environ if env is None else env):
             if not folder_place.database:
-                there = folder_place.pattern.rpartition("/")[0]
-                paths = glob.glob(f"{glob.escape(str(folder_place.root))}/{there}/{glob.escape(name)}", recursive=True)
+                pattern = f"{glob.escape(str(folder_place.root))}/{folder_place.pattern.rpartition('/')[0]}"
+                paths = glob.glob(f"{pattern}/{glob.escape(name)}", recursive=True)
                 if paths:
                     return Path(min(paths))
     return None

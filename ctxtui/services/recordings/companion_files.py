@@ -88,16 +88,16 @@ def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> C
         tuple(sorted(inner)),
         tuple(BodyFolder(place) for place in dict.fromkeys(places)),
     )
-    if form.kin is not None:
-        folders.is_companion = _SessionFiles(path, form.kin).belongs
+    if form.is_companion is not None:
+        folders.is_companion = _SessionFiles(path, form.is_companion).belongs
     return folders
 
 
 class _SessionFiles:
     """Tells from their first bytes which files belong to the session of `main`."""
 
-    def __init__(self, main: Path, kin: Callable[[bytes, bytes], bool]) -> None:
-        self._main, self._kin = main, kin
+    def __init__(self, main: Path, is_companion: Callable[[bytes, bytes], bool]) -> None:
+        self._main, self._is_companion = main, is_companion
         self._head = b""
         self._judged: dict[Path, bool] = {}
 
@@ -109,7 +109,7 @@ class _SessionFiles:
         if len(self._head) < _HEAD_BYTES:
             self._head = read_head(self._main, _HEAD_BYTES)
         head = read_head(path, _HEAD_BYTES)
-        is_kin = path != self._main and bool(head) and self._kin(self._head, head)
+        is_kin = path != self._main and bool(head) and self._is_companion(self._head, head)
         if len(head) == _HEAD_BYTES or b"\n" in head:
             self._judged[path] = is_kin
         return is_kin

@@ -104,15 +104,15 @@ def find_recordings(
 
 
 def _find_of_client(client: KnownClient, env: Mapping[str, str], around: tuple[Path, ...]) -> Iterator[FoundRecording]:
-    before: set[str] = set()
+    listed_ids: set[str] = set()
     for place in dict.fromkeys(client.places(env)):
-        there = (_find_databases if place.database else _find_files)(client, place, around)
+        recordings = (_find_databases if place.database else _find_files)(client, place, around)
         if not client.copies:
-            yield from there
+            yield from recordings
             continue
         # Two with the same id in one place are not copies of each other: both are listed.
-        new = [recording for recording in there if recording.id not in before]
-        before.update(recording.id for recording in new)
+        new = [recording for recording in recordings if recording.id not in listed_ids]
+        listed_ids.update(recording.id for recording in new)
         yield from new
 
 

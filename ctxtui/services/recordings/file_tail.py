@@ -32,8 +32,8 @@ class FileChange(Enum):
 class FileTail:
     """Reads a file from its beginning, then only appended bytes.
 
-    `offset` is the number of bytes read so far. To detect a rewrite it reads some bytes again: 64 at the start, before
-    the offset, and at each power of two from 1,024 on in between.
+    `offset` is the number of bytes read so far. To detect a rewrite it reads some bytes again: at the start, before the
+    offset, and in between at powers of two.
     """
 
     def __init__(self, path: Path) -> None:

@@ -170,8 +170,8 @@ class JoinedRecording(Loaded):
         """Read the transcript; an unreadable one is reported and left out, an empty one tried again."""
         try:
             own, news = self._begin(path)
-            for some in news:
-                own.add_news(some)
+            for batch in news:
+                own.add_news(batch)
         except CtxtuiError as error:
             self._own_error = _report_left_out(error)
             return False

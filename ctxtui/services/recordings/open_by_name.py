@@ -196,7 +196,7 @@ def open_named_unread(named: Named, settings: Settings) -> tuple[Loaded, Iterabl
 
 
 def _first_with_context(paths: Iterable[Path], attempt: Callable[[Path], T]) -> T:
-    """The result for the first of `paths` that holds a context. Raises the first error if none does."""
+    """The result for the first of `paths` that holds a context. Raises the first `NoContext` if none does."""
     first: CtxtuiError | None = None
     for path in paths:
         try:

@@ -170,18 +170,18 @@ class Loaded:
         events: list[Event] = []
         if main and reading.main is not None:
             short = len(reading.head) < HEAD_BYTES
-            for some in reading.read_main(reading.main.read_new()):
-                events += some
+            for batch in reading.read_main(reading.main.read_new()):
+                events += batch
             if short and reading.is_misjudged():
                 return self._restart(reading)
         for path in grown:
-            for some in reading.read_part(path):
-                events += some
+            for batch in reading.read_part(path):
+                events += batch
         if grown:
             # The reader holds events of bodies back until all new files are read.
             events += reading.reader.settle()
-        for some in reading.read_companions():
-            events += some
+        for batch in reading.read_companions():
+            events += batch
         return RecordingNews(events)
 
     def _restart(self, old: FirstReading) -> RecordingNews:
@@ -241,7 +241,7 @@ def _end_pause(begun: float) -> float:
 
 def _read_whole(begun: tuple[FirstReading, Iterator[list[Event]]]) -> tuple[FirstReading, list[Event]]:
     reading, chunks = begun
-    events = [event for some in chunks for event in some]
+    events = [event for batch in chunks for event in batch]
     reading.session.fold(events)
     return reading, events
 

@@ -72,15 +72,10 @@ def limit_memory(argv: Sequence[str], memory_mb: int) -> list[str]:
     return ["/bin/sh", "-c", 'ulimit -v "$0" && exec "$@"', str(memory_mb * 1024), *argv]
 
 
-async def run_program(
-    argv: Sequence[str],
-    cwd: Path,
-    seconds: float,
-    env: Mapping[str, str],
-) -> CommandResult:
+async def run_program(argv: Sequence[str], cwd: Path, seconds: float, env: Mapping[str, str]) -> CommandResult:
     """Run `argv` in the folder `cwd` for at most `seconds`.
 
-    Cancelling this ends the program and everything it started. Raises `OSError` if it cannot be started.
+    Cancelling this ends the program and its process group. Raises the errors of starting it.
     """
     started, late = time.monotonic(), False
     read_end, write_end = os.pipe()
@@ -108,7 +103,7 @@ async def run_program(
 async def _start_program(
     argv: Sequence[str], cwd: Path, env: Mapping[str, str], stdout: IO[bytes]
 ) -> asyncio.subprocess.Process:
-    """Start the program. Cancelling this while it starts ends it."""
+    """Start the program; cancelling this while it starts ends it."""
     starting = asyncio.ensure_future(
         asyncio.create_subprocess_exec(
             *argv,

@@ -22,7 +22,6 @@ from ctxtui.services.sandbox.repository_copy import RepositoryCopy, copy_reposit
 from ctxtui.services.sandbox.view import View, build_view
 
 _EXPORT_SECONDS: Final = 120.0
-"""Seconds to export the copy of a repository."""
 _LOCK: Final = threading.Lock()
 _GUARDED_BY_FOLDER: Final[dict[Path, tuple[int, GuardedFiles]]] = {}
 """By folder: the number of running commands, and its guarded files before the first of them."""
@@ -43,13 +42,11 @@ async def run_confined(
 
     It can write only there, except for guarded files, and in temporary folders.
     - `memory_mb`: limits its address space (0: no limit).
-    - `network`: it may use the network.
-    - `variables`: further environment variables for it, names or patterns separated by spaces; `reads`: further paths
-      that it may read.
+    - `variables`: further environment variables for it, names or patterns separated by spaces.
+    - `reads`: further paths that it may read.
     - `unconfined`: run it even if the machine cannot confine it; then it can write everywhere.
 
-    Cancelling this ends it. Raises `CtxtuiError` if it cannot be confined, `OSError` if it cannot be started, and
-    `ValueError` for an argument that no program can get.
+    Cancelling this ends it. Raises `CtxtuiError` if it cannot be confined, and the errors of starting it.
     """
     root = folder.resolve()
     way = await asyncio.to_thread(find_confinement, root)
@@ -98,7 +95,6 @@ def _make_view(guarded: GuardedFiles, network: bool, reads: Iterable[str]) -> Vi
 async def _import_changes(
     copy: RepositoryCopy, start: Callable[[Sequence[str], float], Awaitable[CommandResult]]
 ) -> str:
-    """Import the command's changes from the copy; the reason if that fails, else ""."""
     try:
         result = await start(await asyncio.to_thread(copy.export_command), _EXPORT_SECONDS)
         if result.code or result.late:
@@ -110,10 +106,7 @@ async def _import_changes(
 
 @asynccontextmanager
 async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
-    """Guard `root` while a command runs; yield the guarded files, and notes.
-
-    At the end, the notes get a sentence about files that were moved out.
-    """
+    """Guard `root` while a command runs; yield the guarded files, and notes about files that were moved out."""
     entering = asyncio.ensure_future(asyncio.to_thread(_begin_guard, root))
     notes: list[str] = []
 
@@ -128,10 +121,7 @@ async def _guard(root: Path) -> AsyncIterator[tuple[GuardedFiles, list[str]]]:
 
 
 def _begin_guard(root: Path) -> GuardedFiles:
-    """Find the guarded files before the first of several concurrent commands.
-
-    The second must not trust files that the first one made.
-    """
+    # Of several concurrent commands, the second must not trust files that the first one made.
     with _LOCK:
         count, guarded = _GUARDED_BY_FOLDER.get(root) or (0, find_guarded(root))
         _GUARDED_BY_FOLDER[root] = count + 1, guarded

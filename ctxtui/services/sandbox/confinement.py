@@ -1,7 +1,4 @@
-"""Choose how to confine programs on this machine.
-
-Linux has bubblewrap or plain namespaces, macOS has sandbox-exec; other machines have nothing.
-"""
+"""Choose how to confine programs: bubblewrap or plain namespaces on Linux, sandbox-exec on macOS, else nothing."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ _BWRAP_OPTIONS: Final = (
 _WITH_PARENT: Final = ("setpriv", "--pdeathsig", "KILL")
 """Ends the program with ctxtui, like bubblewrap's ``--die-with-parent``."""
 _TRIAL_SECONDS: Final = 60.0
-"""Seconds for an empty program to end, even on a busy machine."""
 UNCONFINED: Final = "not confined: it can do whatever you can"
 
 
@@ -66,9 +62,9 @@ class Confinement(Struct, frozen=True):
 
 
 def find_confinement(root: Path | None = None) -> Confinement:
-    """Find the confinement for programs in `root`.
+    """Find the confinement for programs in `root`; the machine's root folder has none.
 
-    Blocks when first called: it is tried out once. The machine's root folder cannot be confined.
+    Blocks when first called: it is tried out once.
     """
     return Confinement() if root is not None and root.resolve() == Path("/") else _try_confinements()
 
@@ -87,9 +83,7 @@ def is_usable(kind: str) -> bool:
         with tempfile.TemporaryDirectory() as folder:
             root = Path(folder).resolve()
             trial = Confinement(kind).wrap(["true"], build_view(root, Path.home(), os.environ))
-            return (
-                subprocess.run(trial, cwd=root, capture_output=True, timeout=_TRIAL_SECONDS, check=False).returncode
-                == 0
-            )
+            done = subprocess.run(trial, cwd=root, capture_output=True, timeout=_TRIAL_SECONDS, check=False)
+            return done.returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False

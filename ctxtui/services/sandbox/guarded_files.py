@@ -18,7 +18,6 @@ from msgspec import Struct
 from ctxtui.agent.tools.guarded_paths import guarded_names, is_generated, is_repository
 
 _MAX_NAMES: Final = 20
-"""Names in a message."""
 
 
 class GuardedFiles(Struct, frozen=True):
@@ -52,9 +51,9 @@ def find_guarded(root: Path) -> GuardedFiles:
 
 
 def move_out_created(before: GuardedFiles) -> str:
-    """Move the guarded files that a command made to a new temporary folder.
+    """Move the guarded files that a command made to a temporary folder; return a sentence about them, or "".
 
-    Links that they replaced are restored. Blocks. Returns a sentence about them, or "".
+    Links that they replaced are restored.
     """
     moved, failed = [], []
     aside = ""
@@ -81,19 +80,13 @@ def move_out_created(before: GuardedFiles) -> str:
 
 
 def _may_be_created(before: GuardedFiles, path: str) -> bool:
-    """True if a command may have made `path`.
-
-    It could not write existing files, except symlinks.
-    """
+    # A command cannot write existing files, except symlinks.
     link = os.readlink(before.root / path) if os.path.islink(before.root / path) else None
     return path not in before.paths or before.links.get(path) != link
 
 
 def _path_to_move(root: Path, path: str) -> str:
-    """The path to move out, so that the file at `path` has no effect.
-
-    Of a bare repository only HEAD is moved: the rest may be older than the command.
-    """
+    # Of a bare repository only HEAD is moved: the rest may be older than the command.
     if not os.path.isdir(root / path) or os.path.basename(path).startswith("."):
         return path
     return next((os.path.join(path, name) for name in os.listdir(root / path) if name.casefold() == "head"), path)
@@ -119,10 +112,7 @@ def _walk_guarded(root: Path) -> Iterator[str]:
 
 
 def _linked_repository(path: Path, root: Path) -> Path | None:
-    """The folder inside `root` that a file or symlink ``.git`` points to.
-
-    None if it points to none there.
-    """
+    """The folder inside `root` that a file or symlink ``.git`` points to; None if it points to none there."""
     with suppress(OSError, ValueError):
         if is_repository(path.name) and not (path.is_dir() and not path.is_symlink()):
             text = "" if path.is_dir() else path.read_text("utf-8").removeprefix("gitdir:").strip()

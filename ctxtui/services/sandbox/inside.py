@@ -5,7 +5,7 @@ itself with the program. It imports nothing of ctxtui.
 
     python -I -S inside.py OPTIONS -- PROGRAM [ARGUMENT ...]
 
-Any error ends it with `REFUSED`: nothing runs unconfined.
+If that fails it ends with `REFUSED`: nothing runs unconfined.
 """
 
 from __future__ import annotations
@@ -63,10 +63,7 @@ def _pivot(new: str, old: str) -> None:
 
 
 def _bind(source: str, target: str, attributes: int) -> None:
-    """Mount `source` of the machine at `target` of the new root.
-
-    The mount point is created if needed.
-    """
+    """Mount `source` of the machine at `target` of the new root."""
     source, target = _OLD + source, _NEW + target
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
@@ -160,7 +157,6 @@ def _drop_privileges() -> None:
 
 
 def main() -> None:
-    """Confine this process, then become the program."""
     separator = sys.argv.index("--")
     options, argv = sys.argv[1:separator], sys.argv[separator + 1 :]
     try:

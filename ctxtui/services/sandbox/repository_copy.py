@@ -1,7 +1,7 @@
 """Give commands a copy of the git repository, and import their changes as untrusted data.
 
-Objects go through ``git unpack-objects --strict``; references, HEAD and index entries through git's own commands, and
-only if those that changed are still what the command started from. Nothing else leaves the copy.
+Only objects, references, HEAD and index entries leave the copy, through git's own commands, and only if those that
+changed are still what the command started from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ _READ_ONLY: Final = ("hooks", "modules", "lfs")
 _REFERENCE: Final = re.compile(r"refs/(heads|tags|notes|remotes)/(?!-)[!-~\x80-\U0010ffff]+|refs/stash")
 """References that a command may change; a name must not begin with "-"."""
 _HEX: Final = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-"""An object's id: SHA-1 or SHA-256."""
 _SETTINGS: Final = ("[gc]\n\tauto = 0", "[maintenance]\n\tauto = false", "[core]\n\tfsmonitor = false",
                     "[commit]\n\tgpgSign = false", "[tag]\n\tgpgSign = false",
                     "[transfer]\n\tunpackLimit = 1000000", "[fetch]\n\tunpackLimit = 1000000")  # fmt: skip
@@ -60,11 +59,9 @@ class _State(Struct, frozen=True):
 
 
 class RepositoryCopy:
-    """A copy of the repository `common` in the folder `scratch`.
+    """A copy of the repository `common` in the folder `scratch`, for the work tree `root` with the git folder `own`.
 
-    - `root`: the work tree; `own`: the git folder with its HEAD and index.
-    - `mounted`: the copy is mounted, at the repository's place or, if ``.git`` is a file, at `_MOUNT_POINT`; otherwise
-      git finds it by environment variables.
+    Unless it can be `mounted` in its place, git finds it by environment variables (`env`).
     """
 
     def __init__(self, root: Path, own: Path, common: Path, scratch: Path, *, mounted: bool = True) -> None:
@@ -76,9 +73,8 @@ class RepositoryCopy:
         self._mounted = mounted
         self._pointer = scratch / "pointer"
         self.env = {} if mounted else {"GIT_DIR": str(self._copy), "GIT_WORK_TREE": str(root)}
-        """Variables for git to find the copy if it is not mounted at the repository's place."""
-        places = {name: common / name for name in _READ_ONLY if (common / name).is_dir()}
-        self._read_only = {"original": common, **places}
+        folders = {name: common / name for name in _READ_ONLY if (common / name).is_dir()}
+        self._read_only = {"original": common, **folders}
         """Folders of the repository, by their names in the copy."""
         self._before = self._read_state(self._export_original(scratch / "before"))
         self._copy_files(own)
@@ -92,10 +88,7 @@ class RepositoryCopy:
         return (*entries, *([(self._pointer, self._root / ".git", False)] if self._is_file else []))
 
     def export_command(self) -> list[str]:
-        """Prepare the export of the copy's state; return the command for it.
-
-        An older export is deleted. The command is to be run confined like the one before.
-        """
+        """Prepare the export of the copy's state; return the command for it, to be run confined, too."""
         objects = self._copy / "objects"
         names = [
             folder.name + entry.name
@@ -113,10 +106,7 @@ class RepositoryCopy:
         return ["/bin/sh", "-c", _STATE + (_PACK if names else ""), str(self._place / "out")]
 
     def import_changes(self) -> str:
-        """Import the changes after the command of `export_command` was run.
-
-        Blocks. Returns the reason of a failure, after which a part may be imported, or "".
-        """
+        """Import the changes that `export_command` exported; return why some could not be, or "". Blocks."""
         try:
             if (self._copy / "out").is_symlink():
                 raise ValueError("it is no longer a repository")
@@ -258,13 +248,12 @@ class RepositoryCopy:
 
 
 def _parse_references(listing: bytes) -> dict[str, str]:
-    """Each reference's object, from the output of ``git for-each-ref`` with `_REFERENCE_FORMAT`."""
     lines = (line.partition(" ") for line in listing.decode("utf-8").splitlines())
     return {name: digest for digest, _, name in lines}
 
 
 def _parse_index(listing: bytes) -> dict[bytes, tuple[bytes, ...]]:
-    """The entries of each path in the output of ``git ls-files -z --stage``."""
+    """The entries of each path (several in a merge) in the output of ``git ls-files -z --stage``."""
     index: dict[bytes, tuple[bytes, ...]] = {}
     for entry in filter(None, listing.split(b"\0")):
         path = entry.partition(b"\t")[2]
@@ -277,15 +266,11 @@ def _changed_paths(old: Mapping[bytes, object], new: Mapping[bytes, object]) -> 
 
 
 def _with_folders(paths: Iterable[bytes]) -> set[bytes]:
-    """The paths, and all folders that they are in."""
     return {path[:end] for path in paths for end in (len(path), *(n for n, c in enumerate(path) if c == ord("/")))}
 
 
 def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCopy | None:
-    """Copy the repository of the folder `root`; None if it has none. Blocks.
-
-    Raises `CtxtuiError` if the repository cannot be read.
-    """
+    """Copy the repository of the folder `root`; None if it has none. Blocks. Raises `CtxtuiError`."""
     try:
         folders = find_repository(root)
         return RepositoryCopy(root, *folders, scratch, mounted=mounted) if folders else None
@@ -296,9 +281,9 @@ def copy_repository(root: Path, scratch: Path, *, mounted: bool) -> RepositoryCo
 
 
 def find_repository(root: Path) -> tuple[Path, Path] | None:
-    """The git folders of the work tree `root`: its own, and the common one of all work trees.
+    """The git folders of the work tree `root`: its own, and the common one of all work trees; None if there are none.
 
-    None if there is no repository. A file ``.git`` counts only if the repository names the work tree too.
+    A file ``.git`` counts only if the repository names the work tree too.
     """
     own = common = root / ".git"
     if own.is_symlink():
@@ -318,14 +303,12 @@ def find_repository(root: Path) -> tuple[Path, Path] | None:
 
 
 def _error_reason(error: Exception) -> str:
-    """The error output of git, else the error's message."""
     output = getattr(error, "stderr", None) or str(error)
     text = output.decode("utf-8", "replace") if isinstance(output, bytes) else output
     return " ".join(text.split())[:500]
 
 
 def mentions_git(argv: Sequence[str]) -> bool:
-    """True if a command line mentions git."""
     return any(re.search(r"(?<![\w.-])git(?![\w.-])", word) for word in argv)
 
 

@@ -1,7 +1,6 @@
 """The part of the machine that a confined program sees, as an allow list of paths.
 
-It becomes bubblewrap's options, which the script `inside` also takes where bubblewrap is missing, or a profile for
-sandbox-exec.
+It becomes bubblewrap's options, which the script `inside` also takes, or a profile for sandbox-exec.
 """
 
 from __future__ import annotations
@@ -18,16 +17,14 @@ _SYSTEM: Final = (
     "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/sys", "/nix/store",
     "/gnu/store", "/snap", "/var/lib/texmf", "/var/cache/fontconfig",
 )  # fmt: skip
-"""Folders of the system that programs need."""
 _KERNEL: Final = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
 """Paths that root can write even without any capability."""
 _FRESH: Final = ("/tmp", "/var/tmp", "/run")
 """Folders that are empty and temporary for the program."""
 _FRESH_MACOS: Final = ("/Users", "/Volumes", "/private/tmp", "/private/var/tmp", "/private/var/folders")
 _DEVICES_MACOS: Final = '(regex #"^/dev/(null|zero|tty|ptmx|ttys[0-9]*|fd/.*)$")'
-"""The devices that a program may use, as a rule of sandbox-exec."""
 _NAMES_MACOS: Final = '(allow network-outbound (literal "/private/var/run/mDNSResponder"))'
-"""Allows looking up host names, as a rule of sandbox-exec."""
+"""Allows looking up host names."""
 _TOOLS: Final = (
     ("PYENV_ROOT", ".pyenv", "."), ("RUSTUP_HOME", ".rustup", "."), ("CARGO_HOME", ".cargo", "bin env"),
     ("NVM_DIR", ".nvm", "."), ("FNM_DIR", ".local/share/fnm", "."), ("VOLTA_HOME", ".volta", "bin tools"),
@@ -45,7 +42,6 @@ _CACHES: Final = (
 )  # fmt: skip
 """Download caches. With network access tools download into the fresh home folder instead: caches are read-only."""
 _PROGRAMS: Final = ("bin", "sbin")
-"""Names of folders of programs."""
 _PREFIX: Final = ("bin", "sbin", "lib", "lib64", "libexec", "include", "pyvenv.cfg", "share")
 """Folders next to ``bin`` that programs need."""
 
@@ -70,7 +66,7 @@ class View(Struct, frozen=True, kw_only=True):
     mounts: tuple[tuple[Path, Path, bool], ...] = ()
 
     def options(self) -> list[str]:
-        """The command line options of bubblewrap."""
+        """Options of bubblewrap."""
         places = [path for path in self.readable if path not in self.fresh]
         inner = [path for path in places if any(path.is_relative_to(hidden) for hidden in self.hidden)]
         options: list[str] = []
@@ -143,10 +139,7 @@ class _Places:
         return next((place not in self._empty for place in (path, *path.parents) if place in covers), False)
 
     def add(self, path: Path) -> None:
-        """Make `path` readable, with the symlinks that lead to it.
-
-        It is skipped if it contains a folder that must be empty.
-        """
+        """Make `path` readable, with the symlinks that lead to it, unless it contains a folder that must be empty."""
         if not path.is_absolute() or not path.exists():
             return
         real = path.resolve()
@@ -183,8 +176,7 @@ def build_view(
 ) -> View:
     """Build the view of a program in `root`, for a user with this `home` and environment.
 
-    `extra_paths` are readable, too. With `network`, download caches are left out and ``/etc/resolv.conf`` is
-    added.
+    With `network`, download caches are left out and ``/etc/resolv.conf`` is added.
     """
     macos = sys.platform == "darwin"
     usual = (Path(place).resolve() for place in (_FRESH_MACOS if macos else _FRESH))

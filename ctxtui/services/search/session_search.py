@@ -24,9 +24,8 @@ class SessionHits(Struct):
     """The hits for `pattern` so far.
 
     - `spans`: positions in each block, by digest.
-    - `done`: all blocks are searched.
+    - `done`: the search has ended, also by its limits or the `error`.
     - `capped`: there may be more hits than are kept.
-    - `error`: ended the search.
     """
 
     pattern: Pattern

@@ -31,14 +31,13 @@ class _StoredForks(Struct, frozen=True):
     rows: dict[str, SessionRow]
 
 
-def list_forks(loaded: Loaded, thread: str, settings: Settings, now: float | None = None) -> list[ForkRow]:
+def list_forks(loaded: Loaded, thread: str, settings: Settings) -> list[ForkRow]:
     """List the fork tree of the session in `loaded`, with the branches of its `thread`.
 
     Raises `CtxtuiError` if the database cannot be read.
     """
     branches = list_lines(loaded.session, thread)
-    moment = time.time() if now is None else now
-    tree = _ForkTreeBuilder(loaded.session, branches, _load_stored(loaded, settings), moment)
+    tree = _ForkTreeBuilder(loaded.session, branches, _load_stored(loaded, settings))
     return tree.rows_under(tree.find_root(), 0, True, 0)
 
 
@@ -67,12 +66,12 @@ def _load_stored(loaded: Loaded, settings: Settings) -> _StoredForks:
 class _ForkTreeBuilder:
     """Builds the rows of the tree; `own` are the branches of the open session."""
 
-    def __init__(self, session: Session, own: list[CallRange], stored: _StoredForks, now: float) -> None:
+    def __init__(self, session: Session, own: list[CallRange], stored: _StoredForks) -> None:
         self._session = session
         self._name = stored.own_id
         self._own = own
         self._stored = stored
-        self._now = now
+        self._now = time.time()
         self._seen: set[str] = set()
 
     def find_root(self) -> str:

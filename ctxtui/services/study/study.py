@@ -88,10 +88,10 @@ class SessionMisses:
 
     def _find_unexamined(self) -> tuple[list[Call], bool]:
         """The calls to examine, and whether an already examined one was replaced."""
-        every = self._book.session.calls
+        session_calls = self._book.session.calls
         cached, anew = self._calls, False
-        if cached is None or cached[0] != len(every):
-            calls = list(every.values())
+        if cached is None or cached[0] != len(session_calls):
+            calls = list(session_calls.values())
             cached = self._calls = len(calls), calls
             if calls and not calls[-1].usage:
                 # It is still running, and would be examined again.
@@ -423,8 +423,8 @@ class Study:
             self._unsummed = False
             shown = {thread.thread for thread in threads}
             # Copied first: another thread may be adding calls.
-            every = list(self.session.calls.values())
-            self._unpriced = [call for call in every if call.thread not in shown or call.id not in self.costs]
+            all_calls = list(self.session.calls.values())
+            self._unpriced = [call for call in all_calls if call.thread not in shown or call.id not in self.costs]
         elif not self._unpriced:
             return False
         todo, self._unpriced = self._unpriced[:SLICE_NODES], self._unpriced[SLICE_NODES:]

@@ -35,7 +35,7 @@ class CountingWorker:
         batches = (
             self._worker.call_or_run_here(_count_features, card, _pack(batch)) for batch in _split_batches(blocks)
         )
-        return [Features(*values) for some in batches for values in some]
+        return [Features(*values) for counts in batches for values in counts]
 
     def words(self, card: ModelCard, texts: list[str]) -> list[int]:
         return self._worker.call_or_run_here(LocalCounts.words, card, texts)

@@ -42,7 +42,7 @@ from ctxtui.services.counting.count_cache import cached_counter
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.editing.advice import advise
 from ctxtui.services.editing.curate import curate_context
-from ctxtui.services.editing.edited_request import known_edits
+from ctxtui.services.editing.edited_request import try_applied_edits
 from ctxtui.services.lab.marker_costs import run_marker_strategies
 from ctxtui.services.library.session_actions import is_subscription
 from ctxtui.services.library.summarize import spending_of_call
@@ -85,7 +85,7 @@ class SessionCost(NamedTuple):
 
 
 def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
-    """Compute the cost of a session. Raises what `open_named` raises."""
+    """Compute the cost of a session."""
     settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _call_ids(session, own)
@@ -153,7 +153,7 @@ class SessionStatement(NamedTuple):
 
 
 def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
-    """Make the statement of a session. Raises what `open_named` raises."""
+    """Make the statement of a session."""
     settings, between, alone, own = request
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session
@@ -166,7 +166,7 @@ def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
         account = make_account(session, counter, settings)
         statement = account.statement(ids if len(ids) < len(session.calls) else None)
         if alone and between is None:
-            edits, trouble = known_edits(loaded, settings, choose_call(session))
+            edits, trouble = try_applied_edits(loaded, settings, choose_call(session))
             advise(statement, account, counter, settings, edits)
         statement.savings = measure_savings(account, counter, statement.savings)
         statement.subscription = is_subscription(named, settings)
@@ -204,17 +204,17 @@ def measure_savings(account: Account, counter: Counter, cures: Sequence[Saving])
     markers = run_marker_strategies(
         account, [_STRATEGY_OF_CURE[cure.kind] for cure in cures if cure.kind in _STRATEGY_OF_CURE]
     )
-    proved = []
+    measured = []
     for cure in cures:
         thread, edited_calls = threads[cure.thread], None
         if cure.kind in _STRATEGY_OF_CURE:
             edited_calls = markers.edited_calls(_STRATEGY_OF_CURE[cure.kind], thread.calls)
         elif cure.kind == savings.CLEAR:
             edited_calls = _price_clearing(account, counter, thread, cure)
-        proved.append(
+        measured.append(
             cure if edited_calls is None or edited_calls.usd is None else replace(cure, saves=-edited_calls.usd)
         )
-    return sorted((cure for cure in proved if cure.saves > 0), key=lambda cure: -cure.saves)
+    return sorted((cure for cure in measured if cure.saves > 0), key=lambda cure: -cure.saves)
 
 
 def _price_clearing(account: Account, counter: Counter, thread: ThreadCosts, cure: Saving) -> EditedCalls | None:

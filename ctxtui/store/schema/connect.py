@@ -16,7 +16,6 @@ SCHEMA_VERSION = 13
 """Number of migrations that this program has."""
 
 _AGAIN_SECONDS: Final = 0.02
-"""Seconds before the change of the journal is tried again."""
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:

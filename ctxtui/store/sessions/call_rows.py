@@ -65,7 +65,6 @@ def put_call(
 
 
 _TOTAL = "fresh + cache_read + write_5m + write_1h + write_30m + write_12h"
-"""SQL for a call's input."""
 _OF = "FROM calls WHERE session = :session"
 SUMS = f"""
 UPDATE sessions SET
@@ -84,7 +83,6 @@ WHERE key = :session"""
 
 
 def _later_columns(call: Call, cost: Priced | None, skeletons: Skeletons) -> Iterator[object]:
-    """The columns from `provider` on."""
     yield from (sql_text(call.provider), sql_text(call.model), call.started, call.first_byte, call.ended)
     epoch = call.epoch
     yield from (call.fidelity.value, epoch.number, epoch.start.value, sql_text(epoch.detail))

@@ -18,7 +18,6 @@ _DAY = 86_400
 
 
 def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
-    """Set the user's `title` of a session; "" restores the recording's. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         name = sql_text(title.strip()) if title.strip() else None
@@ -27,7 +26,6 @@ def rename(conn: sqlite3.Connection, prefix: str, title: str) -> str:
 
 
 def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: bool) -> str:
-    """Add `tags` to a session, or remove them; returns the session's id. Raises `CtxtuiError` for an empty tag."""
     names = [name.strip() for name in tags]
     if not all(names):
         raise CtxtuiError("a tag may not be empty")
@@ -42,7 +40,6 @@ def tag(conn: sqlite3.Connection, prefix: str, tags: Iterable[str], *, remove: b
 
 
 def archive(conn: sqlite3.Connection, prefix: str, *, archived: bool) -> str:
-    """Hide a session from the list, or show it again. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         conn.execute("UPDATE sessions SET archived = ? WHERE key = ?", (archived, key))
@@ -50,7 +47,6 @@ def archive(conn: sqlite3.Connection, prefix: str, *, archived: bool) -> str:
 
 
 def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
-    """Mark a session as paid by a subscription, or as paid by use. Returns the session's id."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         conn.execute("UPDATE sessions SET subscription = ? WHERE key = ?", (on, key))
@@ -58,11 +54,7 @@ def set_subscription(conn: sqlite3.Connection, prefix: str, *, on: bool) -> str:
 
 
 def delete(conn: sqlite3.Connection, prefix: str) -> str:
-    """Delete a session, its edits, and the blocks that no other session holds; returns its id.
-
-    Notes on it stay, without their quotes; cached summaries of its files are deleted too. Raises `InUse` while it is
-    hosted.
-    """
+    """Delete a session; notes on it stay, without their quotes. Cached summaries of its files go, too."""
     with writing(conn):
         key, id_ = find(conn, prefix)
         refuse_in_use(conn, id_)
@@ -92,27 +84,18 @@ def _delete_summaries(conn: sqlite3.Connection, key: int) -> None:
 
 
 def older_sessions(conn: sqlite3.Connection, before: float) -> list[tuple[int, str]]:
-    """Key and id of the sessions whose last call ended before the Unix time `before`.
-
-    The oldest come first; hosted sessions are omitted. For sessions without a time of calls, the first import counts.
-    """
     query = "SELECT key, id FROM sessions WHERE coalesce(ended, imported) < ? ORDER BY coalesce(ended, imported)"
     hosted = {id_ for id_, _ in all_living_hosts(conn)}
     return [(key, py_text(id_)) for key, id_ in conn.execute(query, (before,)) if id_ not in hosted]
 
 
 def unprunable_sessions(conn: sqlite3.Connection, before: float) -> list[InUse]:
-    """For each session old enough for `prune` but hosted now, the reason that it stays."""
     query = "SELECT 1 FROM sessions WHERE id = ? AND coalesce(ended, imported) < ?"
     old_hosted = [(id_, host) for id_, host in all_living_hosts(conn) if conn.execute(query, (id_, before)).fetchone()]
     return [in_use_error(conn, id_, host, way_out="end it there first") for id_, host in old_hosted]
 
 
 def prune(conn: sqlite3.Connection, before: float) -> list[str]:
-    """Delete the `older_sessions`, and counts and summaries cached before.
-
-    Returns the sessions' ids.
-    """
     with writing(conn):
         sessions = older_sessions(conn, before)
         _delete(conn, [key for key, _ in sessions])

@@ -13,7 +13,6 @@ from ctxtui.store.block_codec import MIN_PACKED_BYTES, Packer, preview
 from ctxtui.store.rows import Progress, py_text, sql_text
 
 _CHUNK: Final = 500
-"""Rows per query."""
 
 
 class BlockRow(NamedTuple):
@@ -61,7 +60,6 @@ def _make_row(packer: Packer, block: Block) -> BlockRow:
 
 
 def stored_block_keys(conn: sqlite3.Connection, digests: Iterable[str]) -> dict[str, int]:
-    """The keys of the stored blocks among `digests`."""
     values = [bytes.fromhex(digest) for digest in digests]
     keys: dict[str, int] = {}
     for start in range(0, len(values), _CHUNK):
@@ -113,16 +111,10 @@ class Skeletons:
         return int(done.lastrowid or 0)
 
 
-def delete_unreferenced(conn: sqlite3.Connection, blocks: Iterable[int]) -> int:
-    """Delete those of `blocks` (keys) that no session has, and all skeletons without a call.
-
-    Returns the number of blocks deleted.
-    """
-    before = conn.total_changes
+def delete_unreferenced(conn: sqlite3.Connection, blocks: Iterable[int]) -> None:
+    """Delete those of `blocks` (keys) that no session has, and all skeletons without a call."""
     conn.executemany(
         "DELETE FROM blocks WHERE key = ? AND NOT EXISTS (SELECT 1 FROM session_blocks WHERE block = blocks.key)",
         ((block,) for block in blocks),
     )
-    gone = conn.total_changes - before
     conn.execute("DELETE FROM skeletons WHERE NOT EXISTS (SELECT 1 FROM calls WHERE skeleton = skeletons.key)")
-    return gone

@@ -48,7 +48,6 @@ class ArtifactRow(NamedTuple):
 
 @decodes
 def read_edits(conn: sqlite3.Connection, id_: str, thread: str) -> list[Edit]:
-    """The log of a thread, in order."""
     key = find_exact(conn, id_)
     check_rows(conn, "edits", "session = ?", key)
     rows = conn.execute(
@@ -60,7 +59,6 @@ def read_edits(conn: sqlite3.Connection, id_: str, thread: str) -> list[Edit]:
 
 
 def edited_sessions(conn: sqlite3.Connection) -> list[str]:
-    """The ids of the sessions with a log."""
     rows = conn.execute("SELECT id FROM sessions WHERE key IN (SELECT session FROM edits)")
     return [py_text(id_) for (id_,) in rows]
 
@@ -81,7 +79,6 @@ def _make_edit(row: tuple[str, str, str, str, float, str, str, str]) -> Edit:
 
 
 def add_edits(conn: sqlite3.Connection, id_: str, edits: Iterable[Edit], *, thread: str, now: float) -> int:
-    """Append those `edits` whose ids are not in the log yet; returns their number."""
     with writing(conn):
         key = find_exact(conn, id_)
         where = key, sql_text(thread)
@@ -108,7 +105,6 @@ def _make_row(edit: Edit) -> tuple[str | bytes | float, ...]:
 def put_artifact(
     conn: sqlite3.Connection, id_: str, name: str, data: bytes, media_type: str, now: float
 ) -> ArtifactRow:
-    """Store `data` under `name`, replacing old data."""
     packer = Packer(conn)
     packed = packer.pack(data)
     with writing(conn):
@@ -124,7 +120,6 @@ def put_artifact(
 
 
 def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
-    """The content stored under `name`. Raises `NotFound`."""
     key = find_exact(conn, id_)
     row = conn.execute(
         "SELECT codec, body FROM artifacts WHERE session = ? AND name = ?", (key, sql_text(name))
@@ -135,7 +130,6 @@ def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
 
 
 def list_artifacts(conn: sqlite3.Connection, id_: str) -> list[ArtifactRow]:
-    """The artifacts of a session, in order of storage."""
     key = find_exact(conn, id_)
     rows = conn.execute("SELECT name, media_type, at, size FROM artifacts WHERE session = ? ORDER BY key", (key,))
     return [ArtifactRow(py_text(name), py_text(kind), at, size) for name, kind, at, size in rows]

@@ -58,10 +58,6 @@ def identify(conn: sqlite3.Connection, session: Session, source: SourceInfo) -> 
 
 
 def _compare_calls(conn: sqlite3.Connection, key: int, session: Session, source: SourceInfo) -> Verdict:
-    """Compare the ids of stored and recorded calls.
-
-    A stored call that is missing may be explained by the same file having grown.
-    """
     stored = {id_ for (id_,) in conn.execute("SELECT id FROM calls WHERE session = ?", (key,))}
     new = {sql_text(id_) for id_ in session.calls}
     if stored <= new:

@@ -49,9 +49,7 @@ Row = tuple[str | bytes, float, str, str | bytes, str, str | bytes, str | None]
 SLOTS: Final = ("queue", "draft")
 """Kinds of events of which only the last counts, and which no call ends."""
 MAX_ROW_EVENTS: Final = 4096
-"""Maximum events of a row."""
 COLUMNS: Final = "call, at, kind, data, host, thread, parts"
-"""The columns that `decode_events` reads."""
 # Of an `Event`: call, kind and thread; and of a timed piece: its data.
 _LINE: Final = itemgetter(0, 2, 4)
 _DATA: Final = itemgetter(1)
@@ -76,10 +74,7 @@ class EventRow(NamedTuple):
 
 
 def group_events(events: Iterable[Event]) -> Iterator[EventRow]:
-    """Group consecutive `events` of one call, kind and thread into rows, in order.
-
-    Of `SLOTS` only the last counts.
-    """
+    """Group consecutive `events` of one call, kind and thread into rows; of `SLOTS` only the last counts."""
     for (call, kind, thread), together in groupby(events, _LINE):
         timed_data = [(at, _sql_value(data)) for _, at, _, data, _ in together]
         if kind in SLOTS:
@@ -103,7 +98,6 @@ def _sql_value(data: str | bytes) -> str | bytes:
 
 @decodes
 def decode_events(rows: Iterable[Row]) -> list[InFlightEvent]:
-    """The events of `rows`, in order."""
     events = []
     for call, at, kind, data, host, thread, parts in rows:
         first = 0
@@ -121,10 +115,7 @@ def pending_events(path: Path, session_id: str) -> list[InFlightEvent]:
 
 
 def abandoned_events(path: Path, session_id: str, host: HostProcess | None = None) -> list[InFlightEvent]:
-    """Like `pending_events`, without the events of living hosts other than `host`.
-
-    Those may not be taken over.
-    """
+    """Like `pending_events`, without the events of living hosts other than `host`."""
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
         key, id_ = find(conn, session_id)
         return _read_events(conn, key, [living_host.token for living_host in living_hosts(conn, id_, host)])

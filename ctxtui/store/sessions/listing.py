@@ -17,12 +17,10 @@ _COLUMNS = """
     coalesce((SELECT path FROM sources WHERE session = s.key AND part = 0), '') AS path"""
 
 _MAX_CANDIDATES = 8
-"""Maximum candidates named in an error."""
 
 
 @decodes
 def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow]:
-    """The archived sessions, or the others; newest activity first."""
     check_rows(conn, "sessions", "1")
     tags: dict[int, list[str]] = {}
     for key, tag in conn.execute("SELECT session, tag FROM tags ORDER BY session, tag"):
@@ -36,7 +34,6 @@ def session_rows(conn: sqlite3.Connection, *, archived: bool) -> list[SessionRow
 
 
 def happenings_of(conn: sqlite3.Connection, kind: str) -> list[tuple[str, str]]:
-    """(session id, text) of all happenings of a `kind`."""
     query = "SELECT s.id, h.text FROM happenings h JOIN sessions s ON s.key = h.session WHERE h.kind = ? ORDER BY s.key"
     return [(str(id_), py_text(text)) for id_, text in conn.execute(query, (sql_text(kind),))]
 
@@ -100,10 +97,7 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
 
 
 def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls, each id once.
-
-    Of several calls with one id, the one with the largest output counts.
-    """
+    """Sums over all calls; of several with one id, the one with the largest output counts."""
     row = conn.execute(
         "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
         " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"

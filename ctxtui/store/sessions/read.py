@@ -31,25 +31,24 @@ def read_session(conn: sqlite3.Connection, key: int, tree: Tree | None = None) -
     Its contexts are in `tree` (None: a new one), in which existing ones keep their nodes.
     """
     with reading(conn):
-        check_session(conn, key)
+        _check_session(conn, key)
         tree = Tree() if tree is None else tree
         heads = nodes_by_run(conn, key, tree)
-        session = Session(tree, read_metadata(conn, key))
+        session = Session(tree, _read_metadata(conn, key))
         threads = _read_threads(conn, key, session, heads)
         _read_calls(conn, key, session, heads, threads)
         _read_lists(conn, key, session)
     return session
 
 
-def check_session(conn: sqlite3.Connection, key: int) -> None:
+def _check_session(conn: sqlite3.Connection, key: int) -> None:
     """Raise `Damaged` if a value of the session with row `key` does not fit its column."""
     check_rows(conn, "sessions", "key = ?", key)
     for table in ("threads", "calls", "happenings", "skipped", "outcomes"):
         check_rows(conn, table, "session = ?", key)
 
 
-def read_metadata(conn: sqlite3.Connection, key: int) -> Described:
-    """The metadata of the session with row `key`, with the user's title if there is one."""
+def _read_metadata(conn: sqlite3.Connection, key: int) -> Described:
     columns = "recorded_id, coalesce(name, title), source, cwd, client, version, window"
     *texts, window = conn.execute(f"SELECT {columns} FROM sessions WHERE key = ?", (key,)).fetchone()
     id_, title, source, cwd, client, version = map(py_text, texts)
@@ -112,10 +111,7 @@ def _read_calls(conn: sqlite3.Connection, key: int, session: Session, heads: Hea
 
 
 def decode_call(row: Any, listed: str, heads: Heads, skeletons: Mapping[int, Skeleton]) -> Call:
-    """Decode a row of ``calls``, listed in the thread `listed`.
-
-    `heads` hold the nodes of its contexts.
-    """
+    """Decode a row of ``calls``, listed in the thread `listed`."""
     start = EpochStart(row["epoch_start"])
     return Call(
         id=py_text(row["id"]),

@@ -58,7 +58,6 @@ class RunLayout:
             self._set_positions(index, 0)
 
     def add(self, head: int) -> None:
-        """Add the context `head` if it is missing."""
         fresh: list[int] = []
         node = head
         while node not in self._at:
@@ -101,10 +100,7 @@ class RunLayout:
 
 
 def encode_items(pairs: Iterable[tuple[int, int]]) -> str:
-    """Encode (place key, block key) pairs as the ``items`` of a run.
-
-    The text is like ``[[place,block,block],[place,block]]``.
-    """
+    """Encode (place key, block key) pairs like ``[[place,block,block],[place,block]]``."""
     groups: list[list[int]] = []
     for place, block in pairs:
         if groups and groups[-1][0] == place:

@@ -1,7 +1,4 @@
-"""Reads stored sessions that changed, and lists ids and locations.
-
-It does so on connections of its own.
-"""
+"""Reads stored sessions that changed, and lists ids and locations, on connections of its own."""
 
 from __future__ import annotations
 
@@ -25,10 +22,7 @@ State = tuple[object, ...]
 
 
 class StoredSnapshot(NamedTuple):
-    """The current stored session.
-
-    `state` identifies its version; `pending` are the pending events that begin or extend a context (`CONTEXT_EVENTS`).
-    """
+    """A stored session; `state` identifies its version, `pending` are its `CONTEXT_EVENTS`."""
 
     session: Session
     state: State
@@ -67,10 +61,9 @@ def read_if_changed(
 
 
 def stored_ids(path: Path, prefix: str) -> list[str]:
-    """The ids in the database `path` that begin with `prefix`.
+    """The ids in the database `path` that begin with `prefix`, newest activity first, archived ones last.
 
-    Those with the newest activity come first, archived ones last. Raises `CtxtuiError`, also for a file of an older
-    version.
+    Raises `CtxtuiError`, also for a file of an older version.
     """
     query = "SELECT id FROM sessions ORDER BY archived, coalesce(ended, imported) DESC, key DESC"
     with explain_errors(path), closing(connect(path, readonly=True)) as conn:
@@ -78,10 +71,9 @@ def stored_ids(path: Path, prefix: str) -> list[str]:
 
 
 def stored_locations(path: Path) -> list[StoredLocation]:
-    """Locations of the sessions in the database `path` that are not archived.
+    """The sessions in the database `path` that are not archived, newest activity first, empty ones last.
 
-    Those with the newest activity come first, empty ones last. Raises `CtxtuiError`, also for a file of an older
-    version.
+    Raises `CtxtuiError`, also for a file of an older version.
     """
     query = (
         "SELECT id, source, cwd, coalesce(ended, imported),"

@@ -71,7 +71,7 @@ def write_session(
         if identity.keep:
             return identity.id
         refuse_in_use(conn, identity.id, host)
-        key = put_session(conn, identity, session, source, now)
+        key = _put_session(conn, identity, session, source, now)
         old_blocks = [block for (block,) in conn.execute("SELECT block FROM session_blocks WHERE session = ?", (key,))]
         for table in ("calls", "threads", "runs", "session_blocks"):
             conn.execute(f"DELETE FROM {table} WHERE session = ?", (key,))
@@ -94,8 +94,8 @@ def write_session(
     return identity.id
 
 
-def put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
-    """Insert or update the session's own row, its sources and its lists; user data stays. Returns the row's key."""
+def _put_session(conn: sqlite3.Connection, identity: Identity, session: Session, source: SourceInfo, now: float) -> int:
+    """Insert or update the session's own row, its sources and its lists; user data stays."""
     about = session.about
     texts = (about.id, about.title, about.source, about.cwd, about.client, about.version)
     columns = {
@@ -184,7 +184,6 @@ class Appender:
         """The contents of their rows."""
 
     def add_events(self, events: Iterable[Event]) -> None:
-        """Store pending events, in order."""
         into = "INSERT INTO events (session, host, thread, call, at, kind, data, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
         for row in group_events(events):
             if row.kind in SLOTS:
@@ -216,12 +215,10 @@ class Appender:
         conn.execute(call_rows.SUMS, {"session": self.key})
 
     def put_call(self, listed: ListPosition, call: Call, cost: Priced | None) -> None:
-        """Write the row of a call whose contexts are stored."""
         heads = [self._stored_position(head) for head in (call.raw_head, call.sent_head, call.response_head)]
         call_rows.put_call(self._conn, listed, call, heads, cost, self._skeletons)
 
     def _unused_id(self, call: Call) -> str:
-        """The id of `call`, with a number appended if a call with another start time has it."""
         id_, find = call.id, "SELECT 1 FROM calls WHERE session = ? AND id = ? AND started IS NOT ?"
         for n in count(2):
             if not self._conn.execute(find, (self.key, sql_text(id_), call.started)).fetchone():

@@ -225,9 +225,7 @@ class _AttachedHandler:
         elif "data" in line:
             if not pending.chunks:
                 pending.exchange = replace(pending.exchange, first_byte=time)
-            pending.chunks.append(
-                decode_bytes({"text": line["data"]} if not line.get("base64") else {"base64": line["data"]})
-            )
+            pending.chunks.append(decode_bytes({"base64" if line.get("base64") else "text": line["data"]}))
         elif "ended" in line:
             del self._open[name]
             if pending.socket is None:

@@ -82,15 +82,15 @@ def _exchange(entry: dict[str, Json]) -> Exchange:
 
 def _socket_exchanges(entry: dict[str, Json]) -> Iterator[Exchange]:
     """Yield the requests sent over an entry's WebSocket, each with its events."""
-    talk = SocketExchanges(as_str(get_path(entry, "request", "url")))
+    socket = SocketExchanges(as_str(get_path(entry, "request", "url")))
     for frame in as_list(entry.get("_webSocketMessages")):
         message = as_dict(frame)
-        done = talk.add_frame(
+        done = socket.add_frame(
             as_str(message.get("data")), as_str(message.get("type")) == "send", as_time(message.get("time"))
         )
         if done is not None:
             yield done
-    if (rest := talk.close()) is not None:
+    if (rest := socket.close()) is not None:
         yield rest
 
 

@@ -236,7 +236,8 @@ class _Responses:
         """Add a response: its additions to the conversation, and its answer."""
         id_ = as_str(row.get("id"))
         if dialogue.calls == 0:
-            dialogue.add(self._tools[key] for o in self._offered.get(id_, []) if (key := _tool_id(o)) in self._tools)
+            tool_ids = [_as_key(offered.get("tool_id")) for offered in self._offered.get(id_, [])]
+            dialogue.add(self._tools[tool_id] for tool_id in tool_ids if tool_id in self._tools)
             system = "\n\n".join(
                 filter(None, [*self._fragment_texts("system_fragments", id_), as_str(row.get("system"))])
             )
@@ -264,10 +265,6 @@ class _Responses:
             self._fragments.get(_as_key(ref.get("fragment_id")), "")
             for ref in self._rows_by_response[table].get(id_, [])
         ]
-
-
-def _tool_id(offered: Row) -> str:
-    return _as_key(offered.get("tool_id"))
 
 
 NAME: Final = "llm"

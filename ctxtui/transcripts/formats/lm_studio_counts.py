@@ -94,7 +94,7 @@ def _iter_calls(text: str, tree: Tree) -> Iterator[Event]:
         event: CallSeen = dialogue.add_call([], replace(call, fidelity=Fidelity.TOTALS))
         yield event
     if dialogue is not None:
-        yield Described(title=f"{len(requests)} requests to a local server")
+        yield Described(title=f"{len(requests)} request{'s' * (len(requests) > 1)} to a local server")
 
 
 def _find_requests(text: str) -> Iterator[re.Match[str]]:

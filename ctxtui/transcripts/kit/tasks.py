@@ -39,7 +39,7 @@ def tasks_reader(source: str) -> ReadValue:
             dialogue = Dialogue(tree, MAIN if n == 0 else f"{_task_label(task)} ({n + 1})", ids)
             yield from _read_task(task, dialogue, f"$[{n}]", len(tasks) > 1)
             title = title or dialogue.title
-        more = f" and {len(tasks) - 1:,} more tasks" if len(tasks) > 1 else ""
+        more = f" and {len(tasks) - 1:,} more task{'s' * (len(tasks) > 2)}" if len(tasks) > 1 else ""
         yield Described(title=title + more if title else "")
 
     return read_tasks

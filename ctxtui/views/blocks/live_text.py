@@ -1,7 +1,4 @@
-"""Text that is still changing: a streamed answer, and a file that a tool asks to write.
-
-Finished lines of a stream are styled once; only its last line is styled again as it grows.
-"""
+"""Text that is still changing: a streamed answer, and a file that a tool asks to write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The glossary: every word and sign on the screens in a sentence or two, from a data file."""
+"""The glossary: words and signs of the screens in a sentence or two, from a data file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The six tips of the first inspector: one at each pane, with the keys that belong to it."""
+"""The tips of the first inspector, each at a pane that it explains."""
 
 from __future__ import annotations
 

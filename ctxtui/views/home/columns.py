@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from ctxtui.core.model_names import short_model
 from ctxtui.views.model.session_summary import SAMPLES, SessionSummary
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK
@@ -25,7 +26,6 @@ POOR_READ: Final = 0.8
 MADE_BY_CTXTUI: Final = "made by ctxtui"
 """Prefix of the title of a session that ctxtui wrote for resuming and no client has continued."""
 _DOT: Final = Span(numbers.NONE, "faint")
-DATE_DIGITS: Final = 8
 
 
 class HomeRow(NamedTuple):
@@ -98,13 +98,6 @@ def abbreviate_home(path: str, home: str) -> str:
 
 def format_tags(summary: SessionSummary) -> str:
     return " ".join(f"#{safe_text.one_line(tag)}" for tag in summary.tags)
-
-
-def short_model(model: str) -> str:
-    """A model id in short: ``anthropic/claude-sonnet-4-5-20250929`` -> ``sonnet-4-5``."""
-    name = model.rpartition("/")[2].removeprefix("claude-")
-    head, _, date = name.rpartition("-")
-    return head if len(date) == DATE_DIGITS and date.isdigit() and head else name
 
 
 def read_share(part: float | None) -> Span:
@@ -247,10 +240,6 @@ def _sum_of_tokens(row: HomeRow) -> str:
     return f"{s.total_tokens:,} tokens = {s.sent_tokens:,} of input + {s.total_tokens - s.sent_tokens:,} of output."
 
 
-def _sum_of_read(row: HomeRow) -> str:
-    return sums.share(row.summary.read_tokens, row.summary.sent_tokens, " of input")
-
-
 def _sum_of_cost(row: HomeRow) -> str:
     s = row.summary
     if s.subscription:
@@ -330,7 +319,7 @@ TABLE: Table[HomeRow] = Table(
         HomeColumn(
             "read", 5, lambda row, _: read_share(row.summary.read_share),
             gap=1, from_width=NARROW, sort=lambda row: _sortable(row.summary.read_share),
-            sum=_sum_of_read,
+            sum=lambda row: sums.share(row.summary.read_tokens, row.summary.sent_tokens, " of input"),
             field="read_share", value=lambda s: s.read_share,
         ),
         HomeColumn("age", 4, _age, gap=1, sort=lambda row: age_sort_key(row.summary), figure=False, sum=_sum_of_age),

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from ctxtui.core.model_names import short_model
 from ctxtui.views.home.columns import (
     abbreviate_home,
     describe_error,
     format_least_cost,
     format_tags,
-    short_model,
     sorts,
 )
 from ctxtui.views.home.session_list import ListOrder

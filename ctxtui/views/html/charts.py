@@ -1,7 +1,4 @@
-"""SVG charts: stacked columns, curves, bars.
-
-Colours come from the document; each chart has a text description.
-"""
+"""SVG charts: stacked columns, curves, bars; their colours come from the document."""
 
 from __future__ import annotations
 
@@ -73,7 +70,7 @@ def stacked(
     count = max((len(part.values) for part in parts), default=0)
     if not count:
         return ""
-    groups = _groups(count)
+    groups = scale.buckets(count, MAX_COLUMNS)
     sums = [sum(max(0.0, part.values[n]) for part in parts) for n in range(count)]
     chosen = [max(group, key=sums.__getitem__) for group in groups]
     most = max(sums)
@@ -145,7 +142,7 @@ def curves(
 def spark(values: Sequence[float], description: str) -> str:
     if not values:
         return ""
-    groups = _groups(len(values), 60)
+    groups = scale.buckets(len(values), 60)
     heights = [max(values[n] for n in group) for group in groups]
     top = max(heights) or 1.0
     path = "".join(f"M{n * 2},{20 - 19 * v / top:.1f}h2V20h-2z" for n, v in enumerate(heights) if v > 0)
@@ -168,12 +165,6 @@ def legend(parts: Sequence[tuple[str, str, str]]) -> str:
         f'<span><i class="{fill}"></i>{escape(f"{glyph} {name}".strip())}</span>' for fill, glyph, name in parts
     )
     return f'<p class="legend">{"".join(swatches)}</p>'
-
-
-def _groups(count: int, most: int = MAX_COLUMNS) -> list[range]:
-    if count <= most:
-        return [range(n, n + 1) for n in range(count)]
-    return [range(n * count // most, (n + 1) * count // most) for n in range(most)]
 
 
 def _format_range(group: range) -> str:

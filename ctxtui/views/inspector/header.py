@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from ctxtui.analysis.context_window import ContextWindow
-from ctxtui.analysis.short_names import short_model
-from ctxtui.views.inspector.held_lines import format_clock
+from ctxtui.core.model_names import short_model
 from ctxtui.views.model.scene import Scene, is_unreported
 from ctxtui.views.text import bars, cells, numbers, safe_text
 from ctxtui.views.text.signs import MARK
@@ -128,7 +127,7 @@ def _state(content: Header, room: int) -> tuple[list[Span], list[Span]]:
     if content.behind:
         return [*state, Span(f" +{content.behind:,}", "warn bold")], []
     if content.state == "held" and content.auto_release_s is not None:
-        return [*state, Span(f" {format_clock(content.auto_release_s)}", sign.style)], []
+        return [*state, Span(f" {numbers.countdown(content.auto_release_s)}", sign.style)], []
     shows_fidelity = content.fidelity and content.state == "recorded" and room >= 100
     return state, [Span(f" {content.fidelity}", "faint")] if shows_fidelity else []
 

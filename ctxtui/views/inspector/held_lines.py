@@ -48,9 +48,6 @@ COMPACTION_OUTCOMES: Final[Mapping[str, Spans]] = {
 
 
 RULES: Final[Spans] = (Span(" ‖ hold ", "warn bold"), Span("› ", "dim"))
-RULES_SPELLED: Final[Spans] = (
-    Span("each, over $0.5, over 100k, miss, secret, 3 repeats, compaction, with REGEX, off ", "dim"),
-)
 
 
 def rules_text(rules: Sequence[str]) -> str:
@@ -61,10 +58,6 @@ def confirm_rules(rules: Sequence[str]) -> Spans:
     if not rules:
         return (Span("● ", "ok"), Span("requests are sent at once; no rule holds them", "dim"))
     return (Span("‖ ", "warn"), Span(f"held from now on: {rules_text(rules)}"))
-
-
-def format_clock(seconds: int) -> str:
-    return f"{seconds // 60}:{seconds % 60:02}"
 
 
 def question(seconds_left: int, staged: int, can_wait: bool = False, applied: int = 0) -> Spans:
@@ -79,7 +72,7 @@ def question(seconds_left: int, staged: int, can_wait: bool = False, applied: in
         keys[:1] = [("a", f"{'apply' if staged else 'with'} {edits}"), ("⏎", "without")]
     # The header shows "held" too, so the word makes room for one more key.
     name, style = " ‖ " if can_wait else " ‖ held ", "crit bold" if seconds_left < RED_SECONDS else "warn bold"
-    lead = [Span(name, "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
+    lead = [Span(name, "warn bold"), Span(numbers.countdown(seconds_left), style), Span("  ")]
     for key, words in [*keys, (MORE_KEY, "more")] if can_wait else keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead
@@ -98,7 +91,7 @@ def compaction_question(
     keys += [("a", f"{numbers.many(staged, 'edit')} instead")] if staged else []
     keys += [(MORE_KEY, "more")] if can_wait else []
     style = "crit bold" if seconds_left < RED_SECONDS else "warn bold"
-    lead = [Span(" ‖ summary ", "warn bold"), Span(format_clock(seconds_left), style), Span("  ")]
+    lead = [Span(" ‖ summary ", "warn bold"), Span(numbers.countdown(seconds_left), style), Span("  ")]
     for key, words in keys:
         lead += [Span(key, "accent bold"), Span(f" {words}  ", "dim")]
     return lead

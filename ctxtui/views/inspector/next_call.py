@@ -15,8 +15,8 @@ KEEP_WARM_MARGIN: int = 16
 _TOKENS_END = 17
 
 
-def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """Number and cost of the run's refreshes, and its limit if there is space; amber if they stopped."""
+def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
+    """Number and cost of the run's refreshes, and its limit if there is space; amber if it has stopped."""
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",
@@ -31,7 +31,7 @@ def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | Non
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     if keep_warm is not None:
-        return keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
+        return _keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
     return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 
@@ -123,7 +123,7 @@ def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
     if left <= 0:
         return [*lead, Span("  expired", "crit bold"), Span(f" {numbers.ago(-left)} ago", "dim")]
     style = "warn bold" if left < EXPIRY_WARNING_SECONDS else "ink bold"
-    spans = [*lead, Span("  expires in ", "dim"), Span(_clock(left), style), Span(" ")]
+    spans = [*lead, Span("  expires in ", "dim"), Span(numbers.countdown(left), style), Span(" ")]
     bar = max(0, room - sum(cells.width(span.text) for span in spans) - 1)
     return [
         *spans,
@@ -133,13 +133,6 @@ def _lifetime_line(forecast: NextCallForecast, now: float, room: int) -> Spans:
             else ()
         ),
     ]
-
-
-def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return (
-        f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
-    )
 
 
 def plain_lines(forecast: NextCallForecast, now: float) -> list[Spans]:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ctxtui.views.text.scale import short
+from ctxtui.views.text.scale import buckets, short
 from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span, merged
 
@@ -78,8 +78,8 @@ def bucket_columns(columns: Sequence[StripColumn], room: int) -> list[StripColum
     if count <= room or room <= 0:
         return list(columns)
     out = []
-    for bucket in range(room):
-        group = columns[bucket * count // room : (bucket + 1) * count // room]
+    for bucket in buckets(count, room):
+        group = columns[bucket.start : bucket.stop]
         dearest = max(group, key=lambda column: column.typical_cost)
         marks = tuple(name for name in MARKS_BY_RANK if any(name in column.marks for column in group))
         out.append(replace(dearest, marks=marks))

@@ -16,7 +16,6 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.staged_pane import money_style, payback_clause
 
 MAX_IN_BILL: Final = 4
-"""Number of pieces of advice in the bill."""
 RISK_STYLES: Final = {
     Risk.NOTHING: "ok",
     Risk.OUTSIDE: "ok",
@@ -24,24 +23,18 @@ RISK_STYLES: Final = {
     Risk.SUMMARY: "warn",
     Risk.GONE: "crit",
 }
-"""Style of each risk."""
 
 
 def policy_names(piece: Advice) -> str:
-    """The names of its policies: ``externalize large + truncate results``."""
-    return " + ".join(map(policy_name, piece.names))
+    return " + ".join(map(_policy_name, piece.names))
 
 
-def policy_name(name: str) -> str:
-    """A policy's name in words."""
+def _policy_name(name: str) -> str:
     return safe_text.one_line(name.replace("_", " "), 40)
 
 
 def command(piece: Advice, name: str, place: str = "") -> str:
-    """The command line that applies `piece` to session `name`, at a `place`.
-
-    `place` comes from `place_options`.
-    """
+    """The command line that applies `piece` to session `name`; `place` comes from `place_options`."""
     return f"ctxtui curate {shlex.quote(name)}{place} --after {piece.options()}"
 
 
@@ -71,10 +64,7 @@ def _sum_of_saved(piece: Advice) -> str:
 
 
 def explain(piece: Advice, staged: int = 0) -> str:
-    """Explain the figures of a piece of advice.
-
-    `staged` is the number of tokens that staged edits free already.
-    """
+    """Explain the figures; `staged` is the number of tokens that staged edits free already."""
     return f"{_sum_of_freed(piece, staged)} {_sum_of_saved(piece)}".strip()
 
 
@@ -89,13 +79,12 @@ def lines(pieces: Sequence[Advice], name: str = "", place: str = "") -> Iterator
     With command lines if the session's `name` is given; `place` comes from `place_options`.
     """
     for piece in pieces[:MAX_IN_BILL]:
-        yield [Span(" ✓ ", "ok"), *advice_spans(piece)], explain(piece)
+        yield [Span(" ✓ ", "ok"), *_advice_spans(piece)], explain(piece)
         if name:
             yield [Span(f"     {command(piece, name, place)}", "faint")], ""
 
 
-def advice_spans(piece: Advice) -> list[Span]:
-    """One piece of advice in a line."""
+def _advice_spans(piece: Advice) -> list[Span]:
     when = f" {piece.moment.name}" if piece.moment is not None else ""
     return [
         Span(policy_names(piece), "ink bold"),
@@ -107,15 +96,12 @@ def advice_spans(piece: Advice) -> list[Span]:
 
 
 def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list[Spans]:
-    """Effect, risk and price of a piece of advice, and its `command_line`.
-
-    `staged` is the number of tokens that staged edits free already.
-    """
+    """Effect, risk and price of a piece of advice, and its `command_line`."""
     wide = max(20, room - 2)
     out: list[Spans] = [
         [Span(f" {part}", "ink bold" if n == 0 else "ink")]
         for step in piece.remedy.steps
-        for n, part in enumerate(safe_text.wrap(f"{policy_name(step.policy.name)}: {step.policy.about}", wide))
+        for n, part in enumerate(safe_text.wrap(f"{_policy_name(step.policy.name)}: {step.policy.about}", wide))
     ]
     out += [part for line in price_lines(piece.tag, piece.risk, staged) for part in wrap(line, room, 1)]
     return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(command_line, wide)]

@@ -17,13 +17,12 @@ from ctxtui.views.text.table import Column, Table
 
 LOST, KEPT, ALL = "lost", "kept", "all"
 FACT_FILTERS: Final = (LOST, KEPT, ALL)
-"""Filters of the fact list, in the order of the key."""
 NONE_LISTED: Final = {
     LOST: "The summary lost no file, literal or decision.",
     KEPT: "The summary kept no file or decision.",
     ALL: "The history had no file or decision, and the summary lost no literal.",
 }
-"""Texts of an empty list of facts, by its filter. Literals that the summary kept are never listed."""
+"""Texts of an empty list of facts; literals that the summary kept are never listed."""
 
 _SIGN: Final = {FILE: Span("≡", "cat-memory"), DECISION: Span("›", "cat-user"), LITERAL: Span("#", "dim")}
 _UNRECORDED: Final = ("not recorded", "reattached", "residual")
@@ -32,13 +31,11 @@ NAME_CELLS: Final = 14
 FIGURE_CELLS: Final = 9
 
 
-def format_sizes(compaction: Compaction) -> str:
-    """The context before and after: ``154.8k → 22.3k``."""
+def _format_sizes(compaction: Compaction) -> str:
     return f"{numbers.tokens(compaction.before.context_tokens)} → {numbers.tokens(compaction.after.context_tokens)}"
 
 
 def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
-    """The compaction's number, call, trigger and time, for the rule."""
     compaction = compactions[index]
     trigger = f" · {compaction.trigger}" if compaction.trigger else ""
     at = f" · {numbers.clock(datetime.fromtimestamp(compaction.at, UTC).astimezone())}" if compaction.at else ""
@@ -47,7 +44,7 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     return [
         Span(f" {index_text}", "dim"),
         Span(place, "ink bold"),
-        Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
+        Span(f" · {_format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
 
@@ -115,7 +112,6 @@ def _bar(tokens: int, top: int, room: int, style: str, lacks: bool, *, signed: b
 
 
 def heads(room: int) -> list[Span]:
-    """The heads above the bars."""
     before = cells.left(cells.right("before", FIGURE_CELLS - 1), FIGURE_CELLS + _bar_width(room))
     return [Span(" " * (3 + NAME_CELLS) + before + cells.right("after", FIGURE_CELLS - 1), "faint")]
 
@@ -125,7 +121,6 @@ def _bar_width(room: int) -> int:
 
 
 def sentences(compaction: Compaction) -> Iterator[Spans]:
-    """Sentences about the summary, the facts it names, and files that were read again."""
     kept_text = (
         f"; {numbers.many(len(compaction.kept_nodes), 'block')}, {numbers.tokens(compaction.kept_tokens)}, "
         "kept unchanged"
@@ -181,7 +176,7 @@ def facts(compaction: Compaction, shown: str = LOST) -> list[Fact]:
         key=lambda fact: (
             fact.kind == LITERAL,
             not fact.recoveries,
-            -sum(again.tokens for again in fact.recoveries),
+            -_tokens_again(fact.recoveries),
             order[fact.kind],
             -fact.times,
         ),
@@ -265,13 +260,12 @@ TABLE: Final[Table[Fact]] = Table(
         Column("cost since", 11, _cost, from_width=70, sum=_sum_of_cost),
     )
 )
-"""One line for each fact."""
 HELD_TABLE: Final[Table[Fact]] = Table(TABLE.columns[:2])
-"""The same before the client has the summary: nothing can have come back."""
+"""The same before the client has the summary, so that nothing can have come back."""
 
 
 def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
-    """Counts of the lost or kept facts, of literals also those not listed."""
+    """Counts of the lost or kept facts; of literals also those not listed."""
     if shown == ALL:
         return [Span("lost and kept", "dim")]
     counts = Counter(fact.kind for fact in facts(compaction, shown))
@@ -282,7 +276,6 @@ def listed_counts(compaction: Compaction, shown: str) -> list[Span]:
 
 
 def summary(compactions: Sequence[Compaction], thread: str, calls: int) -> list[Span]:
-    """Number of compactions, for the first line of a page."""
     of = f" of {safe_text.one_line(thread, 60)}" if thread else ""
     if not compactions:
         return [Span(f" No compaction in {numbers.many(calls, 'call')}{of}.", "dim")]

@@ -21,9 +21,8 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
 INITIALLY_OPEN: Final = 8
-"""Number of changed blocks that are open initially."""
 MAX_OPEN_LINES: Final = 400
-"""Maximum lines of an open block; the pager shows more."""
+"""Lines of an open block; the pager shows more."""
 
 CHANGE_SIGNS: Final = {
     CHANGED: Span("≠", "cat-tools bold"),
@@ -31,9 +30,7 @@ CHANGE_SIGNS: Final = {
     LEFT: Span("−", "del bold"),
     RESPELLED: Span("≈", "dim bold"),
 }
-"""Sign of each kind of change."""
 _WIDE: Final = 100
-"""Cells from which a row says why a block left."""
 
 Row = Spans | Change | ChangingBlock
 
@@ -52,7 +49,6 @@ class DiffList:
         self._build_rows()
 
     def _build_rows(self) -> None:
-        """Sort the rows in prompt order, or by size, largest first."""
         diff, unsteady = self.diff, self._unsteady
         changes = sorted(diff.changes, key=lambda change: -_size(change)) if self.by_size else diff.changes
         self.rows: list[Row] = [*summary(diff), *changes]
@@ -72,7 +68,6 @@ class DiffList:
         self._build_rows()
 
     def selectable(self, index: int) -> bool:
-        """Whether row `index` is a difference."""
         return isinstance(self.rows[index], Change | ChangingBlock)
 
     def change(self, index: int) -> Change | None:
@@ -84,11 +79,9 @@ class DiffList:
         self.opened = self.opened ^ {index}
 
     def height(self, index: int, room: int) -> int:
-        """Lines of row `index` when open."""
         return self.selectable(index) + self._body(index, room).height(MAX_OPEN_LINES)
 
     def line(self, index: int, line: int, room: int, *, here: bool) -> Spans:
-        """Line `line` of row `index` in `room` cells; `here` is whether the cursor is on it."""
         row = self.rows[index]
         if not isinstance(row, Change | ChangingBlock):
             return [Span(" "), *(self._body(index, room).line(line) or ())]
@@ -106,7 +99,6 @@ class DiffList:
         return body
 
     def _create_body(self, row: Row, room: int) -> Body:
-        """The lines of a row: a word diff, a block that only one side has, or a summary row."""
         if isinstance(row, ChangingBlock):
             side = self.diff.b
             return Body(render(_words(side, side, row.nodes[-2], row.nodes[-1]), room, whole=self.whole), room)
@@ -130,7 +122,6 @@ def _words(a: DiffSide, b: DiffSide, before: int, after: int, *, raw: bool = Fal
 
 
 def summary(diff: Diff) -> Iterator[list[Span]]:
-    """Summary rows: the common prefix, and counts of each kind of change."""
     if diff.is_same:
         text = f"The model reads the same: {numbers.many(diff.shared + diff.kept, 'block')}, "
         yield [Span(text), Span(numbers.tokens(diff.shared_tokens + diff.kept_tokens), "bold"), Span(" tokens.")]
@@ -150,7 +141,6 @@ def summary(diff: Diff) -> Iterator[list[Span]]:
 
 
 def totals(diff: Diff) -> Iterator[Span]:
-    """Number of blocks and tokens of each kind of change, in one line."""
     separator = ""
     for kind in (CHANGED, ENTERED, LEFT, RESPELLED):
         count, before, after = diff.count_changes(kind)
@@ -195,7 +185,6 @@ def describe_position(diff: Diff, change: Change) -> str:
 
 
 def change_row(diff: Diff, change: Change, room: int, *, here: bool = False) -> list[Span]:
-    """One change in `room` cells; `here` adds the cursor mark."""
     side, node = (diff.a, change.before) if change.after is None else (diff.b, change.after)
     assert node is not None
     if change.kind == CHANGED:
@@ -229,7 +218,6 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
 
 
 def explain_change(diff: Diff, change: Change) -> str:
-    """Explain the change of the context's size by a difference."""
     before, after = change.tokens_before or 0, change.tokens_after or 0
     more = after - before
     return sums.difference(after, before, -more, ("tokens now", "before", "less" if more < 0 else "more"))
@@ -249,7 +237,6 @@ def preview(side: DiffSide, node: int) -> Preview:
 
 
 def unsteady_row(side: DiffSide, block: ChangingBlock, room: int, *, here: bool = False) -> list[Span]:
-    """A block that changed within the run: number of changes, and the call of the last one."""
     history = f"{block.changes:,}× last at call {block.calls[-1]:,}"
     return _line(
         [Span("▸" if here else " ", "accent"), CHANGE_SIGNS[CHANGED]],

@@ -25,14 +25,10 @@ REASONS: Final = {
     EDITED: "changed since",
     WORKSPACE: "still in the file",
 }
-"""Why a block could go, in a few words."""
 
 
 class Repeated(Struct, frozen=True):
-    """A duplicate with its tokens and category, and the turn and position of the other block.
-
-    Both count from 1; 0: none.
-    """
+    """A duplicate, and the turn and position (from 1; 0: none) of the other block."""
 
     repeat: Duplicate
     tokens: int
@@ -42,15 +38,10 @@ class Repeated(Struct, frozen=True):
 
 
 def duplicate_row(tree: Tree, turns: Turns, repeat: Duplicate, tokens: int, category: int) -> Repeated:
-    """The row of a duplicate in `tree` with `tokens`, shown in `category`.
-
-    `turns` are those of its thread.
-    """
     return Repeated(repeat, tokens, category, turns.number_of(repeat.counterpart), tree[repeat.counterpart].depth)
 
 
 def total(rows: Sequence[Repeated]) -> list[Span]:
-    """Tokens that could go, for the rule."""
     could = sum(row.tokens for row in rows)
     return [Span(numbers.tokens(could), "ink bold"), Span(" could go", "dim")] if rows else []
 
@@ -60,19 +51,17 @@ def explain_total(rows: Sequence[Repeated]) -> str:
 
 
 def sort_by_size(rows: Sequence[Repeated]) -> list[Repeated]:
-    """Sort by tokens, largest first."""
     return sorted(rows, key=lambda row: -row.tokens)
 
 
-def other_location(row: Repeated) -> str:
-    """Location of the other copy, or of the change: ``turn 4, block 112``, or the file."""
+def _other_location(row: Repeated) -> str:
     if row.repeat.counterpart == ROOT:
         return safe_text.one_line(row.repeat.path, 200)
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
 
 
 def table(preview_of: Callable[[int], Preview], rows: Sequence[Repeated] = ()) -> Table[Repeated]:
-    """The table; `preview_of` previews a node's block; `rows` are all rows."""
+    """The table; `preview_of` previews a node's block."""
 
     def words(row: Repeated, room: int) -> list[Span]:
         sign, says = CATEGORY[row.category], preview_of(row.repeat.node)
@@ -91,7 +80,7 @@ def _why(row: Repeated, room: int) -> Span:
 
 
 def _explain_location(row: Repeated) -> str:
-    return f"{'Changed by' if row.repeat.kind == EDITED else 'Other copy'}: {other_location(row)}."
+    return f"{'Changed by' if row.repeat.kind == EDITED else 'Other copy'}: {_other_location(row)}."
 
 
 _FIGURES: Final[tuple[Column[Repeated], ...]] = (
@@ -99,7 +88,7 @@ _FIGURES: Final[tuple[Column[Repeated], ...]] = (
     Column(
         "",
         19,
-        lambda row, room: Span(cells.fit(other_location(row), room - 1), "dim"),
+        lambda row, room: Span(cells.fit(_other_location(row), room - 1), "dim"),
         "left",
         from_width=90,
         sum=_explain_location,

@@ -23,7 +23,6 @@ SKIPPED_TABLE: Final[Table[Skipped]] = Table(
     ),
     tail=0,
 )
-"""Unreadable lines."""
 
 
 def _lead(reference: Quote | Lost, room: int) -> Span:
@@ -45,4 +44,3 @@ BROKEN_TABLE: Final[Table[Quote | Lost]] = Table(
     ),
     mark=2,
 )
-"""Literals that staged edits break."""

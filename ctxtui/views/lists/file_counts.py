@@ -17,8 +17,7 @@ _NOTES = {"binary": "binary: no model reads it", "pdf": "PDF, pages with their p
 def lines(files: Sequence[FileCount], half: float, usd: float | None, model: str, usable: int) -> Iterator[list[Span]]:
     """A row for each file, and a total of several.
 
-    `half` is half of the total's interval, `usd` its price, `usable` the usable window of `model` in tokens (0:
-    unknown).
+    `half` is half of the total's interval, `usd` its price, `usable` the usable window of `model` in tokens.
     """
     total = sum(file.tokens for file in files)
     token_width = max(8, *(len(numbers.exact(file.tokens)) for file in files), len(numbers.exact(total)))
@@ -54,10 +53,9 @@ def _note(file: FileCount) -> str:
 
 
 class FileCount(Struct, frozen=True, kw_only=True):
-    """One file: its kind, bytes and tokens, and `half` of their 90 % interval (0: exact).
+    """One file: its kind, bytes, tokens, and `half` of their 90 % interval.
 
-    `kind` is as in `project.file_block`. `usd` is the list price of reading it once, `cached_usd` of reading it from
-    the cache (None: unknown). `size` is an image's size.
+    `usd` is the list price of reading it once, `cached_usd` of reading it from the cache. `size` is an image's size.
     """
 
     name: str
@@ -71,5 +69,4 @@ class FileCount(Struct, frozen=True, kw_only=True):
 
     @property
     def method(self) -> str:
-        """The method by which the tokens were counted."""
         return "not read" if self.kind == BINARY else "guessed" if self.half else "exact"

@@ -20,9 +20,7 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.transcript.staged_pane import money_style
 
 MAX_PLACES: Final = 5
-"""Number of places listed; the others are counted."""
 MAX_NAMES: Final = 3
-"""Number of names in a sentence; the others are counted."""
 
 
 class _Count(int):
@@ -62,23 +60,18 @@ def _fill(finding: Finding, text: str) -> str:
 
 
 def names(all_names: Sequence[str]) -> str:
-    """The first names, and the number of others."""
     shown = [_shorten_name(name) for name in all_names[:MAX_NAMES]]
     more = len(all_names) - len(shown)
     return ", ".join(shown) + (f" and {more:,} more" if more else "")
 
 
 def _shorten_name(name: str) -> str:
-    """A short name; of a path its last part."""
     text = safe_text.one_line(name, 400)
     return cells.fit(text.rstrip("/").rpartition("/")[2] or text, 40).strip()
 
 
 def format_savings(priced: PricedFinding) -> str:
-    """Savings over the calls ahead: money, else tokens a call.
-
-    ``warning`` for a finding that saves nothing.
-    """
+    """Savings over the calls ahead: money, else tokens a call; ``warning`` for one that saves nothing."""
     if priced.finding.warning:
         return "warning"
     if priced.saves is not None:
@@ -98,7 +91,6 @@ def explain(priced: PricedFinding) -> str:
 
 
 def note(findings: Findings | None) -> str:
-    """The horizon of the savings, and their total."""
     if findings is None or not findings.priced:
         return ""
     whole = f"; all edits together {numbers.money(findings.saves)}" if findings.saves is not None else ""
@@ -106,7 +98,6 @@ def note(findings: Findings | None) -> str:
 
 
 def none_found(findings: Findings) -> str:
-    """Sentence for an empty list."""
     return f"Nothing found in {numbers.many(findings.number, 'call')} that would save anything."
 
 
@@ -185,10 +176,6 @@ def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
 
 
 def _describe_proof(result: EditedCalls) -> str:
-    """The total: ``6.2M tokens less, −$11.69 in 200 calls``.
-
-    If fewer tokens cost more, say that cached tokens are written again: with equal answers that is the only cause.
-    """
     tokens = (
         f"{numbers.tokens(abs(result.tokens))} tokens {'less' if result.tokens >= 0 else 'more'}, "
         if result.tokens
@@ -201,10 +188,7 @@ def _describe_proof(result: EditedCalls) -> str:
 
 
 def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
-    """All findings as text in their order, then the checks without a finding.
-
-    Warnings come first, then the lowest risk.
-    """
+    """All findings as text in their order, then the checks without a finding."""
     if not findings.priced:
         yield [Span(f" {none_found(findings)}", "dim")]
     for priced in findings.priced:
@@ -224,7 +208,6 @@ def lines(findings: Findings, name: str, room: int) -> Iterator[Spans]:
 
 
 def checks_without_findings(findings: Findings, room: int) -> Iterator[Spans]:
-    """Checks without a finding, with the reason."""
     for missing in findings.lacks:
         yield from wrap([Span(f" left out: {missing}", "dim")], room, 2)
     if findings.absent:

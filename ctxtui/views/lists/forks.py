@@ -16,10 +16,8 @@ class ForkRow(Struct, frozen=True, kw_only=True):
     """A session, or a branch of the thread shown, in the tree of forks.
 
     - `depth`: levels below the root; `is_last`: no sibling follows it.
-    - `name`: title of the session, or first words of the branch.
     - `after`: the call it continues from (from 1; 0: none). `calls`: its calls as text (``3–9``), or their number.
-    - `age`: seconds (None: unknown).
-    - `is_open`: it is the open session.
+    - `age`: in seconds.
     - `target`, `call`: Enter opens the target (a path or a stored id), or goes to the call (from 1; 0: none).
     """
 
@@ -54,10 +52,8 @@ TABLE: Final[Table[ForkRow]] = Table(
     ),
     mark=2,
 )
-"""The tree; rows are in tree order."""
 
 
 def notes(rows: Sequence[ForkRow]) -> list[Span]:
-    """Number of forks, for the rule."""
     forks = sum(bool(row.depth) for row in rows)
     return [Span(numbers.many(forks, "fork"), "dim")] if forks else []

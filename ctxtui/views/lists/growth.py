@@ -15,13 +15,10 @@ from ctxtui.views.text import cells, numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, width
 
 _NAME: Final = 10
-"""Cells of a sentence's name."""
 _NAMED_PARTS: Final = 4
-"""Maximum parts of the context that a sentence names."""
 
 
-def describe_shape(shape: GrowthShape) -> str:
-    """The shape in words, with its evidence."""
+def _describe_shape(shape: GrowthShape) -> str:
     calls = f"calls {shape.first:,}–{shape.first + shape.calls - 1:,}"
     fit = f"a straight line explains {numbers.share(shape.r2, 0)} of the variation over {calls}"
     match shape.kind:
@@ -38,8 +35,7 @@ def describe_shape(shape: GrowthShape) -> str:
     return f"{word}: {ends}; a quadratic curve explains {numbers.share(shape.r2_bent, 0)}, {fit}"
 
 
-def describe_sent(growth: Growth) -> str:
-    """Total tokens sent, and how the total grows."""
+def _describe_sent(growth: Growth) -> str:
     total = f"{numbers.tokens(growth.carry)} in {numbers.many(len(growth.calls), 'call')}"
     if growth.shape is None:
         return total
@@ -66,12 +62,11 @@ class GrowthSentence(NamedTuple):
 
 
 def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
-    """All sentences, in order."""
     grown = report.growth
     if grown.shape is not None:
-        yield GrowthSentence(0, "context", [Span(describe_shape(grown.shape), "ink bold")])
+        yield GrowthSentence(0, "context", [Span(_describe_shape(grown.shape), "ink bold")])
     if grown.calls:
-        yield GrowthSentence(4, "sent", [Span(describe_sent(grown))])
+        yield GrowthSentence(4, "sent", [Span(_describe_sent(grown))])
     if grown.since is not None and grown.calls:
         more, whole = grown.since.tokens - grown.calls[-1].tokens, numbers.tokens(grown.since.tokens)
         words = f"{numbers.tokens(more)} added after call {len(grown.calls):,}, not sent yet: {whole} in all"
@@ -95,7 +90,6 @@ def wrap(report: GrowthReport, room: int, height: int = 0) -> list[list[Span]]:
 
 
 def count_left_out(report: GrowthReport, room: int, height: int) -> int:
-    """Number of sentences that do not fit."""
     return sum(not lines for lines in _select_fitting(report, room, height))
 
 
@@ -120,7 +114,6 @@ def _wrap_sentence(sentence: GrowthSentence, room: int) -> Iterator[list[Span]]:
 
 
 def _complete_parts(spans: Spans, room: int) -> Iterator[Span]:
-    """Yield the parts, of three spans each, that fit completely."""
     for at in range(0, len(spans), 3):
         room -= width(spans[at : at + 3])
         # The blanks after the last part need no room.
@@ -177,7 +170,7 @@ def _ahead(report: GrowthReport) -> Iterator[GrowthSentence]:
         limit = report.feasible.window
         words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, report.feasible.unit)}"
         yield GrowthSentence(3, "window", [Span(words)])
-    yield GrowthSentence(2, "feasible", [Span(describe_feasible(report.feasible), _STYLES[report.feasible.answer])])
+    yield GrowthSentence(2, "feasible", [Span(_describe_feasible(report.feasible), _STYLES[report.feasible.answer])])
 
 
 _STYLES: Final = {
@@ -189,8 +182,7 @@ _STYLES: Final = {
 }
 
 
-def describe_feasible(feasible: Feasibility) -> str:
-    """Whether the requested number of units fits, as a range."""
+def _describe_feasible(feasible: Feasibility) -> str:
     count = numbers.many(feasible.ahead, feasible.unit)
     if feasible.after is None:
         return f"{count} more: the growth of the context is still unknown"

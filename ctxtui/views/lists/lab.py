@@ -15,18 +15,15 @@ from ctxtui.views.text.span import Span, Spans, cropped, merged, width
 from ctxtui.views.text.table import Column, Table
 
 STAR: Final = "✦"
-"""Marks the `best` variants."""
 LEGEND: Final = (
     f"{STAR} no other variant is cheaper at no more risk, or less risky at no more cost; over: calls above the usable "
     "window; quoted: removed blocks that later blocks quote"
 )
 MAX_CURVES: Final = 6
-"""Maximum number of curves."""
 _COLOURS: Final = ("cat-image", "cat-summary", "cat-user", "cat-document", "cat-call", "cat-memory")
 _RECORDED: Final = "r"
-"""Letter of the recorded variant on the chart."""
 TOKEN_SETTINGS: Final = ("target", "tokens", "trigger", "n", "k", "limit", "size")
-"""Settings that are numbers of tokens from 1,000 on, and then written without their name: ``80.0k``."""
+"""Settings that are numbers of tokens from 1,000 on, and then written without their name."""
 
 
 class LabLine(NamedTuple):
@@ -34,8 +31,8 @@ class LabLine(NamedTuple):
 
     - `name`: with the model if the variants have different ones.
     - `letter`: on the chart, in `colour` ("": no curve).
-    - `best`: whether no other one is cheaper at no more risk, or less risky at no more cost.
-    - `saves`: the share of the recorded cost that it saves; negative if it costs more, None if unknown.
+    - `best`: see `LEGEND`.
+    - `saves`: the share of the recorded cost that it saves; negative if it costs more.
     """
 
     row: LabRow
@@ -47,10 +44,9 @@ class LabLine(NamedTuple):
 
 
 def lab_lines(lab: SessionLab, hidden: Sequence[int] = ()) -> list[LabLine]:
-    """The variants, cheapest first.
+    """The variants, cheapest first, then those without a price by the tokens they send.
 
-    Those without a price by the tokens they send, after all priced ones. The recorded one and the first `MAX_CURVES` -
-    1 others get a curve, except those with an index in `hidden`.
+    The recorded one and the first `MAX_CURVES` - 1 others get a curve, except those with an index in `hidden`.
     """
     if not lab.rows:
         return []
@@ -78,7 +74,6 @@ def _price(row: LabRow) -> float:
 
 
 def _is_best(row: LabRow, rows: Sequence[LabRow]) -> bool:
-    """Whether no other variant is cheaper at no more risk, or less risky at no more cost."""
     mine = _price(row), row.dependence
     return not any(
         (_price(other_row), other_row.dependence) != mine
@@ -95,7 +90,7 @@ def _letter(row: LabRow, used_letters: set[str]) -> str:
     return next((c for c in (*candidates, *"abcdefghijklmnopqstuvwxyz") if c not in used_letters and c.isalpha()), "?")
 
 
-def describe_settings(row: LabRow) -> str:
+def _describe_settings(row: LabRow) -> str:
     """Settings other than the policy's defaults, in short: ``80.0k``, ``n=12``."""
     settings = []
     for key, value in row.given_settings.items():
@@ -112,7 +107,7 @@ def has_several_models(rows: Sequence[LabRow]) -> bool:
 
 def describe_variant(row: LabRow, *, model: bool) -> str:
     """Name of a variant: ``budget 80.0k``, ``as_recorded cache 1h``; with its model if `model`."""
-    parts = [row.policy, describe_settings(row)]
+    parts = [row.policy, _describe_settings(row)]
     parts += [f"cache {row.cache}"] if row.cache != RECORDED else []
     parts += [row.model] if model else []
     return safe_text.one_line(" ".join(part for part in parts if part))
@@ -199,7 +194,6 @@ def _saves(line: LabLine, room: int) -> Span:
 
 
 def describe_deviation(lab: SessionLab) -> Spans:
-    """Deviation of the simulation from the recording, for the rule."""
     if lab.off is None:
         return [Span("nothing reported", "dim")]
     style = "ok" if abs(lab.off) <= MAX_DEVIATION else "warn"
@@ -207,7 +201,6 @@ def describe_deviation(lab: SessionLab) -> Spans:
 
 
 def notes(lab: SessionLab) -> list[Spans]:
-    """Remarks about the figures, one per line."""
     outcomes: list[Spans] = [
         [Span(f"outcome {safe_text.one_line(name)}: {safe_text.one_line(value)}")] for name, value in lab.outcomes[:6]
     ]
@@ -215,11 +208,8 @@ def notes(lab: SessionLab) -> list[Spans]:
 
 
 AXIS_CELLS: Final = 6
-"""Cells of the axis labels at the left."""
 LEGEND_CELLS: Final = 24
-"""Cells of the legend at the right, if there is room."""
 LEGEND_MIN_WIDTH: Final = 100
-"""Width from which the chart has a legend."""
 
 
 def chart_lines(lab: SessionLab, lines: Sequence[LabLine], room: int, height: int, here: int = -1) -> list[Spans]:
@@ -229,7 +219,7 @@ def chart_lines(lab: SessionLab, lines: Sequence[LabLine], room: int, height: in
     """
     shown = [line for line in lines if line.letter]
     if height < 3 or not shown or len(lab.drawn) < 2:
-        few = "One call: there is no curve." if shown else "No curve is shown: v shows one."
+        few = "One call: there is no curve." if shown else "No curve is shown: space shows one."
         sentence: Spans = [Span(f" {few if height >= 3 else ''}", "dim")]
         return [sentence][:height]
     names = _legend(shown) if room >= LEGEND_MIN_WIDTH else []
@@ -262,7 +252,6 @@ def _in_front(drawn_lines: Sequence[LabLine], lines: Sequence[LabLine], here: in
 def _body(
     lab: SessionLab, drawn_lines: Sequence[LabLine], chart_width: int, chart_height: int, top: float
 ) -> list[list[Span]]:
-    """The curves, the limit where they leave free cells, and a letter on each curve."""
     layers = []
     for line in drawn_lines:
         points = list(enumerate(downsample([line.row.curve[n] for n in lab.drawn], 2 * chart_width)))
@@ -294,10 +283,7 @@ def _body(
 def _letter_at(
     mask: braille.Mask, before: Sequence[braille.Mask], wide: int, number: int, used_cells: set[tuple[int, int]]
 ) -> tuple[int, int] | None:
-    """Position of a letter on its curve, at a cell that no curve in front covers.
-
-    Later curves further right.
-    """
+    """Position of a letter on its curve that no curve in front covers; later curves further right."""
     preferred_column = (number * 2 + 5) * wide // 16 % max(1, wide)
     for column in sorted(range(wide), key=lambda x: abs(x - preferred_column)):
         for y, row in enumerate(mask):
@@ -314,7 +300,6 @@ def axis_labels(tall: int, top: float) -> dict[int, float]:
 
 
 def _usable_row(tall: int, top: float, usable: int) -> int:
-    """The row of the usable window; -1: none."""
     return tall - 1 - int(usable * tall / top) if 0 < usable <= top else -1
 
 

@@ -21,32 +21,28 @@ from ctxtui.analysis.cache.miss import (
 )
 from ctxtui.analysis.cache.miss_finder import Misses, find_cure
 from ctxtui.analysis.content.word_diff import word_diff
-from ctxtui.analysis.short_names import short_model
+from ctxtui.core.model_names import short_model
 from ctxtui.views.blocks.body import wrap
 from ctxtui.views.blocks.word_diff import count_words, render
 from ctxtui.views.text import bars, cells, numbers, safe_text, sums
 from ctxtui.views.text.signs import MARK, category
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, Spans, shortened, width
 from ctxtui.views.text.table import Column, Table
 
 NARROW: int = 100
-"""Width from which the list shows the time, and whether a miss was foreseen."""
 _BARS: int = 110
-"""Width from which there are bars next to the changes."""
 READ_TOLERANCE: float = 0.02
-"""Tolerated difference between read tokens and the shared prefix, as a share of the prefix."""
+"""Tolerated difference between read tokens and the shared prefix, as a share of it."""
 MIN_COMMON_SHARE: float = 0.3
-"""Minimum share of common words (of the shorter text) for which two blocks are compared word by word."""
+"""Share of common words (of the shorter text) from which two blocks are compared word by word."""
 LABEL_CELLS: int = 8
 
 
-def local_time(unix_time: float | None) -> str:
-    """Local time of Unix seconds."""
+def _local_time(unix_time: float | None) -> str:
     return numbers.clock(datetime.fromtimestamp(unix_time, UTC).astimezone()) if unix_time is not None else ""
 
 
-def sign_of(miss: CacheMiss) -> Span:
-    """The glyph of a cause, in its colour."""
+def _sign_of(miss: CacheMiss) -> Span:
     if miss.cause == TTL:
         return MARK["ttl miss"].span
     if miss.cause == COMPACTION:
@@ -67,8 +63,7 @@ def _format_lifetime(seconds: float) -> str:
     return f"{seconds / 3600:.0f}h" if seconds >= 3600 else f"{seconds / 60:.0f}m"
 
 
-def describe_change(miss: CacheMiss) -> Spans:
-    """The change, for the list."""
+def _describe_change(miss: CacheMiss) -> Spans:
     if miss.cause == TTL:
         return [Span(f"expired {numbers.ago(miss.by)} before the call", "dim")]
     if miss.cause == MODEL:
@@ -92,7 +87,6 @@ def none_found(misses: Misses) -> str:
 
 
 def heading(misses: Misses) -> list[Span]:
-    """The total of all misses, for the rule."""
     lost = numbers.least(misses.lost, misses.partly_lost) if misses.misses else "$0.000"
     of = f" lost of {numbers.least(misses.usd, misses.at_least)}" if misses.usd is not None else " lost"
     return [
@@ -105,7 +99,6 @@ def heading(misses: Misses) -> list[Span]:
 
 
 def forecast_note(misses: Misses) -> list[Span]:
-    """Accuracy of the forecasts, for the list's rule."""
     if not misses.calls:
         return []
     of = f"{misses.tested:,} tested" if misses.tested < misses.count else f"{misses.count:,}"
@@ -155,12 +148,12 @@ def table(misses: Sequence[CacheMiss]) -> Table[CacheMiss]:
 
     def what(miss: CacheMiss, room: int) -> list[Span]:
         where = f"{safe_text.one_line(miss.thread, 16)}  " if has_threads and miss.thread != "main" else ""
-        return [Span(where, "faint"), *_cut(describe_change(miss), max(0, room - 1 - cells.width(where)))]
+        return [Span(where, "faint"), *shortened(_describe_change(miss), room - 1 - cells.width(where))]
 
     return Table(
         (
             Column("call", 6, lambda miss, _: Span(f"#{miss.number}", "ink bold"), "left", sum=_call),
-            Column("time", 10, lambda miss, _: Span(local_time(miss.at), "dim"), "left", from_width=NARROW),
+            Column("time", 10, lambda miss, _: Span(_local_time(miss.at), "dim"), "left", from_width=NARROW),
             Column("cause", 20, _cause, "left", gap=1, below=NARROW),
             Column("cause", 20, _cause, "left", from_width=NARROW),
             Column("what changed", 0, what, "left", from_width=NARROW),
@@ -182,7 +175,7 @@ def _bold(miss: CacheMiss) -> str:
 
 
 def _cause(miss: CacheMiss, room: int) -> list[Span]:
-    return [sign_of(miss), Span(f" {describe_cause(miss)}")]
+    return [_sign_of(miss), Span(f" {describe_cause(miss)}")]
 
 
 def _again(miss: CacheMiss, room: int) -> Span:
@@ -190,24 +183,13 @@ def _again(miss: CacheMiss, room: int) -> Span:
 
 
 def _rest(miss: CacheMiss, room: int) -> Spans:
-    return _cut(describe_change(miss), room) if room > 8 else ()
+    return shortened(_describe_change(miss), room) if room > 8 else ()
 
 
 def _foreseen(miss: CacheMiss, room: int) -> Spans:
     if not miss.tested:
         return [Span("untested", "faint")]
     return [Span("✓ ", "ok"), Span("yes", "dim")] if miss.foreseen else [Span("– ", "faint"), Span("no", "faint")]
-
-
-def _cut(spans: Sequence[Span], room: int) -> list[Span]:
-    out, free = [], room
-    for span in spans:
-        if free <= 0:
-            break
-        text = span.text if cells.width(span.text) <= free else cells.fit(span.text, free)
-        out.append(Span(text, span.style))
-        free -= cells.width(text)
-    return out
 
 
 def detail(miss: CacheMiss, misses: Sequence[CacheMiss], room: int, height: int) -> list[Spans]:
@@ -229,8 +211,7 @@ def detail(miss: CacheMiss, misses: Sequence[CacheMiss], room: int, height: int)
 
 
 def title(miss: CacheMiss) -> list[Span]:
-    """The subject of the detail, for its rule."""
-    spans = [Span(f"#{miss.number}  ", "ink bold"), Span(describe_cause(miss), f"{sign_of(miss).style} bold")]
+    spans = [Span(f"#{miss.number}  ", "ink bold"), Span(describe_cause(miss), f"{_sign_of(miss).style} bold")]
     if miss.new is not None and miss.block:
         sign = category(miss.new.category)
         label = safe_text.one_line(miss.new.label, 40)
@@ -261,7 +242,6 @@ def _sentences(miss: CacheMiss, room: int) -> Iterator[Spans]:
 
 
 def _entry_before(miss: CacheMiss) -> str:
-    """Why less was read than the shared prefix; "" if it was not."""
     if miss.read >= (1 - READ_TOLERANCE) * miss.shared:
         return ""
     return (
@@ -270,15 +250,10 @@ def _entry_before(miss: CacheMiss) -> str:
 
 
 def _has_diverged(miss: CacheMiss) -> bool:
-    """Whether the contexts themselves differ.
-
-    Otherwise the cache entry was gone or out of reach.
-    """
     return miss.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 
 def _because(miss: CacheMiss) -> str:
-    """The second sentence of the details: evidence of the cause."""
     # The values of the constants of causes, as a plain name in a pattern would match anything.
     match miss.cause:
         case "TTL":
@@ -288,13 +263,13 @@ def _because(miss: CacheMiss) -> str:
             )
         case "content changed" | "system changed" if miss.writer:
             when = (
-                f"between {local_time(miss.between)} and {local_time(miss.at)}"
+                f"between {_local_time(miss.between)} and {_local_time(miss.at)}"
                 if miss.at and miss.between
                 else "in between"
             )
             return f"Changed {when}, by {miss.writer} of this session."
         case "content changed" | "system changed" if miss.at and miss.between:
-            when = f"between {local_time(miss.between)} and {local_time(miss.at)}"
+            when = f"between {_local_time(miss.between)} and {_local_time(miss.at)}"
             return f"Changed {when}; no tool call of this session wrote it."
         case "edits applied":
             return "The agent only appended; edits that you applied or took back changed the prefix."

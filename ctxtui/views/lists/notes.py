@@ -20,7 +20,7 @@ def describe_position(placed: PlacedNote) -> str:
 
 
 def table(category: Callable[[int], int]) -> Table[PlacedNote]:
-    """The table of notes on blocks and calls; `category` returns the category of a node's block."""
+    """The table of notes on blocks and calls; `category` returns that of a node's block."""
 
     def glyph(placed: PlacedNote, room: int) -> Span:
         return CATEGORY[category(placed.node)].span if placed.node is not None else Span(" ")

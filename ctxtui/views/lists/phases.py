@@ -15,18 +15,13 @@ from ctxtui.views.text.span import Span, Spans
 from ctxtui.views.text.table import Column, Table
 
 _WIDE: Final = 110
-"""Line width from which all columns are shown."""
 GREW_WIDTH: Final = 96
-"""Line width from which the column "what grew" is shown."""
 MIN_TYPICAL_PHASES: Final = 3
 """Number of phases from which some are neither first nor last."""
 
 
 def table(rows: Sequence[Phase], number: int) -> Table[Phase]:
-    """The table of `rows`.
-
-    The phase of call `number` (from 1), shown by the screen below, is marked.
-    """
+    """The table of `rows`; the phase of call `number` (from 1) is marked."""
     most = max((row.growth for row in rows), default=0)
 
     def name(row: Phase, room: int) -> list[Span]:
@@ -94,8 +89,6 @@ _FIGURES: Final[tuple[Column[Phase], ...]] = (
 
 
 class GrownPhase(NamedTuple):
-    """A phase with the parts that grew in it, largest first."""
-
     phase: Phase
     parts: Sequence[GrownPart]
 

@@ -31,11 +31,10 @@ class Proposed(Struct, frozen=True, dict=True):
     """The effect of a policy on top of existing edits.
 
     - `edits`: new ones; `freed`: their tokens (None: not computed yet).
-    - `share`: the share of the usable window afterwards (None: unknown).
-    - `once`, `per_call`: extra USD at the cheapest `moment` (None: unknown); `pays_back`: in calls.
+    - `share`: the share of the usable window afterwards.
+    - `once`, `per_call`: extra USD at the cheapest `moment`; `pays_back`: in calls.
     - `active_ids`: ids of its active edits.
     - `why`: why it cannot be computed, or would be refused.
-    - `risk`: the risk of its edits.
     """
 
     name: str
@@ -54,7 +53,6 @@ class Proposed(Struct, frozen=True, dict=True):
 
     @property
     def is_computed(self) -> bool:
-        """Whether the result is computed, or known to be impossible."""
         return self.freed is not None or bool(self.why)
 
     @property
@@ -64,10 +62,9 @@ class Proposed(Struct, frozen=True, dict=True):
 
 
 def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
-    """Sort the rows once all are computed; until then the order stays.
+    """Sort the rows once all are computed: those with a gain, those without, refused ones.
 
-    The order is: those with a gain, those without, refused ones. In each group those with active edits are first, then
-    those that free most tokens.
+    In each group those with active edits are first, then those that free most tokens.
     """
     if not all(row.is_computed for row in rows):
         return list(rows)
@@ -75,7 +72,6 @@ def sort_policies(rows: Sequence[Proposed]) -> list[Proposed]:
 
 
 def format_settings(row: Proposed) -> str:
-    """The settings as typed: ``n=9 keep_first=1``."""
     return " ".join(shlex.quote(f"{setting.name}={setting.value}") for setting in row.settings)
 
 
@@ -85,7 +81,6 @@ def _name(row: Proposed, room: int) -> Span:
 
 
 def _placeholder(row: Proposed) -> Spans:
-    """Text in place of missing figures."""
     if row.why:
         return [Span("  "), MARK["error"].span, Span(f" {safe_text.one_line(row.why, 400)}", "warn")]
     if row.freed is None:
@@ -133,7 +128,6 @@ def _sum_of_freed(row: Proposed) -> str:
 
 
 def explain_payback(once: float | None, per_call: float | None, calls: int | None, moment: str) -> str:
-    """Explain the one-time cost, the savings per call, and the calls until they are even."""
     if once is None or per_call is None:
         return ""
     when = f"{moment}: " if moment else ""
@@ -146,7 +140,6 @@ def _sum_of_price(row: Proposed) -> str:
 
 
 _WIDE: Final = 100
-"""Line width from which all columns are shown."""
 PAYS_CELLS: Final = 8
 """Cells of the narrow payback column, which has no room for the noun."""
 TABLE: Final[Table[Proposed]] = Table(
@@ -172,11 +165,9 @@ TABLE: Final[Table[Proposed]] = Table(
     tail=0,
     instead=_placeholder,
 )
-"""The policies, in the given order."""
 
 
 def details(row: Proposed, room: int, height: int) -> list[Spans]:
-    """Description and settings of the policy, in at most `height` lines."""
     lines: list[Spans] = [[Span(" "), Span(cells.fit(safe_text.one_line(row.about, 400), max(1, room - 2)))]]
     for setting in row.settings:
         value = safe_text.one_line(setting.value, 60)
@@ -187,7 +178,6 @@ def details(row: Proposed, room: int, height: int) -> list[Spans]:
 
 
 def explain_notes(rows: Sequence[Proposed]) -> str:
-    """Explain the figures of the rule; "" until all policies are computed."""
     if not all(row.is_computed for row in rows):
         return ""
     gaining, refused = sum(row.has_gain for row in rows), sum(bool(row.why) for row in rows)
@@ -196,7 +186,6 @@ def explain_notes(rows: Sequence[Proposed]) -> str:
 
 
 def notes(rows: Sequence[Proposed]) -> list[Span]:
-    """Number of computed policies, then of those with a gain, for the rule."""
     done = sum(row.is_computed for row in rows)
     gaining = sum(row.has_gain for row in rows)
     if done < len(rows):

@@ -13,12 +13,10 @@ from ctxtui.views.text import cells, numbers, safe_text, signs
 from ctxtui.views.text.span import Span
 
 MAX_MESSAGES = 8
-"""Maximum of the user's messages that are listed."""
 NAME_CELLS = 12
 
 
 def lines(report: Preflight) -> Iterator[list[Span]]:
-    """The report, line by line."""
     outlook = report.outlook
     of = f" of {numbers.tokens(report.window.limit)} ({report.window.origin_text})" if report.window.limit else ""
     yield _row("now", numbers.tokens(outlook.context), f"tokens{of}, after {numbers.many(outlook.turns, outlook.unit)}")
@@ -60,7 +58,7 @@ def _describe_calls(outlook: Outlook) -> str:
 
 
 def describe_limit(limit: Limit, unit: str) -> str:
-    """Describe when a limit is reached; `unit` is the word for the units that `limit` counts."""
+    """When a limit is reached; `unit` is the word for the units that `limit` counts."""
     soon, mid, late = limit.turns
     if soon == 0:
         return "passed already"
@@ -105,7 +103,7 @@ def _replaced_lines(report: Preflight) -> Iterator[list[Span]]:
 
 
 def fix_lines(smallest: Smallest | None, report: Preflight, name: str, place: str) -> Iterator[list[Span]]:
-    """The smallest set of edits to make room for the turns, its effect and its command line."""
+    """The smallest set of edits that makes room, its effect and its command line."""
     if smallest is None:
         return
     yield []
@@ -142,7 +140,6 @@ def fix_command(smallest: Smallest, name: str, place: str) -> str:
 
 
 def advice_lines(pieces: Sequence[Advice], name: str, place: str) -> Iterator[list[Span]]:
-    """The first pieces of advice for the calls ahead, each with its command line."""
     if pieces:
         yield []
         yield [Span("What would help, ", "bold"), Span(f"{advice.note(pieces)}:", "dim")]

@@ -18,7 +18,7 @@ from ctxtui.views.transcript.hits import HIT_STYLE
 
 
 class BlockHits(Struct, frozen=True, kw_only=True):
-    """A block with hits in the session `target` (a path or stored id) with `title`.
+    """A block with hits in the session `target` (a path or stored id).
 
     `call` (from 1) of `thread` is the first call that contains it, None if it was not sent yet. Characters `at` to
     `end` of `snippet` are its first hit.
@@ -38,10 +38,9 @@ class BlockHits(Struct, frozen=True, kw_only=True):
 
 
 class SearchProgress(Struct, frozen=True):
-    """Progress after one session.
+    """Progress after one session: `done` of `total`, `direct` of them read directly.
 
-    `done` of `total` sessions are searched, `direct` of them by reading, as they are not in the index. `new_hits` are
-    the new blocks. `trouble`: the error that ended the search, "" for none.
+    `trouble`: the error that ended the search.
     """
 
     done: int
@@ -52,10 +51,7 @@ class SearchProgress(Struct, frozen=True):
 
 
 class FoundSession(Struct):
-    """A session with hits, and its blocks that have them.
-
-    The first `MAX_FOLDED_BLOCKS` are listed until it is `opened`.
-    """
+    """A session with hits; its first `MAX_FOLDED_BLOCKS` are listed until it is `opened`."""
 
     target: str
     title: str
@@ -71,9 +67,8 @@ class Folded(Struct, frozen=True):
 
 Row = BlockHits | FoundSession | Folded
 _OF_TOOLS: Final = frozenset({"tool_call", "tool_result", "tools"})
-"""Categories whose label is the name of a tool."""
 MAX_FOLDED_BLOCKS: Final = 3
-"""Blocks of a session that are listed until it is opened, so that one session does not hide the others."""
+"""Blocks of a session that are listed at first, so that one session does not hide the others."""
 
 
 def rows(sessions: Sequence[FoundSession]) -> list[Row]:
@@ -91,7 +86,6 @@ def rows(sessions: Sequence[FoundSession]) -> list[Row]:
 
 
 def session_line(session: FoundSession, room: int, *, here: bool) -> list[Span]:
-    """A session's line in `room` cells: title, and number of blocks with hits."""
     count = numbers.many(len(session.blocks), "block")
     mark = Span("▸ " if here else "  ", "accent")
     title = cells.fit(safe_text.one_line(session.title or session.target), max(0, room - 5 - len(count)))
@@ -156,7 +150,6 @@ TABLE: Final[Table[BlockHits]] = Table(
     mark=2,
     tail=0,
 )
-"""The blocks with hits."""
 
 
 def empty_text(text: str, done: int, total: int) -> str:
@@ -167,9 +160,9 @@ def empty_text(text: str, done: int, total: int) -> str:
 
 
 def progress_text(done: int, total: int, blocks: int, sessions: int, direct: int, *, capped: bool) -> str:
-    """Progress text: `done` of `total` sessions, `blocks` with hits in `sessions` of them.
+    """Progress: `blocks` with hits in `sessions`; `direct` ones are not in the index.
 
-    `direct` sessions are not in the index, so they were read. `capped`: there are more blocks than were kept.
+    `capped`: there are more blocks than were kept.
     """
     block_count = f"{blocks:,}{'+' if capped else ''} block{'s' if blocks != 1 else ''}"
     if done < total:

@@ -23,7 +23,6 @@ from ctxtui.views.text.table import Column, Table
 from ctxtui.views.transcript.staged_pane import money_style
 
 _WIDE: Final = 110
-"""Line width from which heads are written out."""
 
 
 def title(suggestion: Suggestion) -> str:
@@ -111,10 +110,8 @@ def detail(
 
 
 class ChangedBlock(Struct, frozen=True):
-    """A block changed by edits.
+    """A block changed by edits; `node` is 0 for an inserted block, whose text is `text`.
 
-    - `node`: 0 for an inserted block, whose text is `text`.
-    - `mark`: name of its new mark.
     - `tokens`: its size now; `after`: its size then (None: being counted).
     - `along`: it is removed only because the provider would refuse the rest.
     """
@@ -153,8 +150,6 @@ def changed_blocks(now: Staging, then: Staging) -> list[ChangedBlock]:
 
 
 def changed_table(preview_of: Callable[[int], Preview]) -> Table[ChangedBlock]:
-    """The table of changed blocks; `preview_of` previews a node's block."""
-
     def words(row: ChangedBlock, room: int) -> list[Span]:
         sign = CATEGORY[row.category]
         lead = [MARK[row.mark].span if row.mark else Span(" "), Span(" "), sign.span, Span(" ")]
@@ -187,7 +182,6 @@ def explain_block(row: ChangedBlock) -> str:
 
 
 def changed_note(suggestion: Suggestion, rows: Sequence[ChangedBlock]) -> list[Span]:
-    """Number of changed blocks and tokens freed, for the rule."""
     if not rows:
         return []
     frees = [Span(", frees ", "dim"), Span(numbers.tokens(suggestion.freed), "add bold")] if suggestion.freed else []

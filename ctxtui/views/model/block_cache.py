@@ -55,11 +55,11 @@ class Recent(Generic[T]):
 
 
 def preview_of(book: Book, node: int) -> Preview:
-    here, names = book.session.tree[node], book.names
-    value = here.block.value()
-    content = read_value(here.block.kind, value)
-    call = names.call(content.call_id or names.answered_call_id(here), here.id) if here.category == _RESULT else None
-    return preview(here.block.kind, here.category, value, content, call, book.session.about.cwd)
+    row, names = book.session.tree[node], book.names
+    value = row.block.value()
+    content = read_value(row.block.kind, value)
+    call = names.call(content.call_id or names.answered_call_id(row), row.id) if row.category == _RESULT else None
+    return preview(row.block.kind, row.category, value, content, call, book.session.about.cwd)
 
 
 class Readings:
@@ -147,10 +147,10 @@ class Readings:
 
     def call_id(self, node: int) -> str:
         """The id shared by a call and its result; "" if there is none or the block is not ready."""
-        here = self._session.tree[node]
+        row = self._session.tree[node]
         if not self.ready(node):
             return ""
-        return self.reading(node).call_id or (self._names.answered_call_id(here) if here.category == _RESULT else "")
+        return self.reading(node).call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
         """The call that a result answers, if it is ready and among the `MAX_STEPS_BACK` blocks before it."""
@@ -159,10 +159,10 @@ class Readings:
             return None
         current, steps = node.parent, 0
         while current != ROOT and steps < MAX_STEPS_BACK:
-            here = tree[current]
-            if here.category == _CALL and call_id.encode("utf-8", "replace") in here.block.body and self.ready(current):
+            row = tree[current]
+            if row.category == _CALL and call_id.encode("utf-8", "replace") in row.block.body and self.ready(current):
                 call = self.reading(current)
                 if call.call_id == call_id:
                     return call
-            current, steps = here.parent, steps + 1
+            current, steps = row.parent, steps + 1
         return None

@@ -75,10 +75,10 @@ class Scene(Struct, frozen=True):
 
     @property
     def tip(self) -> int:
-        """The end of the call's answer, or for the last call of the thread that continues it.
+        """The end of the call's answer; for the thread's last call that of the thread.
 
-        A ctxtui chat, and a held request, may continue in another context (with other tools): then it is that context's
-        end.
+        The thread must continue the answer; only a ctxtui chat, and a held request, may go on in another context (with
+        other tools).
         """
         answer = self.call.response_head or self.head
         thread = self.session.threads.get(self.thread)

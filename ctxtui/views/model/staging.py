@@ -244,7 +244,6 @@ class Staging:
 
     @property
     def _depth(self) -> int:
-        """Number of blocks of the context shown, without edits."""
         return self.scene.session.tree[self.scene.call.raw_head].depth
 
     @cached_property
@@ -308,9 +307,9 @@ class Staging:
         breakage, scene = self.breakage, self.scene
         if breakage is None:
             return False
-        here = scene.session.tree[node]
-        place = self.sent.place(node) if self.sent is not None else here.depth - 1
-        return place >= breakage.at or (node != ROOT and scene.reported_position(here.parent) >= breakage.still_read)
+        row = scene.session.tree[node]
+        place = self.sent.place(node) if self.sent is not None else row.depth - 1
+        return place >= breakage.at or (node != ROOT and scene.reported_position(row.parent) >= breakage.still_read)
 
     @property
     def repairs(self) -> int:

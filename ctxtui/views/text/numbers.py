@@ -134,6 +134,12 @@ def ago(seconds: float | None) -> str:
     return f"{days} d" if days < 1000 else f"{min(days // 365, 999)} y"
 
 
+def countdown(seconds: float) -> str:
+    """Format a remaining time: ``4:12``, ``1:04:12``."""
+    hours, rest = divmod(int(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+
+
 def clock(moment: datetime | None) -> str:
     """Format the time of day, ``05:08:41``, in the time zone of `moment`."""
     return moment.strftime("%H:%M:%S") if moment is not None else NOT_YET

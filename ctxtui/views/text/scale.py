@@ -29,6 +29,12 @@ def step(span: float, most: int) -> float:
     return next((power * s for s in _STEPS if span / (power * s) <= most * (1 + 1e-9)), power * 10)
 
 
+def buckets(count: int, most: int) -> list[range]:
+    """Divide `count` indices evenly among at most `most` columns."""
+    columns = min(count, most)
+    return [range(n * count // columns, (n + 1) * count // columns) for n in range(columns)]
+
+
 def short(value: float) -> str:
     """Format an axis figure without trailing zeros: ``0``, ``50k``, ``1.5M``."""
     figure = tokens(value)

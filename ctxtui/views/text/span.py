@@ -1,4 +1,4 @@
-"""Spans: a text and the name of its style; all drawing functions return them."""
+"""Spans: a text and the name of its style."""
 
 from __future__ import annotations
 
@@ -61,6 +61,17 @@ def cropped(spans: Iterable[Span], room: int) -> list[Span]:
             break
         out.append(Span(text, style))
         room -= used
+    return out
+
+
+def shortened(spans: Iterable[Span], room: int) -> list[Span]:
+    """The spans that fit in `room` cells; one that does not fit completely ends in ``…``."""
+    out: list[Span] = []
+    for text, style in spans:
+        if room <= 0:
+            break
+        out.append(Span(cells.fit(text, room), style))
+        room -= cells.width(out[-1].text)
     return out
 
 

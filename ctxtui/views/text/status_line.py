@@ -49,8 +49,8 @@ def _cache(status: ClientStatus) -> Spans:
 
 
 def _clock(seconds: float) -> str:
-    whole = int(seconds)
-    return f"{whole // 3600} h {whole // 60 % 60} min" if whole >= 3600 else f"{whole // 60}:{whole % 60:02}"
+    minutes = int(seconds) // 60
+    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else numbers.countdown(seconds)
 
 
 def describe_warning(warning: StatusWarning) -> str:

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 def details(
     scene: Scene, node: int, lifetimes: BlockLifetimes | None, repeat: Duplicate | None, room: int
 ) -> list[list[Span]]:
-    """The detail lines for `node`'s block in `room` cells.
-
-    Empty if nothing is known yet, or for rules and inserts, which have no node.
-    """
+    """The detail lines for `node`'s block; empty if nothing is known yet, or for rules and inserts."""
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.block_weights import block_weight
 
@@ -41,17 +38,16 @@ def details(
         call_count = numbers.many(weights.calls, "call")
         texts.append(
             f"since call {weights.first_call:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
-            f"{describe_stability(weights)}"
+            f"{_describe_stability(weights)}"
         )
     if repeat is not None:
         texts.append(
-            f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
+            f"{REPEAT[repeat.kind].glyph} {_describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
         )
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def describe_stability(weight: BlockWeight) -> str:
-    """Stability in words: ``cacheable: high, unchanged ... in 97 of 98 further calls``."""
+def _describe_stability(weight: BlockWeight) -> str:
     if not weight.stability:
         return "cacheable: not known yet"
     return (
@@ -60,11 +56,7 @@ def describe_stability(weight: BlockWeight) -> str:
     )
 
 
-def describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    """A duplicate in a sentence, for the details of an open block.
-
-    `turn` is that of the other block (0: none).
-    """
+def _describe_duplicate(repeat: Duplicate, turn: int) -> str:
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
@@ -91,20 +83,17 @@ _THINKING = INDEX["thinking"]
 _RESULT = INDEX["tool_result"]
 
 
-def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
-    """Cost of `node`'s block in the call shown, in USD.
-
-    None while it is unknown, or if the call's context does not hold the block.
-    """
+def _cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
+    """Cost of the block in the call shown; None if unknown, or if the context does not hold it."""
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
         return None
-    here = tree[node]
-    if here.category == _THINKING and scene.running.strips_thinking:
+    node_row = tree[node]
+    if node_row.category == _THINKING and scene.running.strips_thinking:
         start = tree[scene.head].turn_start
-        if start != ROOT and here.depth < tree[start].depth:
+        if start != ROOT and node_row.depth < tree[start].depth:
             return 0.0
-    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(here.depth)
+    return scene.running.block_tokens(node) * ledger.rates_of(scene.index).rate(node_row.depth)
 
 
 def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Span]:
@@ -130,11 +119,10 @@ def history(scene: Scene, ledger: CostLedger | None, node: int) -> tuple[str, Sp
 
 
 def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
-    """``$0.007 this call · $1.61 so far``; "" while the cost is unknown."""
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
     now, whole = (
-        cost_in_call(scene, ledger, node),
+        _cost_in_call(scene, ledger, node),
         ledger.block_usd(node, scene.running.block_tokens(node), scene.number),
     )
     if not whole:

@@ -39,21 +39,16 @@ if TYPE_CHECKING:
 
 
 MAX_CACHED: Final = 2000
-"""Maximum number of cached rows, and of cached lines."""
 
 
 class RowCache:
-    """Creates block rows, reusing a row while its inputs are equal.
-
-    Scene inputs are compared once for all rows.
-    """
+    """Creates block rows, reusing a row while its inputs are equal."""
 
     def __init__(self) -> None:
         self._inputs: object = None
         self._rows: dict[int, tuple[tuple[Preview, str, Span], TranscriptRow]] = {}
 
     def show(self, scene: Scene, charge: Charge | None) -> None:
-        """Set the scene whose rows are created next, with the `charge` of its call."""
         running, head = scene.running, scene.head
         if not scene.counted:
             # Not cached: the end of a long recording has no book yet.
@@ -76,7 +71,6 @@ class RowCache:
     def row(
         self, scene: Scene, node: Node, says: Preview, charge: Charge | None, call: str, cost: Span
     ) -> TranscriptRow:
-        """Like `rows.block_row`."""
         inputs, cached = (says, call, cost), self._rows.get(node.id)
         if cached is not None and cached[0] == inputs:
             return cached[1]
@@ -90,13 +84,12 @@ class RowCache:
 
 
 class LineCache:
-    """Draws block rows, reusing a line while its inputs are equal, so that no line is outdated."""
+    """Draws block rows, reusing a line while its inputs are equal."""
 
     def __init__(self) -> None:
         self._lines: dict[int, tuple[object, Spans]] = {}
 
     def draw(self, node: int, row: TranscriptRow, grid: Grid, cursor: str, staging: Staging | None) -> Spans:
-        """The line of `node`'s block, whose row is `row`; `staging` is the context under edits."""
         fate, mark, broken = None, "", False
         if staging is not None:
             fate, mark, broken = staging.fate(node), staging.mark(node), staging.is_behind_break(node)
@@ -118,7 +111,7 @@ class LineCache:
 
 
 class Tails:
-    """Rows after the context shown (answer and unsent blocks), for the scenes of one session.
+    """Rows after the context shown: answer and unsent blocks.
 
     The start of the unsent blocks is cached, since there may be many of them.
     """
@@ -155,7 +148,6 @@ class Tails:
         return scene.head, tails
 
     def _first(self, tip: int, answer: int) -> int:
-        """The first node after `answer` on the path to `tip`."""
         known_answer, before, first = self._since
         if known_answer != answer or before == ROOT or not self._tree.holds(tip, before):
             first = self._tree.path(tip, answer)[0]
@@ -198,7 +190,7 @@ class ContextRows:
         """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
         """Hits marked by a search."""
-        self.here: tuple[int, int] | None = None
+        self.current_hit: tuple[int, int] | None = None
         """Current search hit: a node, and the index of the hit in its open body."""
         self.staging: Staging | None = None
         """The scene under edits; with `only_edits` untouched rows are folded."""
@@ -210,24 +202,21 @@ class ContextRows:
         self.read: set[str] = set()
         """Edits whose inserts the user has opened."""
         self._open_inserts: dict[str, OpenBlock] = {}
-        self._drawn, self._made = LineCache(), RowCache()
+        self._line_cache, self._row_cache = LineCache(), RowCache()
         self._unfolded: set[int] = set()
         self._rows: RowIndex | None = None
         self._staged: StagedRows | None = None
-        self._trail: PathNodes | None = None
-        self._charges = ChargeCache()
+        self._path_nodes: PathNodes | None = None
+        self._charge_cache = ChargeCache()
 
     def show(self, scene: Scene, boundaries: Boundaries, ledger: CostLedger | None, shown: tuple[str, ...]) -> None:
-        """Show another call, or the same one with more data.
-
-        `boundaries` are the rules of the thread; `shown` has the display mode of each category (`DISPLAY_MODES`).
-        """
-        if self._rows is None or self._trail is None or self._tails is None:
+        """Show another call, or the same one with more data; `shown` has the display mode of each category."""
+        if self._rows is None or self._path_nodes is None or self._tails is None:
             tree = scene.session.tree
-            self._rows, self._trail, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
+            self._rows, self._path_nodes, self._tails = RowIndex(tree), PathNodes(tree), Tails(tree)
         self.scene, self.ledger, self.shown = scene, ledger, shown
-        self.charge = self._charges.get(scene, self._trail.show(scene.head))
-        self._made.show(scene, self.charge)
+        self.charge = self._charge_cache.get(scene, self._path_nodes.show(scene.head))
+        self._row_cache.show(scene, self.charge)
         self._rows.show(
             *self._tails.find(scene),
             boundaries=boundaries.at,
@@ -239,7 +228,6 @@ class ContextRows:
         self._apply_staging()
 
     def _apply_staging(self) -> None:
-        """Add the rows of inserts, and fold untouched rows if only edits are shown."""
         self._staged = None
         if self.staging is not None and self._rows is not None:
             # Late import: most sessions have no edits.
@@ -252,11 +240,9 @@ class ContextRows:
 
     @property
     def is_folding(self) -> bool:
-        """Whether untouched rows are folded."""
         return self.only_edits and self._staged is not None
 
     def fold(self) -> None:
-        """Fold all unfolded rows again."""
         self._unfolded.clear()
 
     def unfold(self, node: int) -> bool:
@@ -269,8 +255,7 @@ class ContextRows:
 
     @property
     def path(self) -> Sequence[int]:
-        """Nodes of the context shown, in prompt order."""
-        return self._trail.nodes if self._trail is not None else ()
+        return self._path_nodes.nodes if self._path_nodes is not None else ()
 
     @property
     def _list(self) -> RowIndex | StagedRows | None:
@@ -278,7 +263,6 @@ class ContextRows:
 
     @property
     def count(self) -> int:
-        """Number of rows."""
         return len(self._listed)
 
     @property
@@ -313,7 +297,6 @@ class ContextRows:
 
     @property
     def inserts(self) -> list[tuple[int, InsertedBlock]]:
-        """The rows of inserts, each with its block."""
         return self._staged.inserts if self._staged is not None else []
 
     def rule_at(self, index: int) -> RuleRow | None:
@@ -324,7 +307,6 @@ class ContextRows:
         return self._list.rule(entry)
 
     def insert_before(self, at: int) -> int | None:
-        """The row of the block inserted before the raw position `at`; None if there is none."""
         return self._staged.insert_before(at) if self._staged is not None else None
 
     def holds(self, node: int) -> bool:
@@ -338,7 +320,6 @@ class ContextRows:
         return at < 0 or (at < len(self.path) and self.path[at] == node) or self._rows.is_in_tail(node)
 
     def index_of(self, node: int) -> int:
-        """The row of `node`, or the nearest visible row above it."""
         assert self._list is not None and self.scene is not None
         return self._list.index_of(node)
 
@@ -363,7 +344,7 @@ class ContextRows:
             return rows.missing_row(scene, self.charge)
         node = scene.session.tree[entry]
         call, cost = block_details.history(scene, self.ledger, entry) if history else ("", rows.EMPTY_SPAN)
-        block_row = self._made.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
+        block_row = self._row_cache.row(scene, node, self.readings.preview(entry), self.charge, call, cost)
         if self._rows is not None and list(self._rows.withheld[:1]) == [entry]:
             block_row = rows.withheld_row(block_row, scene, self._rows.withheld)
         note, repeat = self.noted.get(entry), self._repeat(entry)
@@ -374,19 +355,16 @@ class ContextRows:
         return block_row if note is None else replace(block_row, note=of_note(note))
 
     def _repeat(self, node: int) -> Duplicate | None:
-        """The duplicate of a block within the context shown."""
         repeat = self.repeats.get(node)
         return repeat and if_on_path(self.readings.tree, self.path, repeat)
 
     def details(self, index: int, room: int) -> list[list[Span]]:
-        """The detail lines of open row `index`."""
         entry = self.entry(index)
         if self.scene is None:
             return []
         return block_details.details(self.scene, entry, self.lifetimes, self._repeat(entry), room)
 
     def is_user_row(self, index: int) -> bool:
-        """Whether row `index` is a user's text."""
         entry = self.entry(index)
         return entry > 0 and self.scene is not None and rows.is_user_text(self.scene.session.tree[entry])
 
@@ -414,10 +392,7 @@ class ContextRows:
         return frozenset(row for row in candidates if self.open_state(row))
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
-        """Open or fold row `index`; with `raw` set or clear its JSON view, opening it if needed.
-
-        A folded run is unfolded.
-        """
+        """Open or fold row `index`; with `raw` set or clear its JSON view, opening it if needed."""
         if self.reading is not None and raw is None and self._uses_reading_layout(index) and self.reading.fold(index):
             return
         state, entry = self.open_state(index), self.entry(index)
@@ -447,17 +422,14 @@ class ContextRows:
             self._open_inserts[new.edit.id] = OpenBlock(open_block.lines if open_block else INSERT_LINES, bool(raw))
 
     def is_folded(self, index: int) -> bool:
-        """Whether row `index` represents a run of folded rows."""
         entry = self.entry(index)
         return self._staged is not None and self._staged.is_edit_rule(entry) and bool(self._staged.folded_nodes(entry))
 
     def _is_text(self, entry: int) -> bool:
-        """Whether a block is plain text, which need not be repeated in its row when it is open."""
         node = self.readings.tree[entry] if entry > 0 else None
         return node is not None and node.category in _TEXTS and node.block.kind != UNREADABLE
 
     def body(self, index: int, open_block: OpenBlock, room: int) -> Body:
-        """The lines of open row `index` in `room` cells."""
         assert self.scene is not None
         new = self.insert_at(index)
         if new is not None:
@@ -479,7 +451,6 @@ class ContextRows:
         return not touched and (how is None or (not how.raw and self.reading.is_extendable(index)))
 
     def height(self, index: int, grid: Grid) -> int:
-        """Lines of row `index`."""
         if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.height(index, grid)
         state = self.open_state(index)
@@ -497,42 +468,35 @@ class ContextRows:
             return staged_rows.draw_insert(new, grid, cursor)
         return staged_rows.draw_rule(rule, grid, self.staging.broken, cursor)
 
-    def _row_line(self, index: int, row: rows.TranscriptRow, grid: Grid, cursor: str) -> Spans:
-        return self._drawn.draw(self.entry(index), row, grid, cursor, self.staging)
-
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
-        """Line `line` of row `index` on its grid; `cursor` is the mark in its second column."""
         if self.reading is not None and self._uses_reading_layout(index):
             return self.reading.line(index, line, grid, cursor)
-        row, state = self.row(index, history=grid.call > 0), self.open_state(index)
+        row, state, entry = self.row(index, history=grid.call > 0), self.open_state(index), self.entry(index)
         if isinstance(row, RuleRow):
             if line == 0 or state is None:
                 return self._rule_line(index, row, grid, cursor)
             return body_line(self.body(index, state, grid.body), state, line, Span(" "), "accent")
-        if line == 0 and state is not None and not state.raw and self._is_text(self.entry(index)):
-            category = shown_category(self.scene, self.readings.tree, self.entry(index))
+        if line == 0 and state is not None and not state.raw and self._is_text(entry):
+            category = shown_category(self.scene, self.readings.tree, entry)
             row = replace(row, words=(Span(CATEGORY[category].name, "dim"),))
         if line == 0 or state is None:
             if self.find is not None:
                 from ctxtui.views.transcript.hits import highlight
 
                 row = replace(row, words=tuple(highlight(row.words, self.find)))
-            return self._row_line(index, row, grid, cursor)
+            return self._line_cache.draw(entry, row, grid, cursor, self.staging)
         body = self.body(index, state, grid.body)
-        here = body.hit(self.here[1], state.lines) if self.here and self.here[0] == self.entry(index) else None
-        money = (
-            block_details.describe_cost(self.scene, self.ledger, self.entry(index)) if self.scene is not None else ""
-        )
+        hit_node, nth = self.current_hit or (-1, 0)
+        here = body.hit(nth, state.lines) if hit_node == entry else None
+        money = block_details.describe_cost(self.scene, self.ledger, entry) if self.scene is not None else ""
         gutter = row.gutter
         if self.staging is not None:
             from ctxtui.views.transcript.staged_rows import gutter_of
 
-            node = self.entry(index)
-            gutter = gutter_of(gutter, self.staging.fate(node), broken=self.staging.is_behind_break(node))
+            gutter = gutter_of(gutter, self.staging.fate(entry), broken=self.staging.is_behind_break(entry))
         return body_line(body, state, line, gutter, row.style, here, money, details=self.details(index, grid.body))
 
     def show_more(self, index: int) -> None:
-        """Show more of an open row."""
         state, entry = self.open_state(index), self.entry(index)
         if state is None:
             return

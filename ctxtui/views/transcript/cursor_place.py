@@ -14,13 +14,10 @@ if TYPE_CHECKING:
 
 
 class CursorPlace(Struct, frozen=True):
-    """The cursor's position.
+    """The cursor's position; None without rows, or on a rule to which the user did not move.
 
     - `node`: that of a block; 0 for unrecorded content.
     - `new`: an inserted block; with a `node` if it was sent already.
-    - `rule`: a rule between blocks, if the user moved to it.
-
-    All None without rows, or on a rule to which the user did not move.
     """
 
     node: int | None = None
@@ -65,5 +62,4 @@ def position_of_row(rows: ContextRows | None, index: int, rule: RuleRow | None =
 
 
 def _is_same_rule(first: RuleRow | None, second: RuleRow | None) -> bool:
-    """Whether two rules are the same; their text may differ."""
     return first is not None and second is not None and (first.kind, first.before) == (second.kind, second.before)

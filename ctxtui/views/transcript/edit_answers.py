@@ -27,19 +27,15 @@ from ctxtui.views.text.signs import MARK
 from ctxtui.views.text.span import Span
 
 NOT_SHRINKING: Final = frozenset({PIN, NOTE, TRANSPLANT, BREAKPOINT, MOVE, HOIST, REPLACE, ANNOTATE})
-"""Kinds that need not make a context smaller: notes, pins, breakpoints, and changes of text or position."""
+"""Kinds that need not make a context smaller."""
 NAME_CELLS: Final = 40
-"""Cells of a block's name in an answer."""
 
 
 _LISTS: Final = Span(" lists", "dim")
 
 
 class Blocks(NamedTuple):
-    """Descriptions of edit targets.
-
-    `name` returns a short name; `is_block` returns False for a message header, which has no row.
-    """
+    """Descriptions of edit targets; `is_block` is False for a message header, which has no row."""
 
     name: Callable[[Target], str]
     is_block: Callable[[Target], bool]
@@ -131,7 +127,7 @@ def needless_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
 def refused_answer(why: str, tokens: int | None, left: int) -> list[Span]:
     """The reason why nothing is done: ``✗ already short: 53 tokens``.
 
-    `tokens`: size of the block (None: not told); `left`: number of blocks that were left unchanged.
+    `left`: number of blocks that were left unchanged.
     """
     text = why if tokens is None else f"{why}: {numbers.tokens(tokens)} tokens"
     text += f" ({left:,} blocks)" if left > 1 else ""

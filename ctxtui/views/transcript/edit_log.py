@@ -18,11 +18,10 @@ from ctxtui.views.text.table import Column, Table
 
 _WORDS = {APPLY: "applied", WAIT: "set to wait", LEAVE: "exported", REVERT: "taken back"}
 _UNTIL = {"": "they are applied", EXPIRY: "the cache expires", MISS: "a request misses"}
-"""The end of a wait, by the ``until`` of its entry."""
 
 
 class EditRow(Struct, frozen=True):
-    """One log entry, with a description of its target in `about`.
+    """One log entry; `about` describes its target.
 
     `state` is ``staged``, ``waiting``, ``applied`` or ``taken back``; "" for entries that apply, delay or revert
     others, or record an export.
@@ -49,10 +48,7 @@ def rows(log: Sequence[Edit], label: Callable[[Target], str]) -> list[EditRow]:
 
 
 def detail(row: EditRow, room: int) -> list[Spans]:
-    """An entry in full: for an exported context its command, folder, file and losses.
-
-    At most 1,000 characters of each are shown, on as many lines as they need.
-    """
+    """An entry in full: for an exported context its command, folder, file and losses."""
     payload = row.edit.params
     fields = [("", row.about)]
     if row.edit.kind == LEAVE:
@@ -67,15 +63,13 @@ def detail(row: EditRow, room: int) -> list[Spans]:
 
 
 MIN_CELLS: Final = 12
-"""Minimum cells for a folder or command."""
 
 
 def copied_answer(command: str, folder: str, file: str, without: Sequence[str], room: int) -> list[Span]:
     """The answer after a context was exported and its `command` (or file) copied.
 
-    It fits in `room` cells if a folder is given and they suffice for the shortest form. `folder` is where to type the
-    command ("": anywhere), `file` the written file ("": none), `without` its losses. Parts that do not fit are only
-    in the edit log.
+    `folder` is where to type the command ("": anywhere), `file` the written file ("": none), `without` its losses.
+    Parts that do not fit in `room` cells are only in the edit log.
     """
     folder_text = f"type it in {folder}" if folder else ""
     file_text = f"written to {file}" if file else ""
@@ -117,7 +111,6 @@ def _copied_spans(command: str, folder_text: str, file_text: str, losses: str, e
 
 
 def _describe_target(edit: Edit, by_id: dict[str, Edit], label: Callable[[Target], str]) -> str:
-    """Subject of an entry: the reverted edit, the export, the number of edits, or the blocks."""
     if edit.kind == REVERT:
         reverted = by_id.get(edit.reverts)
         return "" if reverted is None else f"{_describe_kind(reverted)}: {_describe_target(reverted, by_id, label)}"

@@ -14,10 +14,8 @@ from ctxtui.views.text.span import Span, Spans, plain
 
 HIT_STYLE: Final = "accent-ink on-accent"
 CURRENT_HIT_STYLE: Final = "accent-ink on-warn bold underline"
-"""Style of the current hit."""
 
 Spots = Sequence[tuple[int, int]]
-"""The hits of a text as (first character, character after the last)."""
 
 
 class HitAt(NamedTuple):
@@ -34,10 +32,7 @@ def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
 
 
 def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
-    """Highlight the characters `spots` (left to right) in `spans`.
-
-    Number `here` is in `CURRENT_HIT_STYLE`.
-    """
+    """Highlight the characters `spots` (left to right) in `spans`; number `here` is the current hit."""
     if not spots:
         return spans
     out: list[Span] = []
@@ -59,10 +54,7 @@ def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spa
 
 
 class HitList(Sequence[HitAt]):
-    """The hits of the blocks at `nodes` of `tree`, in row order.
-
-    `spots` has those of each block by digest. Built in one pass over the nodes.
-    """
+    """The hits of the blocks at `nodes`, in row order; `spots` has those of each block by digest."""
 
     def __init__(self, tree: Tree, nodes: Iterable[int], spots: Mapping[str, Spots]) -> None:
         self._spots = spots
@@ -88,21 +80,16 @@ class HitList(Sequence[HitAt]):
 
     @property
     def blocks(self) -> int:
-        """Number of different blocks with hits."""
         return len(set(self._digests))
 
     def index_of(self, hit: HitAt) -> int | None:
-        """Index of `hit` in the list; None if it is not in it."""
         block = next((at for at, node in enumerate(self._nodes) if node == hit.node), None)
         if block is None or hit.nth >= len(self._spots[self._digests[block]]):
             return None
         return (self._ends[block - 1] if block else 0) + hit.nth
 
     def first_from(self, row: int, row_of: Callable[[int], int]) -> int:
-        """Index of the first hit at or below `row`; 0 if there is none.
-
-        `row_of` maps nodes to rows.
-        """
+        """Index of the first hit at or below `row`, else 0; `row_of` maps nodes to rows."""
         block = bisect_left(self._nodes, row, key=row_of)
         return 0 if block == len(self._nodes) or not block else self._ends[block - 1]
 

@@ -23,13 +23,10 @@ if TYPE_CHECKING:
 _GUTTER: Final = Span("┊", "faint")
 _THINKING: Final = frozenset({"thinking", "redacted_thinking", "reasoning"})
 _CALLS: Final = ("_use", "_call", "tool_call")
-"""Ends of the kinds of blocks that are tool calls."""
 ALL_LINES: Final = 1 << 30
-"""Lines of a fully opened answer."""
 
 
 def category_of(kind: str) -> int:
-    """The category of a streaming block, by its kind."""
     if kind in _THINKING:
         return INDEX["thinking"]
     return INDEX["tool_call"] if kind.endswith(_CALLS) else INDEX["assistant"]
@@ -41,7 +38,6 @@ class LiveBlock(Struct):
     kind: str
     body: LiveText
     tokens: int | None = None
-    """Its last counted tokens."""
 
     @property
     def category(self) -> int:
@@ -49,13 +45,12 @@ class LiveBlock(Struct):
 
 
 class LiveAnswer(Struct):
-    """The streaming answer, block by block; `note` says what is awaited before the first block."""
+    """The streaming answer by block number; `note` says what is awaited before the first block."""
 
     blocks: dict[int, LiveBlock] = field(default_factory=dict)
     note: str = ""
 
     def feed(self, block: int, kind: str, text: str, room: int) -> None:
-        """Append text to block number `block`."""
         live_block = self.blocks.get(block)
         if live_block is None:
             # Late import: most sessions have no streaming answer.
@@ -67,7 +62,6 @@ class LiveAnswer(Struct):
 
     @property
     def text(self) -> str:
-        """The text so far."""
         return "".join(block.body.text for block in self.blocks.values())
 
 
@@ -80,7 +74,6 @@ class LiveRows(ContextRows):
 
     @property
     def live(self) -> list[LiveBlock]:
-        """The streaming blocks."""
         return list(self.answer.blocks.values()) if self.answer is not None else []
 
     @property
@@ -90,7 +83,7 @@ class LiveRows(ContextRows):
 
     @property
     def count(self) -> int:
-        """Number of rows, with one row for an awaited answer before its first block."""
+        """Number of rows, with one for an awaited answer before its first block."""
         if self.answer is None:
             return self.recorded
         return self.recorded + max(1, len(self.answer.blocks))
@@ -102,12 +95,10 @@ class LiveRows(ContextRows):
         return super().entry(index)
 
     def open_state(self, index: int) -> OpenBlock | None:
-        """Streaming rows are always fully open."""
         return OpenBlock(ALL_LINES) if index >= self.recorded else super().open_state(index)
 
     @property
     def streaming_rows(self) -> range:
-        """The rows after the recorded ones."""
         return range(self.recorded, self.count) if self.live else range(0)
 
     def toggle(self, index: int, *, raw: bool | None = None) -> None:
@@ -156,7 +147,6 @@ class LiveRows(ContextRows):
 
 
 def _head(block: LiveBlock, grid: Grid, cursor: str) -> list[Span]:
-    """The first line of a streaming block: sign, name, tokens so far."""
     sign = CATEGORY[block.category]
     name = Span(sign.name, sign.style + (" bold" if sign.name == "tool call" else ""))
     left = [_GUTTER, Span(cursor, "accent"), Span("   "), sign.span, Span(" "), name]

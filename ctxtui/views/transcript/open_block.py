@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 
 EXTENSION_FACTOR: Final = 8
-"""Factor by which `e` extends an opened block."""
 
 
 class OpenBlock(Struct, frozen=True):
@@ -42,8 +41,6 @@ class OpenBlock(Struct, frozen=True):
 
 
 class Bodies:
-    """Cache of the bodies of opened blocks."""
-
     def __init__(self, readings: Readings, highlight: Highlight | None) -> None:
         self._readings = readings
         self.highlight = highlight
@@ -51,12 +48,10 @@ class Bodies:
         self._find: Find | None = None
 
     def set_find(self, find: Find | None) -> None:
-        """Set the hits to highlight; None for no highlighting."""
         self._find = find
         self.clear()
 
     def body(self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int) -> Body:
-        """The lines of node `entry`'s block in `room` cells."""
         key = (entry, open_block.raw, open_block.start, room)
         body = self._cache.get(key)
         if body is None:
@@ -65,7 +60,6 @@ class Bodies:
         return body
 
     def insert_body(self, new: InsertedBlock, open_block: OpenBlock, room: int) -> Body:
-        """The lines of an inserted block."""
         key = (new.item.block.digest, open_block.raw, room)
         body = self._cache.get(key)
         if body is None:
@@ -79,16 +73,11 @@ class Bodies:
         return body
 
     def clear(self) -> None:
-        """Clear the cache after facts of the blocks changed."""
         self._cache.clear()
 
     def _content(
         self, scene: Scene, ledger: CostLedger | None, entry: int, open_block: OpenBlock, room: int
     ) -> Content:
-        """The lines of an entry: unrecorded content, raw JSON, an excerpt, or the whole block.
-
-        Until a block is read they say that it is loading.
-        """
         # Late import: nothing is open on the first screen.
         from ctxtui.analysis.figures import missing_block
         from ctxtui.analysis.labels.labelling import searched_text
@@ -128,10 +117,9 @@ def body_line(
     money: str = "",
     details: Sequence[Spans] = (),
 ) -> Spans:
-    """Line `line` (from 1) under an opened block's row.
+    """Line `line` (from 1) under an opened block's row: body, `details`, closing line.
 
-    Its body after ``│``, its `details`, then the closing line. `here` is the current search hit, `money` the block's
-    cost.
+    `here` is the current search hit, `money` the block's cost.
     """
     gutter = gutter if gutter.text in "┃╏┊" else Span(" ")
     shown = body.height(open_block.lines)
@@ -146,11 +134,10 @@ def body_line(
         return [gutter, Span("     "), Span("│ ", style), *highlight_ranges(body.line(line - 1) or (), spots, at)]
     if line <= shown + len(details):
         return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
-    return [gutter, Span("     "), Span("╰ ", style), *closing_line(body.count_hidden(shown), open_block, money)]
+    return [gutter, Span("     "), Span("╰ ", style), *_closing_line(body.count_hidden(shown), open_block, money)]
 
 
-def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
-    """The line under an open block: number of hidden lines, cost, and keys."""
+def _closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
     hidden = "" if more == 0 else "more lines  " if more is None else f"{numbers.many(more, 'more line')}  "
     keys = (
         "⏎ fold  "
@@ -162,7 +149,7 @@ def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> li
 
 
 MAX_LISTED_SEGMENTS: Final = 8
-"""Maximum number of labelled segments listed individually; more are summed by label."""
+"""Labelled segments listed individually; more are summed by label."""
 # Cells of a segment's label, its bar, and all columns before its words.
 _NAME: Final = 24
 _BAR: Final = 12
@@ -170,10 +157,7 @@ _FIGURES: Final = _NAME + _BAR + 10
 
 
 def segment_lines(scene: Scene, node: int, text: str, room: int) -> list[Spans]:
-    """Labelled segments of `node`'s block with `text` in `room` cells, then a rule.
-
-    Empty if no label rule applies to it, or while it is not counted.
-    """
+    """Labelled segments of `node`'s block with `text`, then a rule; empty without any."""
     if not scene.book.is_counted(scene.call.model, node):
         return []
     segments = segment_figures(scene.book, scene.call.model, node)

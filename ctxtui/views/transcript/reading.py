@@ -1,6 +1,6 @@
 """The reading layout of the transcript: texts in full, file changes as diffs.
 
-A tool call and its result are one line. Runs of system prompt, tools and memory are folded into one line.
+A tool call and its result are one line, as are runs of system prompt, tools and memory.
 """
 
 from __future__ import annotations
@@ -31,44 +31,36 @@ TEXT, CALL, FILE, FRONT, RULE, NOTHING = "text", "call", "file", "front", "rule"
 """Kinds of rows: full text, one line, file change, one line for a run of `_FRONT` blocks, rule, no line."""
 
 LEAD_CELLS: Final = 7
-"""Cells before the text, as in the transcript."""
 MAX_TEXT_WIDTH: Final = 120
-"""Maximum cells of a line of text; longer lines are hard to read."""
 MAX_TEXT_LINES: Final = 2_000
-"""Maximum lines of a text."""
 FOLDED_DIFF_LINES: Final = 14
 """Lines of a file change before it is opened."""
 MAX_COMPARED_LINES: Final = 4_000
-"""Maximum lines of both sides that are compared."""
+"""Most lines of both sides that are compared."""
 SEARCHED_ROWS: Final = 64
-"""Rows that are searched for a call's result."""
+"""Rows that are searched for a call's result, or a result's call."""
 _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"]
 _CALL, _RESULT, _THINKING = INDEX["tool_call"], INDEX["tool_result"], INDEX["thinking"]
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
-"""Categories of which a run is folded into one line."""
 # Arguments of editing tools with the replaced text, the new text, and the text of a whole file.
 OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "search")
 NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "replace")
 FILE_TEXT_KEYS: Final = ("content", "contents", "file_text", "text")
 _PATCH: Final = re.compile(r"^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )", re.MULTILINE)
-"""A line that only a patch has."""
 
 
 class Reading:
-    """Layout of the transcript's rows for reading. Bodies and call-result pairs are cached."""
-
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._bodies: Recent[Body] = Recent(512)
         self._changes: Recent[list[Spans]] = Recent(128)
         self._counts: Recent[str] = Recent(512)
-        self._results_by_call: dict[int, int | None] = {}
-        self._calls: dict[int, int | None] = {}
+        self._results: dict[int, int] = {}
+        self._calls: dict[int, int] = {}
 
     # Kinds of rows
 
     def kind(self, index: int) -> str:
-        """The kind of row `index`."""
         rows = self._rows
         entry = rows.entry(index)
         if entry < 0:
@@ -102,35 +94,22 @@ class Reading:
         return isinstance(row, RuleRow) and row.kind not in ("answer", "since")
 
     def call_of(self, index: int) -> int | None:
-        """The node of the call that the result in row `index` answers.
-
-        None if it is not near above it.
-        """
-        entry = self._rows.entry(index)
-        if entry not in self._calls:
-            call_id = self._id(entry)
-            self._calls[entry] = self._find(range(index - 1, max(-1, index - SEARCHED_ROWS), -1), _CALL, call_id)
-        return self._calls[entry]
+        """The node of the call that the result in row `index` answers; None if it is not near above."""
+        return self._find(self._calls, index, range(index - 1, max(-1, index - SEARCHED_ROWS), -1), _CALL)
 
     def result_of(self, index: int) -> int | None:
-        """The node of the result of the call in row `index`.
+        """The node of the result of the call in row `index`; None if it is not near below, or not there yet."""
+        return self._find(self._results, index, range(index + 1, min(self._rows.count, index + SEARCHED_ROWS)), _RESULT)
 
-        None if it is not near below it, or not there yet.
-        """
-        entry = self._rows.entry(index)
-        result = self._results_by_call.get(entry)
-        if result is None:
-            stop = min(self._rows.count, index + SEARCHED_ROWS)
-            result = self._results_by_call[entry] = self._find(range(index + 1, stop), _RESULT, self._id(entry))
-        return result
-
-    def _find(self, places: range, category: int, call_id: str) -> int | None:
-        tree = self._rows.readings.tree
-        for index in places:
-            entry = self._rows.entry(index)
-            if call_id and entry > 0 and tree[entry].category == category and self._id(entry) == call_id:
-                return entry
-        return None
+    def _find(self, matches: dict[int, int], index: int, places: range, category: int) -> int | None:
+        """Find the other half of the call or result in row `index`; a large block has no id until it is read."""
+        tree, entry = self._rows.readings.tree, self._rows.entry(index)
+        if entry not in matches and (call_id := self._id(entry)):
+            for candidate in map(self._rows.entry, places):
+                if candidate > 0 and tree[candidate].category == category and self._id(candidate) == call_id:
+                    matches[entry] = candidate
+                    break
+        return matches.get(entry)
 
     def _id(self, entry: int) -> str:
         return self._rows.readings.call_id(entry)
@@ -174,7 +153,6 @@ class Reading:
         return True
 
     def is_user_line(self, index: int, line: int, grid: Grid) -> bool:
-        """Whether line `line` of row `index` is the user's text, which has its own background."""
         return self._rows.is_user_row(index) and line < self._own_height(index, TEXT, grid)
 
     def line(self, index: int, line: int, grid: Grid, cursor: str) -> Spans:
@@ -229,7 +207,6 @@ class Reading:
         return body
 
     def _tool_line(self, index: int, entry: int, grid: Grid, cursor: str) -> Spans:
-        """A call with its result, or any other block, in one line."""
         readings, tree = self._rows.readings, self._rows.readings.tree
         says = readings.preview(entry)
         sign = CATEGORY[self._category(entry)]
@@ -257,7 +234,6 @@ class Reading:
         return numbers.tokens(sum(scene.running.block_tokens(node) for node in nodes))
 
     def _front_line(self, index: int, grid: Grid, cursor: str) -> Spans:
-        """A run of system prompt, tools, memory and unrecorded content, in one line."""
         rows, scene = self._rows, self._rows.scene
         kinds: dict[int, int] = {}
         tokens, counted, row_index = 0, True, index
@@ -281,7 +257,6 @@ class Reading:
         return [Span(" "), Span(cursor, "accent"), Span("     "), *fitted(words, room), Span(f"{figure:>9} ", "faint")]
 
     def _change(self, index: int, grid: Grid) -> list[Spans]:
-        """The lines of a file change under its row."""
         entry, room = self._rows.entry(index), min(MAX_TEXT_WIDTH, max(8, grid.width - LEAD_CELLS - 4))
         is_open = entry in self._rows.opened
         key = (entry, room, is_open)
@@ -315,10 +290,7 @@ def _arguments(call: BlockContent) -> Json:
 
 
 def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
-    """Yield (before, after) of every replacement by a call.
-
-    A file that is written as a whole has an empty "before".
-    """
+    """Yield (before, after) of every replacement by a call; a whole file has an empty "before"."""
     if not isinstance(arguments, Mapping):
         return
     inner = arguments.get("edits")
@@ -336,7 +308,6 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    """The text of a patch among a call's arguments; "" without one."""
     texts = (
         [arguments]
         if isinstance(arguments, str)
@@ -348,7 +319,6 @@ def _patch(arguments: Json) -> str:
 
 
 def _change_lines(call: BlockContent) -> Iterator[Spans]:
-    """Yield the lines of a change with their signs."""
     arguments = _arguments(call)
     pairs = list(_replacements(arguments))
     for n, (old, new) in enumerate(pairs):
@@ -379,7 +349,6 @@ def _diff_line(line: str) -> Spans:
 
 
 def _line_counts(call: BlockContent) -> str:
-    """Added and removed lines: ``  +12 −3``."""
     arguments = _arguments(call)
     pairs = list(_replacements(arguments))
     if not pairs:

@@ -1,7 +1,4 @@
-"""The rows of a context as an integer array that is extended from call to call.
-
-It is not rebuilt on key presses.
-"""
+"""The rows of a context as an integer array that is extended from call to call."""
 
 from __future__ import annotations
 
@@ -18,14 +15,12 @@ from ctxtui.core.tree import ROOT, Tree
 
 _THINKING: Final = INDEX["thinking"]
 MISSING: Final = ROOT
-"""The entry of unrecorded content: the row before the first block."""
 
 
 class RuleRow(NamedTuple):
     """A row that is no block, before the node `before`.
 
-    `kind`: the way an epoch starts, ``answer``, ``since`` (blocks not sent yet), or a kind that edits add. `text`:
-    details.
+    `kind`: the way an epoch starts, ``answer``, ``since`` (blocks not sent yet), or a kind that edits add.
     """
 
     kind: str
@@ -108,12 +103,10 @@ class RowIndex:
 
     @property
     def entries(self) -> Sequence[int]:
-        """All entries; read-only."""
         return self._entries
 
     @property
     def rules(self) -> Sequence[RuleRow]:
-        """All rules; read-only."""
         return self._rules
 
     @property
@@ -122,7 +115,6 @@ class RowIndex:
         return self._shared - self._shared_rules - self._missing
 
     def rule(self, entry: int) -> RuleRow:
-        """The rule of a negative `entry`."""
         return self._rules[-1 - entry]
 
     def show(
@@ -139,9 +131,9 @@ class RowIndex:
         """Show the context `head`, then each of `tails`: a rule, and the blocks up to a node.
 
         A tail's blocks begin with the node that its rule precedes. `boundaries` are rules by the node they precede;
-        `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they are
-        shown); `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`),
-        encrypted reasoning gets no row: that is further up.
+        `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they are shown);
+        `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`), encrypted
+        reasoning gets no row: that is further up.
         """
         categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
         filters = (hidden, len(categories) if hidden else 0)
@@ -189,7 +181,6 @@ class RowIndex:
         )
 
     def _grow(self, node: int, boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        """Extend the last tail to `node`."""
         last = self._tails[-1][1]
         if node == last:
             return
@@ -226,10 +217,6 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        """Add the rows of the nodes `path`, and the rules before them.
-
-        Without a row: hidden categories, headers of messages with content, encrypted reasoning after the first.
-        """
         looks, hidden, add = self._tree.kind_and_category, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:
@@ -253,20 +240,16 @@ class RowIndex:
         return sealed
 
     def is_in_tail(self, node: int) -> bool:
-        """Whether `node` is in a tail."""
         tree, depth = self._tree, self._tree[node].depth
         return any(depth >= tree[rule.before].depth and tree.holds(end, node) for rule, end in self._tails)
 
     def depth(self, node: int) -> int:
-        """Depth of `node`.
-
-        Nodes in the tails of a context with inserts are counted as if they continued it.
-        """
+        """Depth of `node`; in the tails of a context with inserts as if they continued it."""
         depth = self._tree[node].depth
         return depth + self._added if self._added and self.is_in_tail(node) else depth
 
     def sort_position(self, entry: int) -> int:
-        """Sort position of an entry: twice the depth of its block, so that rules fit between blocks."""
+        """Twice the depth of an entry's block, so that rules fit between blocks."""
         if entry >= 0:
             return 2 * self.depth(entry)
         return 2 * self.depth(self.rule(entry).before) - 1

@@ -49,7 +49,6 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
     """One block of the transcript, ready to draw.
 
     - `gutter`: the cache state; `turn`: the number of the turn that the block opens, else ""; `style`: its category's.
-    - `words`: label and text, cut to the width.
     - `weight`: tokens that the model read, the length of the bar.
     - `call`: the number of the call that brought the block; `cost`: its cost since then.
     - `note`: the sign of a note or bookmark; `mark`: that of a duplicate, or of a row that the user marked.
@@ -71,10 +70,7 @@ class TranscriptRow(Struct, frozen=True, kw_only=True):
 def block_row(
     scene: Scene, node: Node, preview: Preview, charge: Charge | None, *, call: str = "", cost: Span = EMPTY_SPAN
 ) -> TranscriptRow:
-    """The row of a block.
-
-    A block after the context shown (answer, unsent blocks) is neither charged nor unread.
-    """
+    """The row of a block; one after the context shown is neither charged nor unread."""
     tree = scene.session.tree
     sent = node.depth <= tree[scene.head].depth
     read = not sent or scene.running.is_read(scene.head, node.id)
@@ -101,7 +97,6 @@ def block_row(
 
 
 def _removal_label(scene: Scene, node: Node) -> tuple[Span, ...]:
-    """Label of a block that was removed, according to a report."""
     if node.depth > scene.session.tree[scene.head].depth:
         return ()
     removal = scene.running.absence(scene.head, node.id)
@@ -109,7 +104,6 @@ def _removal_label(scene: Scene, node: Node) -> tuple[Span, ...]:
 
 
 def is_user_text(node: Node) -> bool:
-    """Whether a block is the user's text: its row is bold, on its own background."""
     return node.category == _USER and node.place.mark != "meta" and node.block.kind != UNREADABLE
 
 
@@ -126,7 +120,6 @@ def withheld_row(row: TranscriptRow, scene: Scene, nodes: Sequence[int]) -> Tran
 
 
 def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
-    """The row of unrecorded content."""
     text = f"{name_missing(scene.book, scene.call, scene.figures.categories)}, inferred from the report"
     if scene.figures.attached:
         text = f"{numbers.guessed(scene.figures.not_recorded or 0)} {text}; "
@@ -144,10 +137,7 @@ def missing_row(scene: Scene, charge: Charge | None) -> TranscriptRow:
 
 
 def _follows_its_call(tree: Tree, node: Node) -> bool:
-    """Whether the row above is the only call that `node` can answer.
-
-    Its arguments need not be repeated then.
-    """
+    """Whether the row above is the only call that `node` can answer, so that its arguments need no repeating."""
     above: list[int] = []
     at = node.parent
     while at != ROOT and len(above) < 2:
@@ -189,10 +179,7 @@ def _tokens(own: int, *, counted: bool, read: bool) -> Span:
 
 
 def draw(row: TranscriptRow, grid: Grid, cursor: str = " ") -> list[Span]:
-    """Draw a row on its grid.
-
-    `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top).
-    """
+    """Draw a row; `cursor` is the mark in the second column (``▸``, or ``↑`` for the turn on top)."""
     gap, has_long_number = BLANK_SPAN, len(row.turn) > 2
     line = [
         row.gutter,

@@ -1,7 +1,4 @@
-"""A search in the transcript: opens the block of a hit, and restores the folds afterwards.
-
-A block is opened as far as needed.
-"""
+"""A search in the transcript: opens the block of a hit, and restores the folds afterwards."""
 
 from __future__ import annotations
 
@@ -16,35 +13,27 @@ from ctxtui.views.transcript.open_block import OpenBlock
 MAX_LINES_TO_HIT: Final = 60
 """Lines of a block that are laid out to find a hit; a later hit is shown as an excerpt."""
 CHARS_BEFORE_HIT: Final = 400
-"""Characters of a long line that an excerpt shows before a hit."""
 
 
 class TranscriptSearch:
-    """A search in `rows`, from its start to `end`."""
-
     def __init__(self, rows: ContextRows) -> None:
         self._rows = rows
         self._opened, self._folded = dict(rows.opened), set(rows.folded)
 
     def set_find(self, find: Find | None) -> None:
-        """Highlight the hits of `find`; None highlights nothing."""
         self._rows.find = find
         self._rows.bodies.set_find(find)
         self._refold()
 
     def end(self) -> None:
-        """Remove the highlights, and restore open and folded blocks."""
         self.set_find(None)
 
     def _refold(self) -> None:
         self._rows.opened, self._rows.folded = dict(self._opened), set(self._folded)
-        self._rows.here = None
+        self._rows.current_hit = None
 
     def go(self, hit: HitAt, grid: Grid) -> int:
-        """Open the block of `hit` so that the hit is in view, unless its row shows it.
-
-        Returns the line of the hit in its row.
-        """
+        """Open the block of `hit` unless its row shows it; return the line of the hit in its row."""
         rows = self._rows
         self._refold()
         if not rows.readings.ready(hit.node):
@@ -69,11 +58,10 @@ class TranscriptSearch:
         if spot is None:
             return 0
         rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2))
-        rows.here = hit.node, hit.nth
+        rows.current_hit = hit.node, hit.nth
         return spot.line + 1
 
     def _open_excerpt(self, hit: HitAt, words: str, grid: Grid) -> int:
-        """Open the block's plain text from a line before the hit on."""
         rows = self._rows
         line = words.rfind("\n", 0, hit.start) + 1
         start = max(words.rfind("\n", 0, max(0, line - 1)) + 1, hit.start - CHARS_BEFORE_HIT)
@@ -84,5 +72,5 @@ class TranscriptSearch:
         if spot is None:
             return 1
         rows.opened[hit.node] = OpenBlock(max(state.lines, spot.line + 2), start=start)
-        rows.here = hit.node, nth
+        rows.current_hit = hit.node, nth
         return spot.line + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -12,22 +12,20 @@ from ctxtui.views.model.scene import describe_sent_edits
 from ctxtui.views.model.staging import Staging
 from ctxtui.views.text import cells, narrow, numbers, safe_text
 from ctxtui.views.text.signs import MARK
-from ctxtui.views.text.span import Span, Spans, width
+from ctxtui.views.text.span import Span, Spans, shortened, width
 
 RESERVED_LINES: Final = 8
 """Lines of the pane while its prices are being computed."""
 _WIDE: Final = 44
-"""Width from which texts are written in full."""
 MIN_PRICE_USD: Final = 0.0005
 """US dollars below which a price counts as 0."""
 MAX_CALLS_SHOWN: Final = 99_950
-"""Number of calls from which a payback is shown as ``>100k``, as it would be rounded to that."""
 
 
 class MomentPrice(Struct, frozen=True):
     """Price of applying at one moment, which has a `name` and a time `hint`.
 
-    - `once`, `per_call`: USD once, and for each later call (None: unknown).
+    - `once`, `per_call`: USD once, and for each later call.
     - `pays_back`: number of later calls until it pays back (0: at once, None: never).
     """
 
@@ -39,10 +37,7 @@ class MomentPrice(Struct, frozen=True):
 
 
 class WaitingEdits(Struct, frozen=True):
-    """Number of edits that wait for a `moment` (the name of a price).
-
-    `left`: seconds until then (None: unknown).
-    """
+    """Number of edits that wait for a `moment` (the name of a price); `left`: seconds until then."""
 
     count: int
     moment: str
@@ -50,30 +45,21 @@ class WaitingEdits(Struct, frozen=True):
 
     @property
     def words(self) -> str:
-        """``3 wait for expiry in 4:12``."""
         text = f"{numbers.many(self.count, 'waits', 'wait')} for {self.moment.removeprefix('at ')}"
         if self.left is None:
             return text
-        return f"{text} in {countdown(self.left)}" if self.left else f"{text}: reached"
-
-
-def countdown(seconds: int) -> str:
-    """``4:12``, ``1:04:12``."""
-    hours, minutes = seconds // 3600, seconds // 60 % 60
-    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+        return f"{text} in {numbers.countdown(self.left)}" if self.left else f"{text}: reached"
 
 
 class StagedPane(Struct, frozen=True, kw_only=True):
     """Content of the pane of staged edits.
 
-    - `usable`: the usable window in tokens (0: unknown).
-    - `moments`: the prices; `chosen`: one of them; `cheapest`: the one with the lowest one-time cost.
-    - `waits`: the waiting edits; `without_target`: edits without a target in this context.
+    - `cheapest`: the moment with the lowest one-time cost.
     - `dialect`: the provider dialect checked; `warnings`: (text, subject).
     - `thinking_lost`: tokens of thinking that the provider drops because of the edits.
-    - `is_breakage_known`: the cache breakage is known.
-    - `active`: the number of edits that the call shown was sent with, if no others are in question. The pane is then
-      one line plus the relay's report.
+    - `without_target`: edits without a target in this context.
+    - `active`: the number of edits that the call shown was sent with, if no others are in question; the pane is then
+      the relay's report.
     """
 
     staging: Staging
@@ -89,19 +75,14 @@ class StagedPane(Struct, frozen=True, kw_only=True):
     is_breakage_known: bool = False
     active: int = 0
     rest: EditedCalls | None = None
-    """Savings of the edits over the rest of the recording; None if nothing followed, or unknown."""
 
     @property
     def broken(self) -> int:
-        """Cached tokens that become unreadable if the edits are applied now."""
         return self.staging.broken
 
 
 def notes(pane: StagedPane, room: int) -> list[Span]:
-    """Text for the rule: number of edits, and the keys that end staging.
-
-    For active edits the key that lists them.
-    """
+    """Text for the rule: number of edits, and the keys that end staging or list active edits."""
     if pane.active:
         return [Span(f"{numbers.many(pane.active, 'edit')} active · ", "dim"), Span("E", "accent bold")]
     count = len(pane.staging.edits)
@@ -136,7 +117,6 @@ def lines(pane: StagedPane, room: int, height: int) -> list[Spans]:
 
 
 def needed_height(pane: StagedPane, room: int) -> int:
-    """Number of lines of the body; some are reserved while prices are being computed."""
     now, usage = len(lines(pane, room, RESERVED_LINES * 4)), pane.staging.scene.call.usage
     is_pending = not pane.is_breakage_known and not pane.active and usage is not None and usage.has_cache
     return max(RESERVED_LINES, now) if is_pending and pane.staging.applied.is_changed else now
@@ -198,7 +178,6 @@ def _shown_moments(pane: StagedPane) -> list[tuple[int, MomentPrice]]:
 
 
 def _prices(pane: StagedPane, room: int) -> Iterator[Spans]:
-    """The heads and a row for each moment; nothing if applying changes no price."""
     rows = _shown_moments(pane)
     if not rows:
         return
@@ -231,7 +210,6 @@ def _prices(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def _recorded_rest(pane: StagedPane, room: int) -> Iterator[Spans]:
-    """The difference in cost over the recorded calls that followed."""
     rest = pane.rest
     if rest is None or rest.usd is None or not rest.affected_calls or abs(rest.usd) < MIN_PRICE_USD:
         return
@@ -242,14 +220,12 @@ def _recorded_rest(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def money_style(usd: float | None) -> str:
-    """Style of a change in US dollars."""
     if usd is None:
         return "faint"
     return "warn" if usd > 0 else "add" if usd < 0 else "dim"
 
 
 def format_payback(calls: int | None, with_noun: bool) -> str:
-    """Number of later calls until it pays back; without the noun unless `with_noun`."""
     if calls is None:
         return "never"
     if calls == 0:
@@ -259,12 +235,10 @@ def format_payback(calls: int | None, with_noun: bool) -> str:
 
 
 def payback_clause(calls: int | None) -> str:
-    """Clause about the number of calls after which it pays back."""
     return "never pays back" if calls is None else f"pays back {'after ' if calls else ''}{format_payback(calls, True)}"
 
 
 def _refused(pane: StagedPane, room: int) -> Iterator[Spans]:
-    """Refusals by the provider, and edits that cannot be applied."""
     applied, refused = pane.staging.applied, MARK["error"].span
     if applied.refused:
         yield from _wrap_refusal(refused, applied.refused, room)
@@ -273,7 +247,6 @@ def _refused(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
-    """Whether the provider accepts the request, and warnings."""
     staging, is_wide = pane.staging, room >= _WIDE
     ok, warn = MARK["ok"].span, MARK["warning"].span
     if not staging.applied.refused and staging.applied.is_changed:
@@ -295,10 +268,6 @@ def _breaks(pane: StagedPane, room: int) -> Iterator[Spans]:
 
 
 def _accepted(ok: Span, api: str, repairs: int, room: int) -> Spans:
-    """Acceptance by the provider, and the number of further blocks removed for it.
-
-    `api` names the provider; "" if there is little room.
-    """
     blocks = f" block{'' if repairs == 1 else 's'} removed" if api else f" {MARK['dropped'].glyph}"
     more = [Span(f", {repairs:,} more{blocks}", "dim")] if repairs else []
     return _fit([Span(" "), ok, Span(f" {api} accepts it" if api else " accepted", "ok"), *more], room)
@@ -309,14 +278,6 @@ def _wrap_refusal(sign: Span, text: str, room: int) -> Iterator[Spans]:
         yield [Span(" "), sign if not n else Span(" "), Span(f" {line}", "crit")]
 
 
-def _fit(spans: Sequence[Span], room: int) -> Spans:
-    """The part that fits in `room` cells, with the last cell free."""
-    used, out = 0, []
-    for span in spans:
-        left = room - 1 - used
-        if left <= 0:
-            break
-        text = span.text if cells.width(span.text) <= left else cells.fit(span.text, left)
-        out.append(Span(text, span.style))
-        used += cells.width(text)
-    return out
+def _fit(spans: Spans, room: int) -> Spans:
+    # The last cell is left free.
+    return shortened(spans, room - 1)

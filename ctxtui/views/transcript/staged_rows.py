@@ -25,19 +25,15 @@ NEW: Final = "new"
 """Kinds of rules: unchanged rows, end of the cached prefix, inserted block."""
 
 CONTEXT_ROWS: Final = 1
-"""Unchanged rows shown on each side of a change."""
 ROWS_BEFORE_FIRST: Final = 3
-"""Unchanged rows shown before the first change."""
 AFTER_ALL_BLOCKS: Final = 1 << 40
-"""Sort position after every block."""
 
 
 class StagedRows:
     """The entries of `rows` under the edits of `staging`.
 
-    Inserts, the prefix end and folded runs have negative numbers. If `only` is None, all rows are shown. Otherwise
-    only rows that are changed, pinned, have a breakpoint, or are nodes in `only`, and their neighbours; each run of
-    others is one rule.
+    Inserts, the prefix end and folded runs have negative numbers. If `only` is given, only rows that are changed,
+    pinned, have a breakpoint, or are nodes in `only`, and their neighbours are shown; each run of others is one rule.
     """
 
     def __init__(self, staging: Staging, rows: RowIndex, only: frozenset[int] | None) -> None:
@@ -59,19 +55,15 @@ class StagedRows:
 
     @property
     def entries(self) -> Sequence[int]:
-        """All entries; read-only."""
         return self._entries
 
     def is_edit_rule(self, entry: int) -> bool:
-        """Whether a negative `entry` was added for edits."""
         return entry < self._first
 
     def rule(self, entry: int) -> RuleRow:
-        """The rule of a negative `entry`."""
         return self._rules[self._first - 1 - entry] if self.is_edit_rule(entry) else self._base.rule(entry)
 
     def insert_at(self, entry: int) -> InsertedBlock | None:
-        """The block that an edit inserts at `entry`; None for other entries."""
         return self._inserts_by_entry.get(entry)
 
     @property
@@ -88,7 +80,6 @@ class StagedRows:
         return None if entry_of_insert is None else self._entries.index(entry_of_insert)
 
     def index_of(self, node: int) -> int:
-        """The row of `node`, or the nearest visible one above it."""
         return max(0, bisect_right(self._entries, 2 * self._base.depth(node), key=self._sort_position) - 1)
 
     def _sort_position(self, entry: int) -> int:
@@ -98,17 +89,13 @@ class StagedRows:
         return 2 * self._base.depth(before) - 1 if before >= 0 else AFTER_ALL_BLOCKS
 
     def _row_at(self, position: int) -> int:
-        """The first of all rows at or after a raw position."""
         node = self._staging.first(position)
         if node is None:
             return len(self._base)
         return bisect_left(self._base.entries, 2 * self._base.depth(node), key=self._base.sort_position)
 
     def _visible_rows(self, only: frozenset[int]) -> list[int]:
-        """The indices of rows that stay visible if only edited rows and those of `only` are shown.
-
-        All if there are no such rows.
-        """
+        """The rows that stay visible if only edited rows and those of `only` are shown; all without any."""
         staging, count = self._staging, len(self._base)
         applied = staging.applied
         touched = {*applied.changes, *applied.marks, *applied.pinned, *(new.at for new in staging.unsent_inserts)}
@@ -125,10 +112,7 @@ class StagedRows:
         return sorted(keep)
 
     def _build(self, only: frozenset[int] | None) -> None:
-        """Merge the rows with those of inserts and of the prefix end.
-
-        At one position the prefix end comes before an insert.
-        """
+        """Merge the rows with those of inserts and of the prefix end, which comes before an insert."""
         staging = self._staging
         breaks = staging.breaks_at
         rules: list[tuple[int, int, InsertedBlock | None]] = [(new.at, 1, new) for new in staging.unsent_inserts]
@@ -171,13 +155,11 @@ class StagedRows:
         self._entries.append(self._first - len(self._rules))
 
 
-def parse_counts(rule: RuleRow) -> Iterable[int]:
-    """Number of rows in a folded run, and their tokens."""
+def _parse_counts(rule: RuleRow) -> Iterable[int]:
     return map(int, rule.text.split())
 
 
 AUTHOR_CELLS: Final = 17
-"""Cells for the name of a policy."""
 
 
 def draw(
@@ -193,7 +175,7 @@ def draw(
     """Draw a block's row.
 
     `fate` is the effect of edits, `mark` the name of another mark of an unchanged block (``pinned``, ``marked``,
-    ``breakpoint``, ""); `broken` is whether it is after the end of the cached prefix; `author` inserted it.
+    ``breakpoint``, ""); `broken`: it is after the end of the cached prefix; `author` inserted it.
     """
     gutter = gutter_of(row.gutter, fate, broken=broken)
     words = _strike(row.words, fate) if fate is not None and fate.out else row.words
@@ -218,23 +200,18 @@ def draw(
 
 
 def gutter_of(gutter: Span, fate: Fate | None, *, broken: bool) -> Span:
-    """The gutter of a block under edits: blank if removed, written if after the prefix's end.
-
-    `broken`: the block is after that end. An empty gutter stays empty.
-    """
+    """The gutter of a block under edits: blank if removed, written if `broken`."""
     if fate is not None and fate.out:
         return Span(" ")
     return GUTTER["write"].span if broken and gutter.text.strip() else gutter
 
 
 def _mark(fate: Fate) -> Span:
-    """The mark of a changed block; dim if it changed only to keep the request valid."""
     sign = MARK[fate.mark]
     return Span(sign.glyph, "dim") if fate.repair else sign.span
 
 
 def _with_author(words: Spans, room: int, author: str) -> list[Span]:
-    """The words, followed by the policy that changed the block if there is room."""
     name = "" if author in (USER, REPAIR) else cells.fit(safe_text.one_line(author, 60), AUTHOR_CELLS)
     if not name or room < 2 * AUTHOR_CELLS:
         return fitted(words, room)
@@ -252,7 +229,6 @@ def _strike(words: Spans, fate: Fate) -> list[Span]:
 
 
 def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Span, list[Span]]:
-    """Size before and after, and the bar of both."""
     if fate is None:
         bar = bars.line(row.weight, BAR_STEP * grid.bar, grid.bar, tiny="")
         return "", row.tokens, [Span(bar.ljust(grid.bar), row.style)]
@@ -272,8 +248,7 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
 
 
-def insert_row(new: InsertedBlock) -> TranscriptRow:
-    """The row of an inserted block."""
+def _insert_row(new: InsertedBlock) -> TranscriptRow:
     sign = CATEGORY[new.category]
     mark = MARK[new.edit.spec.mark]
     content = read(new.item.block)
@@ -297,15 +272,11 @@ def insert_row(new: InsertedBlock) -> TranscriptRow:
 
 
 def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
-    """The line of an inserted block."""
-    return draw(insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
+    return draw(_insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
-    """Draw a folded run, or the end of the cached prefix.
-
-    `broken` is the number of cached tokens that become unreadable.
-    """
+    """Draw a folded run, or the end of the cached prefix; `broken` cached tokens become unreadable."""
     if rule.kind == BREAK:
         break_text = f"prefix ends here · breaks {numbers.tokens(broken)} cached"
         text = f" {break_text if broken else 'changed from here on, nothing cached is lost'} "
@@ -320,7 +291,7 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list
         line = fitted(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
-    rows, tokens = parse_counts(rule)
+    rows, tokens = _parse_counts(rule)
     text_of_run = f"{rows:,} unchanged, {numbers.tokens(tokens)}" + ("  ⏎ unfolds" if cursor.strip() else "")
     return [
         Span(" "),

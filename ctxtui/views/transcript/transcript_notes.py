@@ -17,7 +17,7 @@ _BAR = 8
 def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> list[Span]:
     """Progress of counting, number of unreadable lines, and display modes of categories.
 
-    `done` of `total` blocks are counted, `skipped` lines unreadable; `shown` has the mode of each category.
+    `done` of `total` blocks are counted; `shown` has the mode of each category.
     """
     spans = [Span(f"▲ {skipped:,} skipped ", "warn")] if skipped else []
     if done < total:
@@ -30,10 +30,7 @@ def progress_note(done: int, total: int, skipped: int, shown: Sequence[str]) -> 
 
 
 def marked_note(scene: Scene, here: Collection[int], away: int) -> list[Span]:
-    """Number of marked blocks, and tokens of those `here` in the context shown.
-
-    `away` is the number of those in other calls. Empty if none are marked.
-    """
+    """Number of marked blocks, and tokens of those `here`; `away` is the number of those in other calls."""
     if not here and not away:
         return []
     is_counted = all(scene.running.is_counted(node) for node in here)
@@ -53,7 +50,6 @@ def read_tokens(scene: Scene, node: int) -> int:
 
 
 def mode_note(rows: ContextRows, room: int) -> list[Span]:
-    """The active display mode of the rows, in a pane of `room` cells, with the key that ends it."""
     if rows.reading is not None:
         return [Span(" reading  "), Span(";", "accent bold"), Span(" back to all panes", "dim")]
     if rows.is_folding and room >= 50:
@@ -62,6 +58,5 @@ def mode_note(rows: ContextRows, room: int) -> list[Span]:
 
 
 def reading_note(done: int, total: int) -> list[Span]:
-    """Progress of reading a long recording, in bytes."""
     words = f"reading {done / 1e6:,.0f} of {total / 1e6:,.0f} MB "
     return [Span(words, "dim"), *bars.progress(done, total, _BAR)]

@@ -248,3 +248,12 @@ def test_a_namespace_stays_while_one_of_its_tools_is_called() -> None:
     assert context.grow_to(whole.head) is context
     (edit,) = run(step, policy_context_of(context))
     assert context.reading(context.find(edit.targets[0]) or 0).name == "shop"
+
+
+@pytest.mark.parametrize("keep", range(7))
+def test_the_newest_images_stay(keep: int) -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
+    turns = [{"role": "user", "content": [image]}, {"role": "assistant", "content": "seen"}]
+    context, _ = context_of({"model": "m", "max_tokens": 1, "messages": turns * 3}, "anthropic")
+    edits = run(Step(POLICIES["strip_images"], {"keep": keep}), policy_context_of(context))
+    assert [context.find(edit.targets[0]) for edit in edits] == context.images[: max(0, 3 - keep)]

@@ -178,7 +178,7 @@ def test_a_program_under_exec_is_told_to_the_collector(home: Path, ctxtui: Run, 
         assert ran.returncode == 0 and "2 spans were not sent" in ran.stderr
         words[2] = "nowhere"
         ran = subprocess.run([*warm_ctxtui(), *words], capture_output=True, text=True, timeout=120)
-        assert ran.returncode == 125 and "not a collector's address" in ran.stderr
+        assert ran.returncode == 125 and "is not an address of a server" in ran.stderr
 
 
 @pytest.mark.slow

@@ -81,6 +81,15 @@ def test_what_is_imported_stays_when_its_file_goes(shelf: SessionLibrary) -> Non
     assert own(shelf) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "id_"),
+    [("/p/.aider.chat.history.md", "p"), ("/d/opencode.db#ses_7", "ses_7"), ("/k/s1/agents/main/wire.jsonl", "s1")],
+)
+def test_an_export_is_named_for_the_session_where_all_files_are_called_alike(path: str, id_: str) -> None:
+    one = SessionSummary(key=path, path=path, id=id_)
+    assert SessionActions(Settings()).export_name(one, "ctxtui") == f"{id_}.ctxtui.jsonl"
+
+
 def test_an_export_replaces_no_file(shelf: SessionLibrary) -> None:
     keeper = SessionActions(Settings())
     (one,) = own(shelf)

@@ -104,7 +104,7 @@ async def test_a_server_is_waited_for_as_long_as_it_says_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connection, "START_TIMEOUT", 4.0)  # its start alone takes over a second on a busy machine
-    monkeypatch.setattr(connection, "_LOOK", 0.05)
+    monkeypatch.setattr(connection, "_CHECK_SECONDS", 0.05)
     monkeypatch.setattr(server_pool, "REPORT_PERIOD", 0.1)
     pool = pool_of(tmp_path, slow(words=18, silent=0))
     told: list[str] = []
@@ -123,7 +123,7 @@ async def test_a_server_that_says_nothing_or_never_ends_is_given_up(
 ) -> None:
     monkeypatch.setattr(connection, "START_TIMEOUT", 1.0)
     monkeypatch.setattr(connection, "MAX_START", most)
-    monkeypatch.setattr(connection, "_LOOK", 0.05)
+    monkeypatch.setattr(connection, "_CHECK_SECONDS", 0.05)
     pool = pool_of(tmp_path, slow(words, silent=60))
     async with asyncio.timeout(20):
         await pool.start()

@@ -10,7 +10,7 @@ import pytest
 
 from ctxtui.core.tree import Tree
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.formats.cline.session import ClineReader, kin, usage
+from ctxtui.transcripts.formats.cline.session import ClineReader, is_companion, usage
 from ctxtui.transcripts.registry import describe_file
 from tests.cases.cline import ID, asked, result, said, session, text, use
 from tests.transcripts.reading import as_bytes, calls, law_2, read, shown, survives_cuts, survives_values
@@ -178,7 +178,7 @@ def test_files_beside_a_session(tmp_path: Path) -> None:
 
 def test_a_file_of_another_session_is_no_part_of_this_one() -> None:
     main, other = as_bytes(session()), as_bytes(session(id_="2_b", origin={"parentThreadId": "2_b"}))
-    assert not kin(main, other) and not kin(other, main)
+    assert not is_companion(main, other) and not is_companion(other, main)
     reader = ClineReader(Tree())
     reader.feed(main)
     assert reader.settle()

@@ -81,3 +81,12 @@ def test_answers_of_the_responses_api_name_what_they_go_on_from(tmp_path: Path, 
     first, *_ = session.calls.values()
     assert first.model == "tiny/tiny-2b" and first.usage and (first.usage.cache_read, first.usage.output) == (8, 9)
     assert (first.started is not None) == runs and first.ended is not None
+
+
+def test_one_request_is_counted_in_the_singular(tmp_path: Path) -> None:
+    path = tmp_path / "a.log"
+    path.write_text(
+        "[2025-10-30 04:33:34][INFO][qwen2.5-7b] Running chat completion on conversation with 1 messages.\n"
+        '    "prompt_tokens": 578\n'
+    )
+    assert load(path).session.about.title == "1 request to a local server"

@@ -56,6 +56,7 @@ def test_each_task_is_a_thread() -> None:
         "task 0: reward": "1.0", "task 0 trial 1: reward": "0.0", "task 1: reward": "0.0",
     }  # fmt: skip
     assert session.about.title == "Book it and 2 more tasks"
+    assert read(as_bytes(tau()[:2]), NAME).about.title == "Book it and 1 more task"
 
 
 def test_the_context_of_a_call() -> None:

@@ -13,6 +13,7 @@ from ctxtui.analysis.lab.variant import Variant
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.lab.experiment import lab_inputs_of_session
 from ctxtui.services.recordings.open import load
+from ctxtui.tui.lists.lab import ShowCurve
 from ctxtui.views.lists.lab import chart_lines, lab_lines
 from ctxtui.views.pages.lab_page import lab_page
 from ctxtui.views.text.span import plain
@@ -45,3 +46,8 @@ def test_a_variant_that_costs_the_same_saves_0(lab: SessionLab) -> None:
     assert first.usd is not None
     dearer = replace(lab, rows=(first, replace(second, usd=first.usd * 1.001)))
     assert "<td>0 %</td>" in lab_page([dearer], str)
+
+
+def test_a_chart_without_curves_names_the_key_that_shows_one(lab: SessionLab) -> None:
+    lines = chart_lines(lab, lab_lines(lab, hidden=range(len(lab.rows))), 120, 14)
+    assert [plain(line) for line in lines] == [f" No curve is shown: {ShowCurve.keys[0]} shows one."]

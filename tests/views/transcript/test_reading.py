@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from ctxtui.core.session import Session
+from ctxtui.views.model.block_cache import Readings
 from ctxtui.views.text.grid import Grid
 from ctxtui.views.text.span import plain, width
 from ctxtui.views.transcript.context_rows import ContextRows
@@ -159,3 +162,17 @@ def test_a_command_with_asterisks_is_no_change_of_a_file() -> None:
     kinds = [rows.reading.kind(n) for n in range(rows.count)]
     assert kinds.count(FILE) == 1
     assert not any("│" in line for line in text(rows) if "done" in line)
+
+
+def test_a_large_result_stands_once_when_another_thread_has_read_it() -> None:
+    story = Story().user("Look.")
+    story.call(use("a", "Bash", command="cat log")).results(("a", "line\n" * 150_000)).call("Done.")
+    study, tasks = study_of(story.session), list[Callable[[], None]]()
+    rows = rows_of(study)
+    rows.readings = Readings(study.session, study.book.names, tasks.append)
+    rows.reading = Reading(rows)
+    text(rows)
+    assert tasks
+    for task in tasks:
+        task()
+    assert sum("line" in line for line in text(rows)) == 1

@@ -44,7 +44,6 @@ NAME = "budget"
 _APART: Final = frozenset({TRUNCATE, REPLACE, EXTERNALIZE, DEDUPLICATE, COMPACT_JSON, MINIMISE, SUMMARIZE})
 """Kinds of edits that work independently of other edits."""
 _MAX_COMPARED_SETS: Final = 6
-"""Maximum sets of edits of one risk that are compared."""
 
 
 _IsUseless = Callable[[Edit, Risk], bool]
@@ -67,7 +66,6 @@ class _Choice(NamedTuple):
 
 
 def make_policy(policies: Iterable[Policy]) -> Policy:
-    """Make the policy that chooses among `policies`."""
     return Policy(
         NAME,
         "the smallest set of edits that reaches a size",
@@ -75,7 +73,7 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
         {"target": 0, "keep": 2, "cut": 1000},
         {
             "target": "tokens to reach (0: the usable window)",
-            "keep": "newest rounds left alone",
+            "keep": "newest rounds of which nothing is lost",
             "cut": "characters kept of a result that is cut",
         },
     )
@@ -130,31 +128,20 @@ def _is_never_useless(edit: Edit, risk: Risk) -> bool:
 
 
 class _EditSets:
-    """Sets of edits to choose from, in the order of preference."""
-
     def __init__(self, edit_sets: list[list[Edit]]) -> None:
         self._edit_sets = edit_sets
 
     def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """All sets.
-
-        A subclass may leave out sets in which each edit risks more than `most`, or one is `useless`.
-        """
+        """The sets; a subclass may leave out those of more risk than `most`, or with a `useless` edit."""
         return self._edit_sets
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """All sets, in the order of preference.
-
-        A subclass may leave out the same sets as in `proposals`, and those that free nothing.
-        """
+        """The same in order of preference, without sets that free nothing if that is known."""
         return self._edit_sets
 
 
 class _Level(_EditSets):
-    """Proposals of single policies at one `risk`.
-
-    Policies are run, and the freed tokens computed, only if needed.
-    """
+    """Proposals of single policies at one `risk`, computed only if needed."""
 
     def __init__(self, tried: _Tried, risk: Risk) -> None:
         super().__init__([])
@@ -170,7 +157,6 @@ class _Level(_EditSets):
         return [proposal for proposal in proposals if proposal.risk == self._risk]
 
     def proposals(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
-        """The proposed sets of edits."""
         return [[*proposal.edits] for proposal in self._fitting_proposals(most, useless)]
 
     def options(self, most: Risk, useless: _IsUseless) -> list[list[Edit]]:
@@ -189,13 +175,11 @@ class _Tried:
         self._remedies: dict[str, Remedy | None] = {}
 
     def proposal(self, policy: Policy, unfit: _IsUseless) -> ProposedStep | None:
-        """The proposal of `policy`; None if one of its edits is `unfit`."""
         if policy.name not in self._proposals:
             self._proposals[policy.name] = LazyProposal(self._policy_context, policy)
         return self._proposals[policy.name].get(unfit)
 
     def remedy(self, proposal: ProposedStep) -> Remedy | None:
-        """The effect of a policy's proposal."""
         name = proposal.step.policy.name
         if name not in self._remedies:
             self._remedies[name] = single_remedy(self._policy_context, proposal)
@@ -203,10 +187,7 @@ class _Tried:
 
 
 def _candidates(policy_context: PolicyContext, policies: Sequence[Policy]) -> list[_EditSets]:
-    """Sets of edits by policies, the least risk first.
-
-    Pairs of policies only if no policy's edits are in the log yet.
-    """
+    """Sets of edits by policies, the least risk first."""
     # If policies were applied before, one more policy is enough.
     if any(edit.author != USER for edit in policy_context.log):
         tried = _Tried(policy_context, policies)
@@ -286,10 +267,7 @@ class _Reach:
         return last < bound and (harmless or last < limit)
 
     def _extent_of(self, edit: Edit) -> tuple[int, bool]:
-        """The last position of an edit, and whether its risk is low enough for the newest rounds.
-
-        The position is beyond every bound if the user reverted an edit of one of its blocks.
-        """
+        """The last position of an edit, and whether its risk is low enough for the newest rounds."""
         context = self._policy_context.context
         positions = {position for target in edit.targets if (position := context.find(target)) is not None}
         if positions & self._policy_context.reverted_by_user:
@@ -298,10 +276,7 @@ class _Reach:
 
 
 def _cost_key(policy_context: PolicyContext, edits: Sequence[Edit]) -> tuple[int, int]:
-    """Key for comparing sets of edits, less is better.
-
-    It is (minus the first changed position, number of changed blocks). With a cold cache the position does not count.
-    """
+    """Key for comparing sets of edits, less is better; the position counts only if the cache is warm."""
     places = [p for edit in edits for target in edit.targets if (p := policy_context.context.find(target)) is not None]
     return (0 if policy_context.cold else -min(places, default=0)), len(places)
 
@@ -366,10 +341,7 @@ def _stepwise_edits(policy_context: PolicyContext, settings: Settings, target: i
 
 
 def _change_limit(policy_context: PolicyContext, keep: int) -> int:
-    """The position at which the last `keep` rounds begin.
-
-    0 if there are fewer rounds, the end if `keep` is 0.
-    """
+    """The position at which the last `keep` rounds begin; 0 if there are fewer."""
     rounds = policy_context.rounds
     if keep == 0:
         return len(policy_context.context)
@@ -377,10 +349,7 @@ def _change_limit(policy_context: PolicyContext, keep: int) -> int:
 
 
 def _choose(choices: Sequence[_Choice], need: int, policy_context: PolicyContext) -> list[_Choice]:
-    """Choices that free `need` tokens; all if they free less.
-
-    They are the last ones unless the cache is cold.
-    """
+    """Choices that free `need` tokens (all if they free less), near the end unless the cache is cold."""
     if sum(choice.saves for choice in choices) < need:
         return list(choices)
     pool = list(choices)

@@ -22,7 +22,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     """
     if policy_context.total <= settings["trigger"]:
         return
-    positions = [position for position in policy_context.results if not policy_context.is_removed(position)]
+    positions = [position for position in policy_context.results if not policy_context.applied.is_removed(position)]
     line = count_text(policy_context, CLEARED)
     chosen = []
     for position in positions[: max(0, len(positions) - settings["keep"])]:

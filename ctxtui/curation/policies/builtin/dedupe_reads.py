@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import DEDUPLICATE
+from ctxtui.core.file_accesses import READ, Touch, find_touches
 from ctxtui.curation.policies.context_spans import count_text
 from ctxtui.curation.policies.policy import Policy
 from ctxtui.curation.policies.policy_context import PolicyContext, Settings, make_edit
-from ctxtui.curation.policies.tool_results import path_of, tool_of
+from ctxtui.curation.policies.tool_results import call_of, path_of, tool_of
 
 NAME = "dedupe_reads"
 
@@ -28,12 +29,13 @@ class Repeat(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A result of a tool that read something; `path` is "" if it was no file."""
+    """A result; `path` is "" if it read no file, `touch` has the lines if they are known."""
 
     position: int
     text: str
     tool: str
     path: str
+    touch: Touch | None
 
     @property
     def subject(self) -> str:
@@ -56,8 +58,8 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 def repeats(policy_context: PolicyContext, minimum: int, chosen: Container[int] | None = None) -> Iterator[Repeat]:
     """The results of `minimum` tokens or more that are outdated or identical to another one.
 
-    Outdated: a later read of the same file differs and is at least half as large. Of identical ones the first stays, or
-    if only `chosen` ones may go, the first that is not among them.
+    Outdated: a later read of at least these lines of the file differs and is at least half as large. Of identical ones
+    the first stays, or if only `chosen` ones may go, the first that is not among them.
     """
     every = policy_context.outline("reads", partial(_collect_reads, policy_context))
     changes, tokens = policy_context.applied.changes, policy_context.tokens
@@ -93,7 +95,6 @@ class _Reads:
         self._of_file: dict[tuple[str, str], list[_Read]] = {}
 
     def add(self, result: _Read) -> None:
-        """Append a result."""
         alike = self._alike.setdefault(result.text, [])
         alike.append(result)
         related = alike[-2:] if len(alike) > 1 else []
@@ -118,37 +119,36 @@ def _collect_reads(policy_context: PolicyContext, length: int, reads: _Reads | N
 
 
 def _read_result(policy_context: PolicyContext, position: int) -> _Read:
-    text = policy_context.context.reading(position).text
-    return _Read(position, text, tool_of(policy_context, position), path_of(policy_context, position))
+    context, call = policy_context.context, call_of(policy_context, position)
+    touch = next(find_touches(context.reading(call)), None) if call is not None else None
+    is_read = touch is None or touch.kind == READ
+    path = path_of(policy_context, position) if is_read else ""
+    return _Read(position, context.reading(position).text, tool_of(policy_context, position), path, touch)
 
 
 def _find_outdated(policy_context: PolicyContext, reads: Sequence[_Read]) -> set[int]:
-    """Positions of the reads of a file that a later whole read contradicts."""
     outdated: set[int] = set()
-    latest: dict[tuple[str, str], list[_Read]] = {}
+    valid: dict[tuple[str, str], dict[str, list[_Read]]] = {}
     for read in reads:
-        if not read.path:
-            continue
-        before = latest.setdefault((read.tool, read.path), [])
-        if before and before[0].text != read.text:
-            if _is_whole(policy_context, before[0].position, read.position):
-                outdated.update(each.position for each in before)
-            before.clear()
-        before.append(read)
+        if read.path:
+            reads_by_text = valid.setdefault((read.tool, read.path), {})
+            for text, earlier in list(reads_by_text.items()):
+                if text != read.text and _replaces(policy_context, read, earlier[0]):
+                    outdated.update(each.position for each in earlier)
+                    del reads_by_text[text]
+            reads_by_text.setdefault(read.text, []).append(read)
     return outdated
 
 
-def _is_whole(policy_context: PolicyContext, before: int, later: int) -> bool:
-    """Whether the later read is at least half as large as the earlier one.
-
-    A smaller one may be only a part of the file.
-    """
-    return policy_context.tokens(later) * 2 >= policy_context.tokens(before)
+def _replaces(policy_context: PolicyContext, later: _Read, earlier: _Read) -> bool:
+    # A much smaller one may be only a part of the file, even if its lines are unknown.
+    is_large = policy_context.tokens(later.position) * 2 >= policy_context.tokens(earlier.position)
+    return is_large and (later.touch is None or earlier.touch is None or later.touch.covers(earlier.touch))
 
 
 POLICY = Policy(
     NAME,
-    "replace repeated reads of a file by a line",
+    "replace repeated and outdated results by a line",
     propose,
     {"minimum": 100, "at_least": 1_000},
     {"minimum": "tokens from which a result counts", "at_least": "tokens that it must free together"},

@@ -32,7 +32,6 @@ _FENCE: Final = re.compile(r"^(```+)[^\n]*\n(.*?)^\1[ \t]*$\n?", re.MULTILINE | 
 """Fenced code; group 2 is the code."""
 _INDENT: Final = re.compile(r"[ \t]*")
 _HEADING: Final = re.compile(r"^#{1,6}\s+(.{1,80})$|^\*\*(.{1,80})\*\*$", re.MULTILINE)
-"""A heading in Markdown, or a bold line: it describes the code after it."""
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -91,10 +90,7 @@ def _first_chars(text: str) -> str:
 
 
 def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
-    """The parts of a message that lists trials.
-
-    For each its heading, its program, and its description.
-    """
+    """The parts of a message that lists trials."""
     parts: list[dict[str, Json]] = []
     for trial in parse_trials(text):
         code = trial.code if trial.code and trial.code.stop - trial.code.start >= settings["code"] else None
@@ -117,7 +113,6 @@ def _trial_parts(text: str, settings: Settings) -> list[dict[str, Json]]:
 
 
 def _trial_text(text: str, trial: Trial, margin: str, settings: Settings) -> tuple[str, str]:
-    """The text before and after the reference to a trial's program."""
     heading = text[trial.heading.start : trial.heading.stop].rstrip()
     bare = heading.removesuffix(trial.id + ":")
     validity = {True: " [valid]", False: " [INVALID]", None: ""}[trial.valid]
@@ -134,10 +129,7 @@ def _trial_text(text: str, trial: Trial, margin: str, settings: Settings) -> tup
 
 
 def _message_parts(text: str, digest: str, settings: Settings) -> Iterator[dict[str, Json]]:
-    """The parts of a message to externalize.
-
-    Its code blocks, and the tails of long lines between them.
-    """
+    """The code blocks of a message, and the tails of long lines between them."""
     matches = _FENCE.finditer(text) if "```" in text else ()
     fences = [match for match in matches if len(match[2]) >= settings["code"]]
     if not fences:

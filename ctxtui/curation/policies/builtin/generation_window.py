@@ -25,15 +25,10 @@ from ctxtui.curation.trials import parse_trials
 NAME = "generation_window"
 
 _TRIAL: Final = re.compile(r"\btrial[ _#:]*([0-9]+(?:[_.-][0-9]+)*)", re.IGNORECASE)
-"""A trial's number in running text."""
 _SCORE: Final = re.compile(r"[\"']?\bscore[\"']?\s*[:=]\s*(-?[0-9]+(?:\.[0-9]+)?)", re.IGNORECASE)
-"""A score in running text or JSON."""
 _SELECTED: Final = re.compile(r"\bselected\b[^\n]{0,20}?[:=]\s*([^\n]{1,200})", re.IGNORECASE)
-"""A line that names the selected trials."""
 _FENCE: Final = re.compile(r"^```selections?[ \t]*\n(.{1,20000}?)^```", re.DOTALL | re.MULTILINE | re.IGNORECASE)
-"""A fenced block with a selection in JSON."""
 _ID: Final = re.compile(r"[\w.#:-]*\d[\w.#:-]*")
-"""A word with a digit: an id in a selection."""
 _NAMES: Final = ("trial_id", "trial", "id", "name", "candidate", "candidate_id", "program_id")
 """Members of JSON that hold a trial's id."""
 _MAX_NAMED_TRIALS: Final = 3
@@ -55,7 +50,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     whole = [generation for generation in every if any(free_runs(policy_context, NAME, *generation.stretch))]
     if len(whole) <= settings["n"] + settings["slack"]:
         return
-    recent = whole[len(whole) - settings["n"] :] if settings["n"] else []
+    recent = whole[len(whole) - settings["n"] :]
     old = every[: every.index(recent[0])] if recent else every
     lines = [_describe_generation(policy_context, generation) for generation in old]
     first, last = old[0].name, old[-1].name
@@ -83,7 +78,6 @@ class _Generation(NamedTuple):
 
 
 def _find_generations(policy_context: PolicyContext, boundary: str, begin: int) -> list[_Generation]:
-    """The generations, from the position `begin` on."""
     generations: list[_Generation] = []
     start = begin
     for index, name in _find_boundaries(policy_context, boundary):
@@ -99,10 +93,7 @@ def _find_generations(policy_context: PolicyContext, boundary: str, begin: int) 
 
 
 def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple[int, str]]:
-    """The user messages that name a generation: index and name.
-
-    Only new messages of a long context are read.
-    """
+    """The indexes of the user messages that name a generation, and the names."""
     try:
         pattern = re.compile(boundary, re.IGNORECASE)
     except (re.error, RecursionError, OverflowError) as error:
@@ -124,10 +115,7 @@ def _find_boundaries(policy_context: PolicyContext, boundary: str) -> list[tuple
 
 
 def _name_of(policy_context: PolicyContext, message: Message, pattern: re.Pattern[str]) -> str | None:
-    """The generation that a message names.
-
-    "" if it names one without a number, None if it names none.
-    """
+    """The generation that a message names; "": without a number, None: it names none."""
     for position in policy_context.blocks(message.start, message.stop):
         match = pattern.search(policy_context.context.reading(position).text[:2_000])
         if match is not None:
@@ -136,7 +124,6 @@ def _name_of(policy_context: PolicyContext, message: Message, pattern: re.Patter
 
 
 def _describe_generation(policy_context: PolicyContext, generation: _Generation) -> str:
-    """One line about a generation."""
     texts = [policy_context.context.reading(p).text for p in policy_context.blocks(*generation.stretch)]
     listed = {trial.name: trial for text in texts for trial in parse_trials(text)}
     scores = {
@@ -157,7 +144,6 @@ def _describe_generation(policy_context: PolicyContext, generation: _Generation)
 
 
 def _selected_ids(texts: Sequence[str]) -> str:
-    """The ids of the last selection: from a selection fence, else from a line."""
     for text in reversed(texts):
         for fence in reversed(list(_FENCE.finditer(text))):
             ids = [id_ for value in values(fence[1]) for id_ in _ids_in(value)]
@@ -184,10 +170,7 @@ def _ids_in(value: Json) -> Iterator[str]:
 
 
 def _named_trials(texts: Sequence[str]) -> tuple[list[str], dict[str, float]]:
-    """The trials that running text names, and the first score after each.
-
-    For messages without a list of trials.
-    """
+    """The trials that running text names, and the first score after each."""
     names: dict[str, None] = {}
     scores: dict[str, float] = {}
     for text in texts:

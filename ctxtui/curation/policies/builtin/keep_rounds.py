@@ -23,7 +23,6 @@ from ctxtui.curation.policies.risk import Risk
 from ctxtui.curation.record_summary import Distinct, Facts, collect_facts, lines_about_tests, outcome_lines, short
 
 MAX_FILES: Final = 20
-"""Maximum files named in one range."""
 REQUEST_CELLS, ANSWER_CELLS = 200, 400
 """Cells kept of a user message and of an answer."""
 MAX_NAMED_TESTS: Final = 5
@@ -35,13 +34,10 @@ _FAILED: Final = re.compile(r"\b(\d+) (?:failed|failing|failures?|errors?)\b")
 _RAN: Final = re.compile(r"^Ran (\d{1,9}) tests? in ", re.MULTILINE)
 """The summary line of Python's unittest, which names no passed tests."""
 _UNITTEST: Final = re.compile(r"\b(?:failures|errors)=(\d{1,9})\b")
-"""Numbers of failed tests in unittest's last line."""
 _SUITES: Final = re.compile(r"^\W*(?:Test )?(?:Suites|Files)\b", re.IGNORECASE)
 """A line that counts test files instead of tests."""
 _ONE: Final = re.compile(r"^\s*--- (PASS|FAIL): (\S+)|^test (\S+) \.\.\. (ok|FAILED)$", re.MULTILINE)
-"""The result of a single test (Go, cargo)."""
 _NAME: Final = re.compile(r"^FAILED ([^\s(]\S*)|^FAIL: (\w+)", re.MULTILINE)
-"""The name of a failed test (pytest, unittest)."""
 _PLAIN_ERROR: Final = re.compile(r"^.*?\bError: (?=\S)")
 """The beginning of an error line up to the bare word Error, which tells nothing."""
 
@@ -143,10 +139,7 @@ def _add_all(items: Distinct, texts: Iterable[str]) -> None:
 
 
 def describe_steps(ranges: Sequence[StepRange], what: str, requests: Sequence[str] = ()) -> str:
-    """Describe `ranges` under the headings of a work log.
-
-    `what` names the stretch (``rounds 3-7``).
-    """
+    """Describe `ranges` as a work log; `what` names the stretch (``rounds 3-7``)."""
     lines = [
         f"[Summary of {what}, drawn from the record]",
         *(f"- Asked: {short(step, REQUEST_CELLS)}" for step in requests),
@@ -212,7 +205,7 @@ def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iter
     old = policy_context.unedited_rounds
     if len(old) <= n + slack:
         return
-    replaced_rounds = old[: len(old) - n] if n else old
+    replaced_rounds = old[: len(old) - n]
     for run in free_runs(policy_context, NAME, replaced_rounds[0].start, replaced_rounds[-1].stop):
         text = _describe_run(policy_context, run)
         if sum(map(policy_context.size, run)) > count_text(policy_context, text):
@@ -220,10 +213,7 @@ def _replace_by_facts(policy_context: PolicyContext, n: int, slack: int) -> Iter
 
 
 def _describe_run(policy_context: PolicyContext, run: Sequence[int]) -> str:
-    """Describe the rounds in a run of blocks, by steps.
-
-    A step is a round, counted from the first.
-    """
+    """Describe the rounds in a run of blocks; a step is a round, counted from the first."""
     positions_in_run = set(run)
     # Rounds are in order: of thousands, only those that overlap the run are visited.
     start = bisect_right(policy_context.rounds, run[0], key=lambda stretch: stretch.stop)

@@ -15,7 +15,6 @@ NAME = "minimise_schemas"
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
-    """Minimise every tool that gets smaller."""
     payload = {"description": settings["description"], "properties": settings["properties"]}
     for position in policy_context.context.tools:
         if not policy_context.may_change(position, NAME):

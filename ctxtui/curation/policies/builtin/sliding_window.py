@@ -17,9 +17,8 @@ NAME = "sliding_window"
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Drop all messages but the first `keep_first` and the last `n`.
 
-    It acts once more than `n` + `slack` follow the first ones. Thus the prefix changes only once in `slack` messages. A
-    call is never separated from its answer. The newest call with its answer always stays: a window too small for them
-    is widened.
+    It acts once more than `n` + `slack` follow the first ones, so that the prefix changes once in `slack` messages. A
+    window too small for the newest call with its answer is widened.
     """
     messages = policy_context.context.messages
     first = policy_context.lead_count + settings["keep_first"]
@@ -30,7 +29,9 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     cut = min(cut, policy_context.newest_call)
     for index in remaining[: bisect_left(remaining, cut)]:
         message = messages[index]
-        parts = [p for p in policy_context.blocks(message.start, message.stop) if not policy_context.is_removed(p)]
+        parts = [
+            p for p in policy_context.blocks(message.start, message.stop) if not policy_context.applied.is_removed(p)
+        ]
         if all(policy_context.may_remove(p, NAME) for p in parts):
             yield make_edit(policy_context, NAME, DROP, parts or [message.start])
 

@@ -17,7 +17,7 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     """Strip images from all but the last `keep` messages with any, once `slack` images can go."""
     context = policy_context.context
     holders = list(dict.fromkeys(context.message_of[p] for p in context.images))
-    recent_messages = set(holders[len(holders) - settings["keep"] :]) if settings["keep"] else set()
+    recent_messages = set(holders[max(0, len(holders) - settings["keep"]) :])
     positions = [
         p for p in context.images if context.message_of[p] not in recent_messages and policy_context.may_change(p, NAME)
     ]

@@ -1,7 +1,4 @@
-"""Summarises the history of a context that is too large.
-
-Memory, the first messages and the newest turns stay.
-"""
+"""Summarises the history of a context that is too large."""
 
 from __future__ import annotations
 
@@ -44,7 +41,6 @@ def _first_position(policy_context: PolicyContext, keep_first: int) -> int:
 
 
 def _stretches_between_memory(policy_context: PolicyContext, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The stretches (start, stop) between blocks of memory; they may be empty."""
     start_next = start
     for position in range(start, stop):
         if policy_context.context.items[position].place.mark == "memory":

@@ -19,7 +19,6 @@ from ctxtui.curation.trials import Trial, parse_trials
 NAME = "tabulate_trials"
 _HEAD: Final = ("| Rank | Trial | Score | Status |", "|------|-------|-------|--------|")
 _SIGNS: Final = {True: "✓", False: "✗", None: "-"}
-"""Signs of the column Status by validity."""
 
 
 class _List(NamedTuple):
@@ -32,8 +31,7 @@ class _List(NamedTuple):
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
     """Write each list of `least` trials or more as a table, best first.
 
-    Only lists that contain and reference no program: such messages ask the model for a choice by score. A list that is
-    shorter than its table stays.
+    Only lists that contain and reference no program: such messages ask the model for a choice by score.
     """
     for position, listed in policy_context.outline("trials", partial(_find_lists, policy_context.context)):
         if len(listed) < settings["least"] or not policy_context.may_change(position, NAME):
@@ -47,10 +45,6 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 
 def _find_lists(context: Context, length: int, lists: list[_List] | None) -> list[_List]:
-    """Extend `lists` by those without programs in blocks from `length` on.
-
-    Blocks of the model are left out.
-    """
     lists = [] if lists is None else lists
     for position in range(length, len(context)):
         item = context.items[position]
@@ -74,7 +68,6 @@ def _make_table(listed: Sequence[Trial]) -> list[str]:
 
 
 def _text_after(text: str, listed: Sequence[Trial]) -> str:
-    """The text after the list, as a separate paragraph."""
     following_text = text[listed[-1].stop :]
     return (
         following_text

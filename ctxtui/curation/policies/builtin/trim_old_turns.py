@@ -25,16 +25,12 @@ from ctxtui.curation.policies.risk import Risk
 NAME = "trim_old_turns"
 TEMPLATE: Final = "[turn {turn}] {first}"
 FIRST_CHARS: Final = 120
-"""Characters of ``{first}``."""
 MAX_VALUE_CHARS: Final = 600
-"""Maximum characters of one placeholder's value."""
 
 NOTHING: Final = "none"
 """Value of a placeholder that the message does not fill."""
 _FIELD: Final = re.compile(r"\{(\w+(?:[.|]\w+)*)\}")
-"""A placeholder of a template."""
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]+(\S[^\n]*)")
-"""An item of a list in Markdown."""
 
 
 def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]:
@@ -68,7 +64,6 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
 
 
 def _user_texts(policy_context: PolicyContext, message: Message) -> list[int]:
-    """Positions of the user's own texts in a message."""
     items = policy_context.context.items
     return [
         p
@@ -79,10 +74,7 @@ def _user_texts(policy_context: PolicyContext, message: Message) -> list[int]:
 
 @lru_cache(256)
 def fill_template(template: str, turn: int, text: str) -> str:
-    """Fill the placeholders of `template` from a message's `text`.
-
-    Cached, as every request of an agent has the old turns of the one before.
-    """
+    """Fill the placeholders of `template` from a message's `text`; cached, as old turns recur."""
     objects = list(values(text))
 
     def word(match: re.Match[str]) -> str:
@@ -100,7 +92,7 @@ def fill_template(template: str, turn: int, text: str) -> str:
 
 
 def _value_of(objects: Json, text: str, key: str) -> str:
-    """The value of `key` in `objects`, the JSON of a message's `text`, or in a line of the text."""
+    """The value of `key` in `objects`, the JSON of `text`, else in a line of it."""
     first, *parts = key.split(".")
     objects = _values_under(objects, first)
     if objects:
@@ -114,7 +106,6 @@ def _value_of(objects: Json, text: str, key: str) -> str:
 
 
 def _list_items(text: str, offset: int) -> Iterator[str]:
-    """The items of the list that begins at `offset`."""
     while (item := _ITEM.match(text, offset)) is not None:
         yield item[1].rstrip()
         offset = item.end() + 1
@@ -152,7 +143,6 @@ def _gather_values(value: Json, joined: str, results: list[Json]) -> None:
 
 @lru_cache(4096)
 def _normalized(name: str) -> str:
-    """A name without separators, in lower case."""
     return name.replace("_", "").replace("-", "").replace(" ", "").lower()
 
 

@@ -23,13 +23,11 @@ class ForkGate(Struct):
     live: Gate
     answers: RecordedAnswers
     played: int = 0
-    """Number of requests answered from the recording."""
     departure: str = ""
     """Message about a program whose main thread differs from the recording before the fork; "" otherwise."""
     reached: bool = False
     """Whether the call at the fork was answered from the recording."""
     _live_threads: set[str] = field(default_factory=set)
-    """Threads that are live now."""
 
     def wants(self, head: Head) -> bool:
         """Whether the request may be answered from the recording, or `live` needs it whole."""
@@ -65,7 +63,6 @@ class ForkGate(Struct):
 
     @property
     def summary(self) -> str:
-        """Summary of the fork for the user."""
         count = "1 request was" if self.played == 1 else f"{self.played:,} requests were"
         text = f"{count} answered from the recording {self.answers.name}"
         if self.departure:

@@ -35,10 +35,7 @@ CONNECTION_HEADERS: Final = frozenset(
 
 
 class RecordedAnswer(Struct, frozen=True):
-    """An HTTP/1.1 answer to replay.
-
-    `number` is that of its call in the forked thread; 0 for other threads and for requests outside of the conversation.
-    """
+    """An HTTP/1.1 answer to replay, and the number of its call in the forked thread (0: it is none of these)."""
 
     raw: bytes
     number: int
@@ -56,10 +53,7 @@ class RecordedAnswers:
         self._answers: list[tuple[MessageContents, MessageContents, RecordedAnswer]] = []
 
     def add(self, messages: MessageContents | None, answer: RecordedAnswer) -> None:
-        """Store the messages of a recorded request and its answer.
-
-        Nothing is stored without `messages`.
-        """
+        """Store the messages of a recorded request, if they could be read, and its answer."""
         if messages is not None:
             self._answers.append((messages, _mask_volatile(messages), answer))
 
@@ -106,7 +100,7 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
     """Collect the answers of an attached session up to a call of `thread`.
 
     `number` is that of the call (0: the last one). Raises `BadConfig` for a session without recorded answers,
-    `NotFound` for a call that does not exist.
+    `NotFound` for an unknown call.
     """
     if loaded.source != NAME or loaded.path is None:
         raise BadConfig(
@@ -180,10 +174,7 @@ def _read_exchanges(path: Path) -> list[AnsweredExchange]:
 
 
 class AnsweredExchange(Struct, frozen=True, kw_only=True):
-    """An exchange, its answer to replay, and the line at which it begins (`begun`).
-
-    `id` is that of its response if it went over a WebSocket; "" otherwise.
-    """
+    """An exchange, its answer to replay, the line at which it begins, and the id of a response over a WebSocket."""
 
     exchange: Exchange
     raw: bytes
@@ -211,12 +202,10 @@ class _PendingExchange:
 
     @property
     def is_websocket(self) -> bool:
-        """Whether it was upgraded to a WebSocket."""
         return self._status == 101
 
     @property
     def is_answered(self) -> bool:
-        """Whether it was answered with status 200."""
         return self._status == 200
 
     @property

@@ -55,11 +55,10 @@ from ctxtui.wire.key_mask import MASK
 from ctxtui.wire.request import Request
 
 MAX_OPEN_RECORDINGS: Final = 4
-"""Number of recordings kept open."""
 
 
 class _OpenRecording(Struct):
-    """An open recording that is read on as it grows, with its figures and its edits."""
+    """An open recording, with its figures and its edits."""
 
     loaded: Loaded
     book: Book
@@ -79,7 +78,7 @@ class _OpenRecording(Struct):
 
 
 class _DecodedRequest(Struct, frozen=True):
-    """A decoded request, and its end in the tree of its session."""
+    """A decoded request, and its context in the tree of its session."""
 
     request: LeavingRequest
     decoded: Decoded
@@ -141,10 +140,6 @@ class Preparer:
         return PreparedRequest(forecast=forecast, done=done, trouble=trouble)
 
     def _find_warmth(self, query: WarmthQuery) -> Warmth:
-        """Find the main thread's cached prefix, its costs, and the request that refreshes it.
-
-        The answer has the reason (`why`) if there is none.
-        """
         recording = self._open_recording(query.recording, query.settings)
         price = local_pricer(prices_for(query.settings))
         refreshes = [call for call in recording.session.calls.values() if call.keeps_warm]
@@ -165,7 +160,7 @@ class Preparer:
     def _find_prefix(self, recording: _OpenRecording, query: WarmthQuery, refresh_usd: Mapping[str, float]) -> Warmth:
         """Find the main thread's cached prefix and its refresh request, or the reason for none.
 
-        `refresh_usd` is the cost of each refresh by its id. Raises `Malformed` for a request of another API.
+        `refresh_usd` is the cost of each refresh by its id.
         """
         session = recording.session
         calls = session.thread_calls()
@@ -208,10 +203,7 @@ class Preparer:
     def _apply_waiting(
         self, recording: _OpenRecording, leaving: _DecodedRequest, overlay: ThreadEdits, last: Call
     ) -> tuple[tuple[str, ...], str]:
-        """Apply edits that waited for this request, and run the policies.
-
-        Returns what was done, and a problem ("": none).
-        """
+        """Apply edits that waited for this request, and run the policies; return what was done, and a problem."""
         request, done = leaving.request, list[str]()
         if recording.edits.has_database_changed():
             recording.edits.add_stored(recording.edits.stored())
@@ -282,11 +274,7 @@ def _difference(later: float | None, now: float | None) -> float | None:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """The reason why a thread's next call will miss the cache; "" if it will not.
-
-    A miss reads at most half of the input of the last of `calls`. None is expected if that call has no report, or if it
-    used no cache and `forecast` has no cause.
-    """
+    """The reason why the call after `calls` will read at most half of the last one's input from the cache, else ""."""
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
         return ""

@@ -58,8 +58,8 @@ class LeavingRequest(Struct, frozen=True, kw_only=True):
 class PreparedRequest(Struct, frozen=True, kw_only=True):
     """The result of a preparation.
 
-    - `forecast`: under all applied edits, including those in `done`; None: unknown, for the reason `why`.
-    - `done`: describes waiting edits that were applied, and policies that acted.
+    - `forecast`: under all applied edits; None: unknown, for the reason `why`.
+    - `done`: describes waiting edits that were applied, and what policies did.
     - `trouble`: a problem to report; "": none.
     """
 
@@ -70,10 +70,7 @@ class PreparedRequest(Struct, frozen=True, kw_only=True):
 
 
 class WarmthQuery(Struct, frozen=True, kw_only=True):
-    """Asks for the cached prefix of a session's main thread, and the request that refreshes it.
-
-    - `recording`: its recording; `at`: the time (Unix seconds); `since`: when the run began.
-    """
+    """Asks for the cached prefix of a session's main thread at the time `at`; the run began at `since`."""
 
     recording: Path
     at: float
@@ -86,8 +83,7 @@ class Warmth(Struct, frozen=True, kw_only=True):
 
     - `prefix`: the cached prefix; None: it is not known, for the reason `why`.
     - `body`: the request that refreshes it; `betas`: the beta features of the session's last call, which it needs too.
-    - `totals`: the session's refreshes since the run began, as recorded; None: the recording could not be read, or the
-      child gave no answer.
+    - `totals`: the session's refreshes since the run began, as recorded; None: not known.
     """
 
     prefix: WarmPrefix | None = None
@@ -143,17 +139,13 @@ class PreparerClient:
         return prepared
 
     async def find_warmth(self, session: str, since: float) -> Warmth:
-        """Find the cached prefix of a session's main thread.
-
-        Never raises; problems are in the result.
-        """
+        """Find the cached prefix of a session's main thread. Never raises; problems are in the result."""
         recording = self._folder / file_name(session)
         query = WarmthQuery(recording=recording, at=self._clock(), since=since, settings=self._settings)
         answer = await self._ask_child(query)
         return answer if isinstance(answer, Warmth) else Warmth(why=str(answer))
 
     async def _ask_child(self, request: LeavingRequest | WarmthQuery) -> PreparedRequest | Warmth | str:
-        """The child's answer, or the reason why there is none."""
         is_asking = False
         try:
             async with asyncio.timeout(MAX_PREPARE_SECONDS), self._lock:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from ctxtui.services.attach.program import ANTHROPIC, Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import ANTHROPIC, Env, RoutingFunctions, Started, Urls, find_home
 
 _BASE_URL_VARIABLE: Final = "ANTHROPIC_BASE_URL"
 _CLOUD_VARIABLES: Final = {
@@ -20,14 +19,9 @@ _OFF: Final = (None, "", "0", "false")
 
 
 def _settings_variables(env: Env, cwd: str) -> dict[str, str]:
-    """The variables set by its settings files of the user and the project.
-
-    Managed settings, which override all, are not read.
-    """
-    home = env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME") or Path.home()) / ".claude"
-    project = Path(cwd) / ".claude"
+    """The variables set by its settings files of the user and the project, without managed settings."""
+    user, project = find_home(env, "CLAUDE_CONFIG_DIR", ".claude"), Path(cwd) / ".claude"
     variables: dict[str, str] = {}
-    user = Path(os.path.expanduser(home))
     for path in (user / "settings.json", project / "settings.json", project / "settings.local.json"):
         try:
             settings = json.loads(path.read_text(encoding="utf-8"))

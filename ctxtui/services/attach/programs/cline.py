@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls, find_home
 from ctxtui.services.attach.programs.settings_copy import link_folder
 
 _VARIABLE: Final = "CLINE_PROVIDER_SETTINGS_PATH"
@@ -20,8 +20,8 @@ _URL: Final = "baseUrl"
 def _file(env: Env) -> Path:
     if named := env.get(_VARIABLE):
         return Path(os.path.expanduser(named))
-    home = env.get("CLINE_DIR") or Path(env.get("HOME") or Path.home()) / ".cline"
-    return Path(os.path.expanduser(env.get("CLINE_DATA_DIR") or Path(home) / "data")) / "settings" / "providers.json"
+    data = Path(os.path.expanduser(env.get("CLINE_DATA_DIR") or find_home(env, "CLINE_DIR", ".cline") / "data"))
+    return data / "settings" / "providers.json"
 
 
 def _read(env: Env) -> str:
@@ -32,7 +32,6 @@ def _read(env: Env) -> str:
 
 
 def _settings(value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Each provider's name and settings."""
     providers = value.get("providers") if isinstance(value, dict) else None
     for name, entry in providers.items() if isinstance(providers, dict) else ():
         settings = entry.get("settings") if isinstance(entry, dict) else None
@@ -68,10 +67,7 @@ def _start(urls: Urls, arguments: Sequence[str], env: Env, cwd: str) -> Started:
 
 
 def _restorer(own_urls: dict[str, str | None], urls: Urls) -> Callable[[str], str | None]:
-    """A function that restores the user's own base URLs in settings that the program wrote.
-
-    It returns None if these are damaged.
-    """
+    """A function that restores the user's own base URLs in written settings; it returns None if these are damaged."""
 
     def restore(changed: str) -> str | None:
         value = _parse(changed)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from ctxtui.core.json_values import as_dict, as_str
-from ctxtui.services.attach.program import OPENAI, Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import OPENAI, Env, RoutingFunctions, Started, Urls, find_home
 
 
 def _config(env: Env) -> dict[str, Any]:
-    home = Path(env.get("CODEX_HOME") or Path(env.get("HOME") or Path.home()) / ".codex")
     try:
-        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+        return tomllib.loads((find_home(env, "CODEX_HOME", ".codex") / "config.toml").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
 

@@ -5,7 +5,6 @@ No variable changes its base URLs.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls, find_home
 from ctxtui.services.attach.programs.settings_copy import copy_file, replace_urls
 
 _CONFIG: Final = "config.yaml"
@@ -29,8 +28,7 @@ _replace: Final = replace_urls("apiBase")
 class _Model(Struct):
     """A model's ``provider`` and base URL (the provider's default unless `has_url`).
 
-    `line` is the number of the line with `provider` (from 0), `url_line` that of ``apiBase`` (None: it has none);
-    the model's members begin in `column`.
+    Its members begin in `column`; `line` is that of `provider` (from 0), `url_line` that of ``apiBase`` (None: none).
     """
 
     provider: str
@@ -42,8 +40,7 @@ class _Model(Struct):
 
 
 def _config(env: Env) -> Path:
-    home = env.get("CONTINUE_GLOBAL_DIR") or str(Path(env.get("HOME") or Path.home()) / ".continue")
-    return Path(os.path.expanduser(home)) / _CONFIG
+    return find_home(env, "CONTINUE_GLOBAL_DIR", ".continue") / _CONFIG
 
 
 def _read(env: Env) -> str:
@@ -74,10 +71,7 @@ def _models(text: str) -> Iterator[_Model]:
 
 
 def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[int, str, str]]:
-    """Yield the members in `column` of the item that contains line `number`.
-
-    Each is its line, name and value.
-    """
+    """Yield the line, name and value of the members in `column` of the item that contains line `number`."""
     before = range(number, -1, -1)
     after = range(number + 1, len(lines))
     for numbers in (before, after):
@@ -97,10 +91,7 @@ def _members(lines: Sequence[str], number: int, column: int) -> Iterator[tuple[i
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of Continue's models, each once, by the provider's name.
-
-    Further URLs of a provider are ``openai-2``, ``openai-3``, ... Other URLs than HTTP are left out.
-    """
+    """The base URLs of Continue's models, each once, by provider: ``openai``, ``openai-2``, ``openai-3``, ..."""
     urls: dict[str, str] = {}
     for model in _models(_read(env)):
         if model.url.startswith(("http://", "https://")) and model.url not in urls.values():

@@ -6,13 +6,12 @@ of links to its own, in which that file is a copy with the relay's addresses.
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls, find_home
 from ctxtui.services.attach.programs.settings_copy import link_folder, replace_urls
 
 _HOME_VARIABLE: Final = "KIMI_CODE_HOME"
@@ -28,7 +27,7 @@ _replace: Final = replace_urls("base_url")
 
 
 def _home(env: Env) -> Path:
-    return Path(os.path.expanduser(env.get(_HOME_VARIABLE) or Path(env.get("HOME") or Path.home()) / ".kimi-code"))
+    return find_home(env, _HOME_VARIABLE, ".kimi-code")
 
 
 def _tables(text: str) -> Iterator[tuple[str, Any]]:
@@ -42,10 +41,7 @@ def _tables(text: str) -> Iterator[tuple[str, Any]]:
 
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
-    """The base URLs of its providers and models, each once, by the first name that has it.
-
-    A name that is taken gets ``-model``.
-    """
+    """The base URLs of its providers and models, each once, by the first name; a model's may get ``-model``."""
     try:
         text = (_home(env) / _CONFIG).read_text(encoding="utf-8")
     except (OSError, ValueError):

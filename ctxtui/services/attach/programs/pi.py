@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Final
 
-from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls
+from ctxtui.services.attach.program import Env, RoutingFunctions, Started, Urls, find_home
 from ctxtui.services.config.package_data import DATA
 
 _URLS_VARIABLE: Final = "CTXTUI_BASE_URLS"
@@ -20,9 +18,9 @@ _SUBCOMMANDS: Final = frozenset({"install", "remove", "uninstall", "update", "li
 
 def _configured_urls(env: Env, cwd: str) -> Urls:
     """The base URLs of its ``models.json``, by provider."""
-    home = Path(env.get("PI_CODING_AGENT_DIR") or Path(env.get("HOME") or Path.home()) / ".pi" / "agent")
+    home = find_home(env, "PI_CODING_AGENT_DIR", ".pi/agent")
     try:
-        config = json.loads((Path(os.path.expanduser(home)) / "models.json").read_text(encoding="utf-8"))
+        config = json.loads((home / "models.json").read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
     own = config.get("providers") if isinstance(config, dict) else None

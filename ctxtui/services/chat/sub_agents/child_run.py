@@ -117,15 +117,13 @@ class ChildRun:
         )
 
     def _add_costs(self) -> None:
-        """Add the cost of its calls; the first price is slow."""
         while self._unpaid:
             self._spending.add_call(self._unpaid.pop(0), self._chat_model, self._host.price)
 
     async def _refusal_reason(self, draft: Draft) -> str:
-        """The reason not to send a request; "" if it may be sent.
+        """The reason not to send a request ("": send it); its draft gets the answer limit that the budgets pay for.
 
-        The runner's draft gets the answer limit that the budgets pay for. A request that a rule would hold (except for
-        a cache miss) is refused: it would wait forever without a user.
+        A request that a rule would hold is refused: it would wait forever without a user.
         """
         forecaster, settings = self.forecaster, self._host.config.settings
         assert forecaster is not None
@@ -180,6 +178,5 @@ class ChildRun:
 
 
 def answer_text(tree: Tree, call: Call) -> str:
-
     parts = [to_part(i.block) for i in tree.items(call.response_head, call.raw_head) if i.block.kind != HEADER]
     return "\n\n".join(part.reading.text for part in parts if part.category == TEXT and part.reading.text)

@@ -1,7 +1,4 @@
-"""The sub-agents of a chat.
-
-Each is a thread of the chat's session with its own context, turn and limits.
-"""
+"""The sub-agents of a chat, each a thread of its session with its own context, turn and limits."""
 
 from __future__ import annotations
 
@@ -30,15 +27,10 @@ if TYPE_CHECKING:
 
 
 MAX_CONCURRENT: Final = 16
-"""Maximum sub-agents running at the same time; others wait."""
 
 
 class Children:
-    """Starts the sub-agents of `host`'s chat, once the chat has begun.
-
-    `may_spend` decides whether a thread may send a request. `may_retry` returns the reason not to send an interrupted
-    one again.
-    """
+    """Starts the sub-agents of `host`'s chat, once the chat has begun."""
 
     def __init__(self, host: Host) -> None:
         self._host = host
@@ -55,11 +47,7 @@ class Children:
         return await self._run(await self._make_run(task))
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Run sub-agents on all `tasks` at once.
-
-        With `after_first`, the others start when the first one's answer begins, so that they can read its cached
-        prefix. Raises `CtxtuiError` if one cannot begin; then none is run.
-        """
+        """Run sub-agents on all `tasks`, as `Agents` describes. Raises `CtxtuiError` if one cannot begin."""
         runs = [await self._make_run(task) for task in tasks]
         if not runs:
             return []
@@ -110,11 +98,7 @@ class Children:
         return run
 
     def _tool_names(self, task: ChildTask) -> frozenset[str]:
-        """The parent's tools that match the task and may run without asking the user.
-
-        The tool for sub-agents is left out. Raises `NotFound` for a name that is no tool of the parent.
-
-        """
+        """The parent's tools for the task. Raises `NotFound` for a name that is no tool of the parent."""
         host = self._host
         assert host.tools is not None and host.runner is not None
         names, allowed = host.tool_names, host.runner.state.allowed
@@ -149,9 +133,7 @@ class NoAgents:
     """The caller for a sub-agent's own tools: it cannot start sub-agents."""
 
     async def start(self, task: ChildTask) -> ChildResult:
-        """Raise `CtxtuiError`."""
         raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)
 
     async def start_all(self, tasks: Sequence[ChildTask], *, after_first: bool = False) -> list[ChildResult]:
-        """Raise `CtxtuiError`."""
         raise CtxtuiError("a sub-agent cannot start agents", place=AGENT)

@@ -62,9 +62,9 @@ def make_stats(
     - `quota_reports`: those that are in no recording, each with its client.
     """
     sessions_list = list(sessions)
-    every = list(sessions_with_owned_calls(sessions_list))
+    all_calls = list(sessions_with_owned_calls(sessions_list))
     owned = [
-        (summary, [call for call in calls if (call.started or summary.mtime) >= since]) for summary, calls in every
+        (summary, [call for call in calls if (call.started or summary.mtime) >= since]) for summary, calls in all_calls
     ]
     owned = [(summary, calls) for summary, calls in owned if calls]
     used = [CallUse(call.started, call.tokens, call.cost, call.partial) for _, calls in owned for call in calls]
@@ -83,7 +83,7 @@ def make_stats(
         rows=_sum_rows(parts, by) if by and by != TOOL else [],
         windows=windows,
         week=last_week(used, at),
-        reported=_newest_reports(every, since, quota_reports),
+        reported=_newest_reports(all_calls, since, quota_reports),
         worst=_worst_misses(owned),
         tools=_heavy_tools(sessions_list, since),
         comparison=compare(owned, changed) if changed is not None else None,
@@ -145,10 +145,10 @@ def _week_of(quarter: int) -> str:
 
 
 def _newest_reports(
-    every: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
+    all_calls: OwnCalls, since: float, quota_reports: Iterable[tuple[str, QuotaReport]]
 ) -> list[ReportedWindow]:
     """The newest report on each quota window, made from `since` on (Unix seconds)."""
-    reports = [*((summary.source, report) for summary, _ in every for report in summary.quotas), *quota_reports]
+    reports = [*((summary.source, report) for summary, _ in all_calls for report in summary.quotas), *quota_reports]
     clients: dict[str, set[str]] = {}
     for source, report in reports:
         clients.setdefault(report.limit, set()).add(source)
@@ -158,7 +158,7 @@ def _newest_reports(
             report,
             (
                 CallUse(call.started, call.tokens, call.cost, call.partial)
-                for summary, calls in every
+                for summary, calls in all_calls
                 if summary.source in clients[report.limit]
                 for call in calls
             ),

@@ -35,8 +35,8 @@ _TOP_ANSWER_KEYS: Final = _ANSWER_KEYS[: _ANSWER_KEYS.index("body")]
 _STARTED: Final = ("started_at", "start_time", "startTime", "startedDateTime", "timestamp", "time", "ts", "date",
                    "created_at", "recorded_at", "created")  # fmt: skip
 _ENDED: Final = ("ended_at", "end_time", "endTime", "completed_at", "finished_at")
-_DEPTH: Final = 4
-"""Maximum levels of a record that are searched."""
+_MAX_DEPTH: Final = 4
+"""Levels of a record that are searched."""
 
 
 class Pair(Struct, frozen=True):
@@ -65,7 +65,7 @@ def find_pair(text: JsonText) -> Pair | None:
     if not isinstance(record, dict):
         return None
     request = _find_request(record, text)
-    answer = _find_answer(record, _TOP_ANSWER_KEYS, _DEPTH)
+    answer = _find_answer(record, _TOP_ANSWER_KEYS, _MAX_DEPTH)
     if request is None and not (isinstance(answer, str) or is_answer(as_dict(answer))):
         return None
     pair = request or Pair()
@@ -76,7 +76,7 @@ def find_pair(text: JsonText) -> Pair | None:
 
 def has_answer(request: Json) -> bool:
     """Whether a request's members are in one object with its answer."""
-    return isinstance(request, dict) and _find_answer(request, _TOP_ANSWER_KEYS, _DEPTH) is not None
+    return isinstance(request, dict) and _find_answer(request, _TOP_ANSWER_KEYS, _MAX_DEPTH) is not None
 
 
 def _read_headers(record: dict[str, Json]) -> tuple[tuple[str, str], ...]:
@@ -104,7 +104,7 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
     if classify(record) == BodyShape.REQUEST:
         # The request's members are mixed with the answer's, so which were sent is not known.
         return Pair(to_json_text({key: item for key, item in record.items() if key not in _TOP_ANSWER_KEYS}))
-    path = _find_path(record, _REQUEST_KEYS, _DEPTH)
+    path = _find_path(record, _REQUEST_KEYS, _MAX_DEPTH)
     if path is None:
         return None
     value, keys = path

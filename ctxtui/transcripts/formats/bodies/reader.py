@@ -43,14 +43,14 @@ from ctxtui.transcripts.reader import Reader
 from ctxtui.wire import sse
 from ctxtui.wire.codec import codec
 from ctxtui.wire.codec.memo import Memo
-from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, GRAMMARS, OLLAMA, RESPONSES
+from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, GRAMMARS, RESPONSES
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
 from ctxtui.wire.translate.turns import tool_dialect
 
 _PROVIDERS: Final = (("claude", "anthropic"), ("gpt-", "openai"), ("chatgpt", "openai"), ("deepseek", "deepseek"))
-_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", OLLAMA: "ollama", GOOGLE: "google"}
+_HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", GOOGLE: "google"}
 
 
 class _BodyDecoder:
@@ -253,16 +253,16 @@ class BodiesReader(Reader):
 
     def _handle_value(self, text: JsonText) -> Iterator[Event]:
         value = text.value()
-        sort = classify(value)
-        if sort == BodyShape.MESSAGE:
+        shape = classify(value)
+        if shape == BodyShape.MESSAGE:
             yield from self._add_message(value, text)
             return
         self._growing = None
-        if sort == BodyShape.ANSWER:
+        if shape == BodyShape.ANSWER:
             yield from self._add_call(Pair(answer=value), text)
-        elif sort == BodyShape.MESSAGES:
+        elif shape == BodyShape.MESSAGES:
             yield from self._add_call(Pair(messages=list_messages(value)), text)
-        elif sort == BodyShape.REQUEST and not pairs.has_answer(value):
+        elif shape == BodyShape.REQUEST and not pairs.has_answer(value):
             yield from self._add_call(Pair(request=text, sent=True), text)
             self._only_call = self._threads.last if self._values == 1 else None
         else:
@@ -332,28 +332,33 @@ def _is_record(text: str) -> bool:
 NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses", GOOGLE: "google"}
 
 
-_SURE: Final = {BodyShape.REQUEST: 0.85, BodyShape.ANSWER: 0.8, BodyShape.MESSAGES: 0.6, BodyShape.MESSAGE: 0.55}
+_SHAPE_CONFIDENCES: Final = {
+    BodyShape.REQUEST: 0.85,
+    BodyShape.ANSWER: 0.8,
+    BodyShape.MESSAGES: 0.6,
+    BodyShape.MESSAGE: 0.55,
+}
 """Confidence in a file whose head has this shape."""
-_PAIR: Final = 0.8
+_PAIR_CONFIDENCE: Final = 0.8
 """Confidence in a file whose records hold requests or answers."""
-_LOG: Final = 0.7
+_LOG_CONFIDENCE: Final = 0.7
 """Confidence in a gateway's log."""
-_OTHERS: Final = frozenset({"kwargs", "backing_model"})
+_LOG_KEYS: Final = frozenset({"kwargs", "backing_model"})
 """Members of a gateway's log, which `request_log` reads better."""
 _MAX_EXAMINED: Final = 8
 """Values in a head, and items of a list there, that are examined."""
-_SURE_OF_TOOLS: Final = 0.5
+_CUT_REQUEST_CONFIDENCE: Final = 0.5
 """Confidence in a request that the head cuts before its messages."""
-_TALK: Final = frozenset({"messages", "input", "contents", "prompt"})
+_CONVERSATION_KEYS: Final = frozenset({"messages", "input", "contents", "prompt"})
 _BEFORE_SYSTEM: Final = frozenset({"system", "max_tokens", "stream", "temperature", "metadata", "thinking"})
 _BEFORE_INPUT: Final = frozenset({"input", "model", "instructions", "stream", "store", "temperature", "metadata"})
 """Members that may accompany a long text before other evidence of a request."""
-_DEFINES: Final = frozenset({"input_schema", "parameters", "function", "custom"})
+_DEFINITION_KEYS: Final = frozenset({"input_schema", "parameters", "function", "custom"})
 
 
 def sniff_as(name: str, head: bytes, file_name: str) -> float:
-    dialect, sure = _detect(head[: file_head.HEAD_BYTES])
-    return sure if dialect == name else 0.0
+    dialect, confidence = _detect(head[: file_head.HEAD_BYTES])
+    return confidence if dialect == name else 0.0
 
 
 def open_as(name: str, tree: Tree) -> BodiesReader:
@@ -369,11 +374,11 @@ def _detect(head: bytes) -> tuple[str, float]:
     lines = [value for value in values if classify(value) == BodyShape.MESSAGE]
     for value in values:
         try:
-            dialect, sure = _detect_value(value, lines)
+            dialect, confidence = _detect_value(value, lines)
         except (Malformed, RecursionError):
             continue
-        if sure > best[1]:
-            best = dialect, sure
+        if confidence > best[1]:
+            best = dialect, confidence
     return best
 
 
@@ -385,42 +390,46 @@ def _detect_cut(value: Json) -> tuple[str, float]:
         return _detect_cut(value["request"])
     if isinstance(value.get("input"), str) and value.keys() <= _BEFORE_INPUT:
         # The text itself is long; only later members would identify an embedding request.
-        return RESPONSES, _SURE_OF_TOOLS
-    if value.keys() & _TALK:
+        return RESPONSES, _CUT_REQUEST_CONFIDENCE
+    if value.keys() & _CONVERSATION_KEYS:
         return "", 0.0
     tools = value.get("tools")
     defined = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     # The last one may be cut.
-    if defined and all(tool.keys() & _DEFINES for tool in defined[:-1]):
-        if defined[:-1] or defined[0].keys() & _DEFINES:
-            return tool_dialect(defined[0]), _SURE_OF_TOOLS
+    if defined and all(tool.keys() & _DEFINITION_KEYS for tool in defined[:-1]):
+        if defined[:-1] or defined[0].keys() & _DEFINITION_KEYS:
+            return tool_dialect(defined[0]), _CUT_REQUEST_CONFIDENCE
         if isinstance(defined[0].get("description"), str) and "name" in defined[0]:
-            return (RESPONSES if "type" in defined[0] else ANTHROPIC), _SURE_OF_TOOLS
+            return (RESPONSES if "type" in defined[0] else ANTHROPIC), _CUT_REQUEST_CONFIDENCE
     if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
-        return ANTHROPIC, _SURE_OF_TOOLS
-    return (RESPONSES, _SURE_OF_TOOLS) if isinstance(value.get("instructions"), str) and "model" in value else ("", 0.0)
+        return ANTHROPIC, _CUT_REQUEST_CONFIDENCE
+    return (
+        (RESPONSES, _CUT_REQUEST_CONFIDENCE)
+        if isinstance(value.get("instructions"), str) and "model" in value
+        else ("", 0.0)
+    )
 
 
 def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:
-    sort = classify(value)
-    sure = _SURE.get(sort, 0.0)
-    if sort == BodyShape.REQUEST and value.keys() & _OTHERS:
+    shape = classify(value)
+    confidence = _SHAPE_CONFIDENCES.get(shape, 0.0)
+    if shape == BodyShape.REQUEST and value.keys() & _LOG_KEYS:
         # A gateway's own log, whose reader knows its other members too.
-        sure = _LOG
-    match sort:
+        confidence = _LOG_CONFIDENCE
+    match shape:
         case BodyShape.REQUEST:
-            return detect_dialect(value), sure
+            return detect_dialect(value), confidence
         case BodyShape.ANSWER:
-            return answer_dialect(value), sure
+            return answer_dialect(value), confidence
         case BodyShape.MESSAGES:
-            return detect_dialect(list_messages(value)), sure
+            return detect_dialect(list_messages(value)), confidence
         case BodyShape.MESSAGE:
-            return detect_dialect(lines), sure
+            return detect_dialect(lines), confidence
     pair = pairs.find_pair(to_json_text(value)) if isinstance(value, dict) else None
     if pair is None:
         return "", 0.0
     if pair.request is not None:
-        return detect_dialect(pair.request.value()), _PAIR
+        return detect_dialect(pair.request.value()), _PAIR_CONFIDENCE
     if pair.messages is not None:
-        return detect_dialect(pair.messages), _PAIR
-    return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR
+        return detect_dialect(pair.messages), _PAIR_CONFIDENCE
+    return (answer_dialect(pair.answer) if isinstance(pair.answer, dict) else CHAT), _PAIR_CONFIDENCE

@@ -39,7 +39,7 @@ class Report(Struct, frozen=True):
     extra: dict[str, Json] = field(default_factory=dict)
 
 
-NO_REPORT: Final = Report()
+_NO_REPORT: Final = Report()
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
 
 
@@ -66,14 +66,12 @@ _COMMON_DECODER: Final = msgspec.json.Decoder(_CommonReport)
 
 
 @lru_cache(maxsize=256)
-def parse_report(raw: bytes, final: bool) -> Report:
+def _parse_report(raw: bytes, final: bool) -> Report:
     """Parse the usage in the JSON text `raw`.
 
     Not `final`: the record has no stop reason, and its output count is partial. The records of one message mostly
     repeat one report. Raises `msgspec.DecodeError`.
     """
-    if not raw:
-        return NO_REPORT
     return _parse_common_report(raw, final) or _with_final(_parse_any_report(raw), final)
 
 
@@ -152,7 +150,7 @@ class ClaudeMessage(Struct):
     id: str = ""
     model: str = ""
     stop: str = ""
-    report: Report = NO_REPORT
+    report: Report = _NO_REPORT
     string: bool = False
     content: bytes = b""
 
@@ -190,7 +188,7 @@ def parse_message(record: ClaudeRecord, clean: bool | None, *, contexts: bool = 
     role, usage_json = fields.role or record.type or "", bytes(fields.usage)
     content = bytes(fields.content)
     try:
-        report = parse_report(usage_json, bool(fields.stop_reason)) if usage_json else NO_REPORT
+        report = _parse_report(usage_json, bool(fields.stop_reason)) if usage_json else _NO_REPORT
         return ClaudeMessage(
             role,
             parse_parts(content, clean) if contexts else _parse_outline(content),

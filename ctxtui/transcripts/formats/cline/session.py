@@ -46,7 +46,7 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if first >= _COMPACTION or first >= _DETAILS else 0.0
 
 
-def kin(first: bytes, second: bytes) -> bool:
+def is_companion(first: bytes, second: bytes) -> bool:
     """Whether the file that begins with `second` is beside the session that begins with `first`."""
     main, other = (as_dict(next(iter(file_head.parse_values(head)), None)) for head in (first, second))
     return bool(main.get("sessionId")) and _session_of(other) == main["sessionId"]

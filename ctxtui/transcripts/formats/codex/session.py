@@ -324,14 +324,14 @@ class _CodexSession:
         return [*self._describe(window=counts.window), *self._emit_calls(*calls)]
 
 
-# Subagents have separate rollouts in the folder of the day, among those of other sessions: see `kin`.
+# Subagents have separate rollouts in the folder of the day, among those of other sessions: see `is_companion`.
 _IDS: Final = {
     name: re.compile(rb'"' + name.encode() + rb'"\s*:\s*"([^"\\]{8,})"')
     for name in ("id", "session_id", "parent_thread_id")
 }
 
 
-def kin(head: bytes, other: bytes) -> bool:
+def is_companion(head: bytes, other: bytes) -> bool:
     """Whether a rollout is a subagent's of the session that begins with `head` (facts §13)."""
     own_ids, other_ids = _find_ids(head), _find_ids(other)
     if not own_ids["id"] or other_ids["id"] == own_ids["id"]:

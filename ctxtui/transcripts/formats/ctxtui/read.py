@@ -140,12 +140,7 @@ class CtxtuiReader(Reader):
         yield Described(**described)
         news = {key: value for key, value in line["session"].items() if key not in DESCRIBED}
         if news:
-            beyond = {
-                "of": line_key(line),
-                "number": self._seen[line_key(line)] + 1,
-                "members": {"session": line["session"]},
-            }
-            yield Happened(BEYOND, canonical.dump_text(beyond))
+            yield _keep_unknown(line_key(line), self._seen[line_key(line)] + 1, {"session": line["session"]})
 
     def _handle_place(self, line: dict[str, Json]) -> Iterator[Event]:
         if line["section"] not in _SECTIONS:

@@ -24,7 +24,7 @@ def write(session: Session) -> bytes:
 def lines(session: Session) -> Iterator[bytes]:
     beyond = _NewerData(session)
     for line in _iter_records(session):
-        if isinstance(line, bytes) and not beyond.has_members:
+        if isinstance(line, bytes) and not beyond.members:
             yield line + b"\n"
         else:
             value = canonical.loads(line) if isinstance(line, bytes) else line
@@ -38,7 +38,7 @@ class _NewerData:
 
     def __init__(self, session: Session) -> None:
         self.lines: list[Json] = []
-        self._members: dict[tuple[str, int], dict[str, Json]] = {}
+        self.members: dict[tuple[str, int], dict[str, Json]] = {}
         self._seen: Counter[str] = Counter()
         for happening in session.happenings:
             if happening.kind == BEYOND:
@@ -46,19 +46,15 @@ class _NewerData:
                 if beyond["of"] is None:
                     self.lines.append(beyond["line"])
                 else:
-                    self._members.setdefault((beyond["of"], beyond["number"]), {}).update(beyond["members"])
-
-    @property
-    def has_members(self) -> bool:
-        return bool(self._members)
+                    self.members.setdefault((beyond["of"], beyond["number"]), {}).update(beyond["members"])
 
     def joined(self, line: dict[str, Json]) -> dict[str, Json]:
         """Add the members of a newer version to a line; call it once for each line, in order."""
-        if not self._members:
+        if not self.members:
             return line
         name = line_key(line)
         self._seen[name] += 1
-        for key, value in self._members.get((name, self._seen[name]), {}).items():
+        for key, value in self.members.get((name, self._seen[name]), {}).items():
             old = line.get(key)
             line = {**line, key: {**old, **value} if isinstance(old, dict) and isinstance(value, dict) else value}
         return line

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict
-from ctxtui.core.session import Event
-from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.goose.database import read_tables
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dicts
@@ -45,8 +42,4 @@ def to_tables(export: dict[str, Json]) -> Tables:
     return {"sessions": [session], "messages": rows}
 
 
-def _read_export(value: Json, tree: Tree) -> Iterator[Event]:
-    return read_tables(to_tables(as_dict(value)), tree)
-
-
-reader = json_reader(_read_export)
+reader = json_reader(lambda value, tree: read_tables(to_tables(as_dict(value)), tree))

@@ -18,7 +18,7 @@ from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dicts, as_time
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import LinesReader
+from ctxtui.transcripts.kit.readers import lines_reader
 from ctxtui.transcripts.kit.records import RawRecord
 
 NAME: Final = "goose request log"
@@ -103,5 +103,4 @@ def _join_chunks(parts: list[dict[str, Json]]) -> list[dict[str, Json]]:
     return joined
 
 
-def reader(tree: Tree) -> LinesReader:
-    return LinesReader(_LogHandler(tree))
+reader = lines_reader(_LogHandler)

@@ -29,7 +29,7 @@ from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, compaction_detail, get_path
 from ctxtui.transcripts.kit.http_exchange.decode import Decoded, decode
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange
-from ctxtui.transcripts.kit.readers import WholeReader, parse_json
+from ctxtui.transcripts.kit.readers import parse_json, whole_reader
 from ctxtui.transcripts.kit.tasks import value_text
 
 _MAX_ATTACHMENT_DEPTH: Final = 100
@@ -302,16 +302,15 @@ def sniff(head: bytes, name: str) -> float:
     return 0.85 if first.keys() >= _SAMPLE else 0.0
 
 
-def reader(tree: Tree) -> WholeReader:
-    return WholeReader(tree, _parse)
-
-
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     if data.startswith(_ZIP):
         log, skipped = archive.read_log(data)
         return [*_read_log_events(log, tree), *skipped], None
     value, tail = parse_json(data)
     return list(_read_log_events(as_dict(value), tree)), tail
+
+
+reader = whole_reader(_parse)
 
 
 def _read_log_events(log: dict[str, Json], tree: Tree) -> Iterator[Event]:

@@ -136,13 +136,10 @@ class _Agent:
         """
         user_indexes: list[int] = []
         for n, message in enumerate(self._messages):
-            user_indexes = (
-                []
-                if message[0].place.mark == _SUMMARY
-                else [*user_indexes, n]
-                if _is_of_user(message)
-                else user_indexes
-            )
+            if message[0].place.mark == _SUMMARY:
+                user_indexes = []
+            elif _is_of_user(message):
+                user_indexes.append(n)
         if turns <= len(user_indexes):
             del self._messages[user_indexes[-turns] :]
 
@@ -263,9 +260,9 @@ class _FileHandler:
         yield from self._agents[name].record(value, source)
 
     def state_events(self) -> Iterator[Event]:
-        talks = [agent.dialogue for agent in self._agents.values()]
-        yield Described(source=NAME, title=next((talk.title for talk in talks if talk.title), ""))
-        yield from (talk.tip_event() for talk in talks)
+        dialogues = [agent.dialogue for agent in self._agents.values()]
+        yield Described(source=NAME, title=next((dialogue.title for dialogue in dialogues if dialogue.title), ""))
+        yield from (dialogue.tip_event() for dialogue in dialogues)
 
 
 class KimiReader(LinesReader):

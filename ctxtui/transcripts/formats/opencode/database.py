@@ -103,10 +103,6 @@ def sniff(head: bytes, name: str) -> float:
     return 0.9 if is_opencode else 0.0
 
 
-def _read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    yield from session_events(sessions_of(tables), messages_of(tables), tree)
-
-
 def sessions_of(tables: Tables) -> dict[str, Row]:
     """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
     rows = [*tables.get(_SESSIONS, []), *tables.get("session", [])]
@@ -166,4 +162,4 @@ def _read_time(row: Row, key: str) -> float:
     return as_time(row.get(key)) or 0.0
 
 
-reader = rows_reader(_read_tables)
+reader = rows_reader(lambda tables, tree: session_events(sessions_of(tables), messages_of(tables), tree))

@@ -16,7 +16,7 @@ from ctxtui.core.session import Event, Skipped
 from ctxtui.core.tree import Tree
 from ctxtui.transcripts.formats.opentelemetry.reader import SpanCollector
 from ctxtui.transcripts.kit.fields import as_dicts
-from ctxtui.transcripts.kit.readers import WholeReader
+from ctxtui.transcripts.kit.readers import whole_reader
 from ctxtui.transcripts.kit.records import RawRecord
 
 _FIELDS: Final = {
@@ -246,5 +246,4 @@ def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:
     return list(collector.state_events()), tail
 
 
-def reader(tree: Tree) -> WholeReader:
-    return WholeReader(tree, _parse)
+reader = whole_reader(_parse)

@@ -105,8 +105,8 @@ class Exchanges:
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
         """Return the server-side items before a request's own, and the id that names them ("": none)."""
         params = decoded.params
-        talk = params.get("conversation")
-        name = as_str(params.get("previous_response_id")) or as_str(talk) or as_str(as_dict(talk).get("id"))
+        stored = params.get("conversation")
+        name = as_str(params.get("previous_response_id")) or as_str(stored) or as_str(as_dict(stored).get("id"))
         name = name or as_str(params.get("cachedContent")) or as_str(params.get("cached_content"))
         if name not in self._heads:
             return self._stored_items.get(name, ()), name

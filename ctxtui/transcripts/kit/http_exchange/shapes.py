@@ -39,7 +39,7 @@ _MEMBERS: Final = {
 """Votes for a dialect by members of a request; more for members that no other dialect has."""
 
 _PLAIN: Final = frozenset("model input temperature top_p text metadata user service_tier prompt_cache_key".split())
-_NO_TALK: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
+_OTHER_MODELS: Final = re.compile(r"embed|moderation|tts|whisper|transcribe|rerank", re.IGNORECASE)
 
 
 class BodyShape(StrEnum):
@@ -92,7 +92,7 @@ def _is_request(value: Mapping[str, Json]) -> bool:
         return False
     evidence = value.keys() & {*_MEMBERS[RESPONSES], "tools", "stream", "reasoning", "store"}
     # Requests for embeddings, moderations and speech have a model and an input as well.
-    return bool(evidence) or (value.keys() <= _PLAIN and not _NO_TALK.search(as_str(value["model"])))
+    return bool(evidence) or (value.keys() <= _PLAIN and not _OTHER_MODELS.search(as_str(value["model"])))
 
 
 def _has_contents(value: Mapping[str, Json]) -> bool:

@@ -19,9 +19,10 @@ from ctxtui.views.text.signs import key_hint
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
-    from ctxtui.services.attach import held_requests, registry
+    from ctxtui.services.attach import held_requests, hold_rules, registry
 else:
     held_requests = later("ctxtui.services.attach.held_requests")
+    hold_rules = later("ctxtui.services.attach.hold_rules")
     registry = later("ctxtui.services.attach.registry")
 
 SOURCE: Final = "attached"
@@ -67,7 +68,7 @@ class AttachedProgramController(Controller):
 
     def _ask(self, path: Path, active: tuple[str, ...]) -> None:
         if not self.prompt.is_asking:
-            text, right = held_lines.rules_text(active), held_lines.RULES_SPELLED
+            text, right = held_lines.rules_text(active), [Span(f"{hold_rules.RULES_SPELLED} ", "dim")]
             self.prompt.ask(Question(held_lines.RULES, partial(self._set, path), text=text, right=right))
 
     def _set(self, path: Path, text: str) -> None:

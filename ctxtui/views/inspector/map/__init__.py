@@ -1,1 +1,1 @@
-"""The map of a context: a small picture of every block, drawn cell by cell."""
+"""The map of a context: its blocks as pixels in prompt order, drawn cell by cell."""

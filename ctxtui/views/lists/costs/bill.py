@@ -31,7 +31,7 @@ from ctxtui.core.call import count_calls
 from ctxtui.core.category import INDEX
 from ctxtui.core.session import MAIN
 from ctxtui.views.lists import advice
-from ctxtui.views.text import bars, cells, numbers, safe_text, sums
+from ctxtui.views.text import bars, cells, narrow, numbers, safe_text, sums
 from ctxtui.views.text.signs import CATEGORY
 from ctxtui.views.text.span import Span, width
 from ctxtui.views.text.table import Column, Table
@@ -54,25 +54,18 @@ SHORT_MEANINGS: Final = {
     OTHER: ("web searches",),
     RECORDED: ("no list price",),
 }
-"""Shorter forms of `PART_MEANINGS`."""
 PART_STYLES: Final = {CARRY: "read", REWRITES: "write", FIRST: "fresh", OUTPUT: "cat-assistant"}
 
 
 class BillLine(NamedTuple):
-    """One line: its spans, and the explanation of its figures."""
-
     spans: list[Span]
     sum: str = ""
 
 
-def part_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The parts as rows; and the calls without a complete price.
-
-    A row has name, tokens, share, bar, money and meaning.
-    """
+def _part_lines(statement: Statement, room: int) -> list[BillLine]:
     bill = statement.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
-    amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
+    amounts, decimals = _shown_amounts(bill) if bill.usd is not None else ({}, 0)
     wide = min(20, room - 84) if room >= 90 else 0
 
     def share(name: str, _: int) -> Span:
@@ -106,21 +99,18 @@ def part_lines(statement: Statement, room: int) -> list[BillLine]:
     return bill_lines
 
 
-def footnotes(statement: Statement, room: int) -> list[BillLine]:
-    """Lines about the residual, and about answers that are reported in part."""
+def _footnotes(statement: Statement, room: int) -> list[BillLine]:
     bill, bill_lines = statement.bill, list[BillLine]()
     if texts := residual_texts(bill):
-        fits = [words for words in texts if cells.width(words) <= room - 15]
         explanation = " ".join(
             _sum_of_residual(*residual)
             for residual in ((bill.beyond, "more"), (bill.short, "less"))
             if residual[0].calls
         )
-        shown = [Span(f" {'residual':<13}"), Span(fits[0] if fits else texts[-1], "dim")]
+        shown = [Span(f" {'residual':<13}"), Span(narrow.first_that_fits(texts, room - 15), "dim")]
         bill_lines.append(BillLine(shown, sum=explanation))
-    if texts := partial_texts(bill):
-        fits = [words for words in texts if cells.width(words) <= room - 15]
-        shown = [Span(f" {'≥':<13}", "warn"), Span(fits[0] if fits else texts[-1], "dim")]
+    if texts := _partial_texts(bill):
+        shown = [Span(f" {'≥':<13}", "warn"), Span(narrow.first_that_fits(texts, room - 15), "dim")]
         likely = f"By ctxtui's count these answers have {bill.likely.tokens:,} tokens more."
         bill_lines.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
     return bill_lines
@@ -136,10 +126,7 @@ def _sum_of_residual(residual: ResidualSum, words: str) -> str:
 
 
 def residual_texts(bill: Bill) -> tuple[str, ...]:
-    """Input reported beyond the counted blocks, or short of them.
-
-    The longest text comes first, the shortest last. Empty if there is none.
-    """
+    """Input reported beyond the counted blocks, or short of them; the longest text comes first."""
     amounts, with_usd = list[str](), list[str]()
     for residual, sign in ((bill.beyond, 1), (bill.short, -1)):
         if residual.calls:
@@ -155,8 +142,8 @@ def _usd(usd: float, bill: Bill) -> str:
     return numbers.money(usd if bill.usd is not None else None)
 
 
-def partial_texts(bill: Bill) -> tuple[str, ...]:
-    """Texts about answers that are reported in part, longest first; empty if there are none."""
+def _partial_texts(bill: Bill) -> tuple[str, ...]:
+    """Texts of falling length about answers that are reported in part."""
     if not bill.partial:
         return ()
     long = f"{numbers.many(bill.partial, 'answer')} only partly reported and paid as reported"
@@ -172,16 +159,14 @@ def _sum_of_part(name: str, bill: Bill) -> str:
 
 
 def _meaning(name: str, bill: Bill, room: int) -> str:
-    """The meaning of a part, in the longest text that fits, else the shortest."""
     forms: list[str] = [PART_MEANINGS[name], *SHORT_MEANINGS.get(name, ())]
     if name == CARRY and bill.in_full.usd >= 0.1 * bill.parts[CARRY].usd > 0:
         usd = numbers.money(bill.in_full.usd)
         forms = [f"{PART_MEANINGS[name]}, {usd} of it not from a cache", f"sent again, {usd} not cached", *forms]
-    fits = [words for words in forms if cells.width(words) <= room]
-    return fits[0] if fits else forms[-1]
+    return narrow.first_that_fits(forms, room)
 
 
-def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
+def _shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     """Non-empty parts in USD, rounded to add up to the displayed total, and the decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
@@ -195,7 +180,6 @@ SAVINGS_SHOWN: Final = 4
 TOOLS_SHOWN: Final = 5
 
 _NO_TOOLS: Final = frozenset({CONVERSATION, OUTPUT, OTHER, RECORDED})
-"""Rows of spending that are no tools, and have no sign."""
 _CAUSES: Final = {
     TTL: "after a pause",
     MODEL: "at a change of model",
@@ -206,13 +190,9 @@ _CAUSES: Final = {
 }
 
 
-def rewrite_lines(statement: Statement) -> list[BillLine]:
+def _rewrite_lines(statement: Statement) -> list[BillLine]:
     misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
-    return [BillLine(_rewrite(miss), explain_rewrite(miss)) for miss in misses]
-
-
-def explain_rewrite(miss: CacheMiss) -> str:
-    return sums.loss(miss.usd, miss.paid)
+    return [BillLine(_rewrite(miss), sums.loss(miss.usd, miss.paid)) for miss in misses]
 
 
 def _sum_of_block(block: StatementBlock) -> str:
@@ -273,18 +253,14 @@ _BLOCKS: Final[Table[StatementBlock]] = Table(
 )
 
 
-def tool_lines(statement: Statement, room: int) -> list[BillLine]:
-    """The dearest tools: definitions, calls and results as input."""
+def _tool_lines(statement: Statement, room: int) -> list[BillLine]:
     rows = [row for row in statement.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
     table = spending_table(rows, statement.bill.usd)
     return [BillLine(table.draw(row, room), sums.share_of_money(row.usd, statement.bill.usd)) for row in rows]
 
 
 def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[SpendingRow]:
-    """The table of rows of spending by tool.
-
-    Shares are of the `whole` bill, bars relative to the largest of `rows`.
-    """
+    """The table of spending by tool; shares are of the `whole` bill, bars relative to the largest of `rows`."""
     most = max((row.usd or 0.0 for row in rows), default=0.0)
 
     def sign(row: SpendingRow) -> Span:
@@ -313,7 +289,6 @@ def spending_table(rows: Sequence[SpendingRow], whole: float | None) -> Table[Sp
 
 
 def saving_lines(statement: Statement) -> list[BillLine]:
-    """Changes that would have made the same calls cheaper."""
     bill_lines = [
         BillLine(
             [Span(" ✓ ", "ok"), Span(describe_saving(saving))],
@@ -330,8 +305,7 @@ def _least_saving(statement: Statement) -> float:
     return max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
 
 
-def time_lines(statement: Statement) -> list[BillLine]:
-    """Latency by context size; empty if no times are recorded."""
+def _time_lines(statement: Statement) -> list[BillLine]:
     rows = statement.times
     if not rows:
         return []
@@ -363,17 +337,14 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 
 
 def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
-    """(title, note, lines) of each non-empty section, for rows of `room` cells.
-
-    Advice has its command line if the session's `name` is given.
-    """
-    if parts := part_lines(statement, room):
-        yield "the bill", "", [*parts, *footnotes(statement, room)]
+    """(title, note, lines) of each non-empty section; advice with commands if the session's `name` is given."""
+    if parts := _part_lines(statement, room):
+        yield "the bill", "", [*parts, *_footnotes(statement, room)]
     if statement.bill.rewrites:
-        yield "rewrites", "most expensive first", rewrite_lines(statement)
+        yield "rewrites", "most expensive first", _rewrite_lines(statement)
     if statement.heaviest and statement.bill.usd is not None:
         yield "most expensive blocks", "their cost, over all calls", block_lines(statement, room)
-        if tools := tool_lines(statement, room):
+        if tools := _tool_lines(statement, room):
             yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
         yield "fixes", "if they had been used for the same calls", saving_lines(statement)
@@ -383,26 +354,24 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
             advice.note(statement.ahead),
             [BillLine(spans, sum=explanation) for spans, explanation in advice.lines(statement.ahead, name)],
         )
-    if times := time_lines(statement):
+    if times := _time_lines(statement):
         yield "time", "medians", times
 
 
 LINE_TABLE: Final[Table[BillLine]] = Table(
     (Column("", 0, lambda row, _: row.spans, "left", sum=lambda row: row.sum),), mark=1, tail=0
 )
-"""Table of lines that are drawn already."""
 
 
 def overview(statement: Statement, room: int) -> list[BillLine]:
-    """The lines of the total: parts, dearest blocks, call times."""
-    out = part_lines(statement, room)
+    out = _part_lines(statement, room)
     for title, note, lines in (
         (
             "most expensive blocks",
             "their cost, over all calls",
             block_lines(statement, room) if statement.bill.usd is not None else [],
         ),
-        ("time", "medians", time_lines(statement)),
+        ("time", "medians", _time_lines(statement)),
     ):
         if lines:
             out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), Span(f"  {note}", "faint")]), *lines]
@@ -410,13 +379,11 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
 
 
 def explain_total(statement: Statement) -> str:
-    """Explain the total as a sum, with its uncertainties."""
-    notes = (("Residual", residual_texts(statement.bill)), ("At least", partial_texts(statement.bill)))
-    return " ".join([f"{format_sum(statement)}.", *(f"{name}: {texts[0]}." for name, texts in notes if texts)])
+    notes = (("Residual", residual_texts(statement.bill)), ("At least", _partial_texts(statement.bill)))
+    return " ".join([f"{_format_sum(statement)}.", *(f"{name}: {texts[0]}." for name, texts in notes if texts)])
 
 
 PRICE_KIND: Final = "list price"
-"""Kind of every price that ctxtui computes."""
 MIN_SAVINGS: Final = 0.01
 """A saving is named from $0.01 and from 1 % of the bill on; the larger counts."""
 
@@ -426,7 +393,7 @@ def sentence(statement: Statement) -> str:
 
     It also names the heaviest block, the share of subagents and the best fix, if there are any.
     """
-    parts = [format_sum(statement, with_counts=True)]
+    parts = [_format_sum(statement, with_counts=True)]
     if statement.heaviest and statement.bill.usd is not None:
         parts.append(f"heaviest: {_named(statement.heaviest[0])} {_describe_cost(statement.heaviest[0])}")
     if statement.bill.subagents >= 0.005:
@@ -436,13 +403,12 @@ def sentence(statement: Statement) -> str:
     return "; ".join(parts)
 
 
-def format_sum(statement: Statement, *, with_counts: bool = False) -> str:
-    """The sum of the parts, or why there is none; with the number of rewrites if `with_counts`."""
+def _format_sum(statement: Statement, *, with_counts: bool = False) -> str:
     bill = statement.bill
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
         return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
-    amounts, decimals = shown_amounts(bill)
+    amounts, decimals = _shown_amounts(bill)
     total = sum(amounts.values())
     terms = [
         f"{amounts[name]:,.{decimals}f} {name}{_describe_rewrites(bill) if with_counts and name == REWRITES else ''}"
@@ -470,7 +436,6 @@ def _describe_cost(block: StatementBlock) -> str:
 
 
 def select_savings(statement: Statement) -> list[Saving]:
-    """The savings of at least `MIN_SAVINGS`, the first of each kind."""
     least = _least_saving(statement)
     best: dict[str, Saving] = {}
     for saving in statement.savings:
@@ -480,7 +445,6 @@ def select_savings(statement: Statement) -> list[Saving]:
 
 
 def describe_saving(saving: Saving) -> str:
-    """The change, and how much it would have saved."""
     at = "" if saving.thread in ("", MAIN) else f" of thread {safe_text.one_line(saving.thread, 40)}"
     tokens, saves = format_thousands(saving.tokens), f"saves {numbers.money(saving.saves)}"
     match saving.kind:
@@ -503,7 +467,6 @@ def describe_saving(saving: Saving) -> str:
 
 
 def describe_spending(totals: SessionTotals) -> str:
-    """Cost of a session: in all, of the main thread, and of the rest."""
     whole, main, others = totals.total, totals.main, totals.others
     text = f"{numbers.many(whole.calls, 'call')}, {numbers.least(whole.usd, whole.at_least)} {PRICE_KIND}"
     if not totals.is_split:
@@ -516,10 +479,7 @@ def describe_spending(totals: SessionTotals) -> str:
 
 
 def heading(statement: Statement) -> list[Span]:
-    """The statement's subject: money and kind of price.
-
-    For a subscription tokens and window come first.
-    """
+    """The statement's subject: money and kind of price; for a subscription tokens and window first."""
     calls = f"{numbers.many(count_calls(statement.calls), 'call')}"
     more = f" · {numbers.many(statement.sessions, 'session')}" if statement.sessions > 1 else ""
     copied = sum(call.is_copy for call in statement.calls)

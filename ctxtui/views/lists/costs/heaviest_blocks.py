@@ -1,7 +1,4 @@
-"""The list of blocks by weight: tokens, calls, carried tokens, cost, cache stability.
-
-`weigh_blocks` belongs in a worker, since a long context takes longer than a frame.
-"""
+"""The list of blocks by weight: tokens, calls, carried tokens, cost, cache stability."""
 
 from __future__ import annotations
 
@@ -24,19 +21,15 @@ from ctxtui.views.text.span import Span
 from ctxtui.views.text.table import Column, Table
 
 MAX_BLOCKS: Final = 500
-"""Maximum number of blocks in the list."""
 _WIDE: Final = 96
-"""Line width from which all columns are shown."""
 REASON_CELLS: Final = 13
-"""Cells needed to say why a result is stale."""
 _STABILITY_STYLES: Final = {HIGH: "ok", MEDIUM: "warn", LOW: "crit", "": "faint"}
-"""Style of each stability ("": unknown)."""
 
 
 class HeavyBlock(Struct, frozen=True):
     """A block with its category.
 
-    - `usd`: its cost since it entered (None: unknown).
+    - `usd`: its cost since it entered.
     - `context`: the size of its context in tokens.
     - `stale`: the reason why it is a stale result ("": not stale).
     """
@@ -57,19 +50,16 @@ def total(rows: Sequence[HeavyBlock]) -> list[Span]:
 
 
 def explain_total(rows: Sequence[HeavyBlock]) -> str:
-    """Explain the carried tokens as a sum."""
     carried = [row.weight.carry for row in rows]
     return sums.addition(sum(carried), "carried", carried, "blocks")
 
 
 def stale_tokens(rows: Sequence[HeavyBlock]) -> list[Span]:
-    """Tokens of `rows`, all of them stale, for the heading's line."""
     tokens = sum(row.weight.tokens for row in rows)
     return [Span(numbers.tokens(tokens), "ink bold"), Span(" could go", "dim")] if rows else []
 
 
 def explain_stale_tokens(rows: Sequence[HeavyBlock]) -> str:
-    """Explain the tokens of stale blocks as a sum."""
     tokens = [row.weight.tokens for row in rows]
     return sums.addition(sum(tokens), "tokens", tokens, "blocks")
 
@@ -83,8 +73,7 @@ def _common_stability(rows: Sequence[HeavyBlock]) -> str | None:
 def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ()) -> Table[HeavyBlock]:
     """The table; `preview_of` previews a node's block.
 
-    Left out are ``stale`` and ``cost`` if no row has a value (without rows ``stale`` alone), and ``cacheable`` if all
-    `rows` have the same.
+    ``stale`` and ``cost`` are left out if no row has a value, ``cacheable`` if all have the same.
     """
 
     def describe_block(row: HeavyBlock, room: int) -> list[Span]:
@@ -101,7 +90,6 @@ def table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock] = ())
 
 
 def stale_table(preview_of: Callable[[int], Preview], rows: Sequence[HeavyBlock]) -> Table[HeavyBlock]:
-    """The table of stale results, with the reason of each."""
     full_table = table(preview_of, rows)
     columns = (column for column in full_table.columns if column.name in {"  block", "tokens", "calls", "stale"})
     return replace(
@@ -118,7 +106,6 @@ def _tokens(count: int, bold: int) -> Span:
 
 
 def _calls(weight: BlockWeight) -> str:
-    """Describe the calls that sent the block."""
     if not weight.first_call:
         return "No call has read it yet."
     return f"Sent in {numbers.many(weight.calls, 'call')}, first in call {weight.first_call:,}."
@@ -181,9 +168,9 @@ _FIGURES: Final[tuple[Column[HeavyBlock], ...]] = (
 def weigh_blocks(
     scene: Scene, lifetimes: BlockLifetimes, ledger: CostLedger | None, repeats: Iterable[Duplicate] = ()
 ) -> list[HeavyBlock]:
-    """The blocks that the provider reads, with carried tokens and, if `ledger` has it, cost.
+    """The blocks that the provider reads, with carried tokens and cost.
 
-    `repeats` are the duplicates in this context that are found so far.
+    Slow for a long context. `repeats` are the duplicates in this context that are found so far.
     """
     tree, running, number = scene.session.tree, scene.running, scene.number
     context = scene.figures.context_tokens

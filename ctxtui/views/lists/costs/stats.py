@@ -23,8 +23,6 @@ from ctxtui.views.text.table import Column, Table
 
 
 def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
-    """The table of reported quota windows, at the Unix time `at`."""
-
     def resets(row: ReportedWindow, room: int) -> Span:
         report = row.report
         if not report.resets:
@@ -57,7 +55,6 @@ def quota_table(at: float, *, mark: int = 1) -> Table[ReportedWindow]:
 
 
 WARN_FROM_SHARE: Final = 0.9
-"""Share of a quota from which it is shown as a warning."""
 
 
 def window_words(minutes: int) -> str:
@@ -78,10 +75,7 @@ def _our_sum(row: ReportedWindow, room: int) -> Span:
 
 
 def _format_time(when: float, at: float) -> str:
-    """``11-23 14:05`` in local time.
-
-    Only the date, ``2025-06-26``, if half a year or more from the Unix time `at`.
-    """
+    """``11-23 14:05`` in local time; ``2025-06-26`` if half a year or more from the Unix time `at`."""
     near = abs(when - at) < _HALF_A_YEAR
     return f"{datetime.fromtimestamp(when).astimezone():{'%m-%d %H:%M' if near else '%Y-%m-%d'}}"
 
@@ -90,12 +84,10 @@ _HALF_A_YEAR: Final = 180 * 86_400
 
 
 def format_window(window: QuotaWindow) -> str:
-    """``1.2M, $3.40``."""
     return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
 
 
-def open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
-    """Yield ``codex 5 hours 32 % used`` for each open window."""
+def _open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
     for window in windows:
         report = window.report
         if report.resets > at:
@@ -106,11 +98,8 @@ def open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
 StatRow = UsageSums | HeavyTool | WorstMiss | SeenChange | ReportedWindow
 
 CAUSE_CELLS: Final = 17
-"""Cells of a miss's cause."""
 PENDING: Final = Span("…", "faint")
-"""Placeholder for a figure of sessions that are not counted yet."""
 _COUNTED: Final = frozenset({"misses", "overflows", "compactions"})
-"""Figures that are known only once the contexts of a session are counted."""
 
 
 def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
@@ -120,14 +109,14 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column(head, 0, _name, "left", least=14, sort=lambda row: row.name),
             Column("sessions", 8, _count("sessions"), gap=1, from_width=90, sort=lambda row: row.sessions),
             Column("calls", 7, _count("calls"), gap=1, sort=lambda row: row.calls),
-            Column("input", 7, _input, gap=1, sum=explain_input, sort=lambda row: row.input),
-            Column("read", 5, _read, gap=1, sum=explain_read, sort=lambda row: row.read_share or 0.0),
+            Column("input", 7, _input, gap=1, sum=_explain_input, sort=lambda row: row.input),
+            Column("read", 5, _read, gap=1, sum=_explain_read, sort=lambda row: row.read_share or 0.0),
             Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
             Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
-            Column("lost", 8, _lost, gap=1, sum=explain_lost, sort=lambda row: row.lost or 0.0),
+            Column("lost", 8, _lost, gap=1, sum=_explain_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=74, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=74, sort=lambda row: row.compactions),
-            Column("cost", 9, _cost, gap=1, sum=explain_cost, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, _cost, gap=1, sum=_explain_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
@@ -139,14 +128,13 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
             Column("server, tool", 0, _tool, "left", least=16, sort=lambda row: row.name),
             Column("called", 8, lambda row, _: Span(f"{row.called:,}"), gap=1, sort=lambda row: row.called),
             Column("results", 9, _results, gap=1, sort=lambda row: row.results),
-            Column("cost", 9, _tool_cost, gap=1, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, lambda row, _: Span(numbers.money(row.usd)), gap=1, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
 
 
-def misses_table() -> Table[WorstMiss]:
-    """The table of the most expensive misses."""
+def _misses_table() -> Table[WorstMiss]:
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
@@ -158,8 +146,7 @@ def misses_table() -> Table[WorstMiss]:
     )
 
 
-def changes_table() -> Table[SeenChange]:
-    """The table of changes that can be compared."""
+def _changes_table() -> Table[SeenChange]:
     return Table(
         (
             Column("change", 0, _words, "left", least=20, sort=lambda row: row.words),
@@ -193,9 +180,9 @@ def _session(row: WorstMiss, room: int) -> Span:
 def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatRow]:
     """The table for rows of one kind, at the Unix time `at`; `head` names the grouping."""
     if any(isinstance(row, WorstMiss) for row in rows):
-        return cast(Table[StatRow], misses_table())
+        return cast(Table[StatRow], _misses_table())
     if any(isinstance(row, SeenChange) for row in rows):
-        return cast(Table[StatRow], changes_table())
+        return cast(Table[StatRow], _changes_table())
     if any(isinstance(row, ReportedWindow) for row in rows):
         return cast(Table[StatRow], quota_table(at))
     chosen = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
@@ -203,8 +190,7 @@ def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatR
 
 
 def explain_summary(stats: Stats) -> dict[str, str]:
-    """Explanations of the figures in `stats`, by glossary word."""
-    return {"list price": explain_cost(stats.total)}
+    return {"list price": _explain_cost(stats.total)}
 
 
 def _name(row: UsageSums, room: int) -> Span:
@@ -265,22 +251,15 @@ def _results(row: HeavyTool, room: int) -> Span:
     return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
 
 
-def _tool_cost(row: HeavyTool, room: int) -> Span:
-    return Span(numbers.money(row.usd))
-
-
-def explain_input(row: UsageSums) -> str:
-    """Explain input tokens by cache state."""
+def _explain_input(row: UsageSums) -> str:
     return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
 
 
-def explain_read(row: UsageSums) -> str:
-    """Explain the share read from the cache."""
+def _explain_read(row: UsageSums) -> str:
     return sums.share(row.read, row.input, " of input")
 
 
-def explain_lost(row: UsageSums) -> str:
-    """Explain the cost of misses as a share of the total."""
+def _explain_lost(row: UsageSums) -> str:
     if row.uncounted:
         return f"{numbers.many(row.uncounted, 'session')} not counted yet."
     share_text = sums.share_of_money(row.lost, row.usd)
@@ -289,22 +268,19 @@ def explain_lost(row: UsageSums) -> str:
     return f"{share_text} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
 
 
-def explain_cost(row: UsageSums) -> str:
-    """Explain the cost as a price per token."""
+def _explain_cost(row: UsageSums) -> str:
     least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
     least += f" {numbers.many(row.partial, 'answer')} only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
 
 
 NONE_YET: Final = "No call of yours yet; samples do not count. Run an agent, or `ctxtui import`."
-"""Text for an empty summary: the reason, and a next step."""
 
 
 def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]:
     """Summary line at the Unix time `at`: sessions, tokens, money, open window and week.
 
-    To fit in `room` cells (None: no limit), parts are left out as in `OMITTED_PARTS`: first those that the table's last
-    row repeats.
+    To fit in `room` cells (None: no limit), parts are left out as in `OMITTED_PARTS`.
     """
     total = stats.total
     parts = [
@@ -314,7 +290,7 @@ def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
         *(f"5 hours {format_window(window)}" for window in stats.windows if window.is_open_at(at)),
         f"7 days {format_window(stats.week)}" if stats.week.calls else "",
-        ", ".join(open_quotas(stats.reported, at)),
+        ", ".join(_open_quotas(stats.reported, at)),
     ]
     quota_text = parts.pop()
     line = ""
@@ -340,10 +316,7 @@ OMITTED_PARTS: Final = (
     (_REPORTS, _CALLS, _TOKENS, _MONEY),
     (_REPORTS, _CALLS, _TOKENS, _MONEY, _SESSIONS),
 )
-"""Alternatives, in order: parts left out of the summary line.
-
-The first whose line fits is used, else the last.
-"""
+"""Parts left out of the summary line; the first alternative whose line fits is used, else the last."""
 
 
 _UNITS: Final[dict[str, Callable[[float], str]]] = {
@@ -361,10 +334,7 @@ def describe_sides(comparison: Comparison) -> str:
 
 
 def explain_missing_side(stats: Stats, change: str) -> str:
-    """Explain that `change` cannot be compared, as one side has no call.
-
-    Names comparable changes, preferably of its kind.
-    """
+    """Explain that `change` cannot be compared, and name comparable changes, preferably of its kind."""
     kind = change.partition("=")[0] + "="
     available = [safe_text.one_line(change.words, 60) for change in stats.changes]
     available = [words for words in available if words.startswith(kind)] or available
@@ -385,7 +355,6 @@ def session_counts(comparison: Comparison) -> str:
 
 
 def metrics_table(*, mark: int = 0) -> Table[Metric]:
-    """Each figure before and after a change, and the difference with its 95 % interval."""
     return Table(
         (
             Column("figure", 25, lambda row, _: Span(row.name), "left"),
@@ -418,7 +387,6 @@ def _tone(row: Metric) -> str:
 
 
 CHANCE_NOTES: Final = ("  no difference shown", "  chance")
-"""Texts after an interval that contains 0; the first one that fits is used."""
 
 
 def _range(row: Metric, room: int) -> Span:
@@ -433,5 +401,4 @@ def _range(row: Metric, room: int) -> Span:
 
 
 def available_metrics(metrics: Iterable[Metric]) -> list[Metric]:
-    """The metrics that have a value on either side."""
     return [metric for metric in metrics if metric.before is not None or metric.after is not None]

@@ -17,17 +17,12 @@ LedgerRow = LedgerServer | LedgerTool
 _STYLE: Final = {KEEP: "dim", DEFER: "warn", DROP: "crit", UNKNOWN: "faint"}
 
 
-def server_label(server: LedgerServer) -> str:
-    """A server's name in a list over all clients.
-
-    Some clients name no servers, or group their own tools.
-    """
+def _server_label(server: LedgerServer) -> str:
     name = safe_text.one_line(server.name, 60)
     return f"mcp {name}" if server.mcp else name or "built-in, or no server named"
 
 
 def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerRow]:
-    """Each server, followed by its tools if `tools`."""
     ledger_rows: list[LedgerRow] = []
     for server in servers:
         ledger_rows += [server, *(server.tools if tools else ())]
@@ -35,10 +30,7 @@ def rows(servers: Iterable[LedgerServer], *, tools: bool = True) -> list[LedgerR
 
 
 def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
-    """The table of the tool ledger.
-
-    `now` is Unix time, for ages. If `flat`, tools are not listed below their server.
-    """
+    """The table of the tool ledger at Unix time `now`; if `flat`, tools are not listed below their server."""
 
     def age(row: LedgerRow, room: int) -> Span:
         return Span(numbers.ago(now - row.last_used) if row.last_used else numbers.NONE, "dim")
@@ -48,12 +40,12 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
             Column("server, tool", 0, _flat_name if flat else _name, "left", least=16),
             Column("schema", 7, _tokens, gap=1, sum=explain_tokens, sort=lambda row: row.tokens or 0),
             Column("state", 12, _state, "left", gap=2, from_width=144),
-            Column("sent in", 8, _carried, gap=2, sum=explain_carried, sort=lambda row: row.carried or 0),
-            Column("cost", 8, _cost, gap=1, sum=explain_cost, sort=lambda row: row.schema_usd or 0.0),
-            Column("called", 7, _called, gap=1, sum=explain_called, sort=lambda row: row.called),
-            Column("results", 8, _results, gap=1, sum=explain_results, from_width=88, sort=lambda row: row.results),
+            Column("sent in", 8, _carried, gap=2, sum=_explain_carried, sort=lambda row: row.carried or 0),
+            Column("cost", 8, _cost, gap=1, sum=_explain_cost, sort=lambda row: row.schema_usd or 0.0),
+            Column("called", 7, _called, gap=1, sum=_explain_called, sort=lambda row: row.called),
+            Column("results", 8, _results, gap=1, sum=_explain_results, from_width=88, sort=lambda row: row.results),
             Column("used", 5, age, gap=1, sort=lambda row: row.last_used),
-            Column("verdict", 8, _verdict, "left", gap=2),
+            Column("verdict", 8, lambda row, _: Span(row.verdict, _STYLE[row.verdict]), "left", gap=2),
             Column("why", 30, _why, "left", gap=1, from_width=118, wider=((134, 44), (160, 60))),
         ),
         mark=mark,
@@ -63,7 +55,7 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
 def _name(row: LedgerRow, room: int) -> list[Span]:
     if isinstance(row, LedgerServer):
         tool_count = numbers.many(len(row.tools), "tool")
-        return [Span("ƒ ", "cat-tools"), Span(server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
+        return [Span("ƒ ", "cat-tools"), Span(_server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
     words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
     return [Span("    "), Span(words, "ink" if row.called else "dim")]
 
@@ -103,10 +95,6 @@ def _results(row: LedgerRow, room: int) -> Span:
     return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
 
 
-def _verdict(row: LedgerRow, room: int) -> Span:
-    return Span(row.verdict, _STYLE[row.verdict])
-
-
 def _why(row: LedgerRow, room: int) -> Span:
     return Span(safe_text.one_line(row.reason, 200), "dim")
 
@@ -122,7 +110,7 @@ def explain_tokens(row: LedgerRow) -> str:
     return f"{row.tokens:,} tokens in the newest of the {row.sessions - row.unrecorded:,} sessions that record it."
 
 
-def explain_carried(row: LedgerRow) -> str:
+def _explain_carried(row: LedgerRow) -> str:
     if row.carried is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
@@ -131,7 +119,7 @@ def explain_carried(row: LedgerRow) -> str:
     return f"{numbers.many(row.carried, 'call')} of {sessions} with its definition, each call once."
 
 
-def explain_cost(row: LedgerRow) -> str:
+def _explain_cost(row: LedgerRow) -> str:
     if row.schema_usd is None:
         return _UNKNOWN
     least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
@@ -140,20 +128,20 @@ def explain_cost(row: LedgerRow) -> str:
     return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls: its share of the bill.{least}"
 
 
-def explain_called(row: LedgerRow) -> str:
+def _explain_called(row: LedgerRow) -> str:
     if isinstance(row, LedgerServer):
         return sums.addition(row.called, "calls", [tool.called for tool in row.tools if tool.called], "tools")
     return f"{row.called:,} times in {row.used_in:,} of {row.sessions:,} sessions."
 
 
-def explain_results(row: LedgerRow) -> str:
+def _explain_results(row: LedgerRow) -> str:
     if isinstance(row, LedgerServer):
         return sums.addition(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
     return f"{row.results:,} tokens for {numbers.many(row.called, 'call')}."
 
 
 def coverage_note(sessions: int, unrecorded: int) -> list[Span]:
-    """Number of sessions in the ledger, and how many are `unrecorded`: without tool definitions."""
+    """Number of sessions in the ledger; `unrecorded`: those without tool definitions."""
     session_count = numbers.many(sessions, "session")
     return [
         Span(f"{session_count}, {unrecorded:,} without recorded definitions" if unrecorded else session_count, "dim")

@@ -9,7 +9,7 @@ import pytest
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.recordings.open import load
-from ctxtui.transcripts.formats.codex.session import CodexReader, kin
+from ctxtui.transcripts.formats.codex.session import CodexReader, is_companion
 from tests.cases.codex_current import CHILD_ID, ROOT_ID, Client, child, parent, turns
 from tests.corpus import ABSENT, CORPUS
 
@@ -77,8 +77,18 @@ def test_only_kin_are_read_along() -> None:
         child().dump(),
         turns(Client(STRANGER)).dump().replace(ROOT_ID.encode(), b"x" * 36),
     )
-    assert kin(root, own) and not kin(root, other) and not kin(root, root) and not kin(own, root)
-    assert not kin(b"", own) and not kin(root, b"") and not kin(root[:40], own) and not kin(root, b'{"type":1}')
+    assert (
+        is_companion(root, own)
+        and not is_companion(root, other)
+        and not is_companion(root, root)
+        and not is_companion(own, root)
+    )
+    assert (
+        not is_companion(b"", own)
+        and not is_companion(root, b"")
+        and not is_companion(root[:40], own)
+        and not is_companion(root, b'{"type":1}')
+    )
 
 
 def test_a_folder_of_the_day_holds_strangers_too(tmp_path: Path) -> None:

@@ -183,10 +183,6 @@ class _WrittenCalls:
         return [about]
 
 
-def _unanswered_id(name: str) -> str:
-    return f"request {name.removesuffix(REQUEST)}"
-
-
 def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call] | None) -> list[WrittenExchange]:
     """List all exchanges in order: those of the index, and the others inserted by position."""
     named: dict[str, WrittenExchange] = {}
@@ -205,7 +201,7 @@ def _order_exchanges(bodies: WrittenBodies, transcript_calls: Mapping[str, Call]
     }
     if all(call.fidelity != Fidelity.WIRE for call in (transcript_calls or {}).values()):
         further_requests |= {
-            _unanswered_id(name): name
+            f"request {name.removesuffix(REQUEST)}": name
             for name in bodies.unanswered()
             if transcript_calls is None or bodies.was_sent_again(name)
         }
@@ -310,10 +306,11 @@ class WrittenExchanges:
 
     def report_redacted(self) -> Skipped | None:
         """Report redacted thinking in bodies without a transcript; None if there is none."""
-        requests = sum("redacted_thinking" in call.extra for call in self._calls.calls.values())
-        if not requests:
+        count = sum("redacted_thinking" in call.extra for call in self._calls.calls.values())
+        if not count:
             return None
-        words = f"the thinking in {requests} requests reads {REDACTED}: the session's transcript was not found"
+        requests = "1 request" if count == 1 else f"{count} requests"
+        words = f"the thinking in {requests} reads {REDACTED}: the session's transcript was not found"
         return Skipped(1, words)
 
     def settle(self, transcript: Session | None = None) -> list[Event]:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ctxtui.analysis.labels.segments import split_features
 from ctxtui.tokens.features import NOTHING, Features, plus
-from ctxtui.tokens.share import split_features
 
 WHOLE = st.builds(
     Features,
