@@ -186,7 +186,7 @@ class Connection(asyncio.Protocol):
             self._client.close()
 
     def break_off(self) -> None:
-        """Reset the client's connection as the provider's broke: an answer may not show that it is cut.
+        """Reset the client's connection, as an answer may not show that it is cut off.
 
         If bytes are still to be sent, it is closed after them instead, as a reset would discard them.
         """

@@ -21,7 +21,7 @@ _END: Final = b"0\r\n\r\n"
 
 
 class EarlyAnswer:
-    """Methods return the bytes to send to the client."""
+    """Its methods return the bytes to send to the client, if any."""
 
     def __init__(self, as_event: AsEvent) -> None:
         self._as_event = as_event

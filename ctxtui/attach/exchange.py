@@ -23,7 +23,7 @@ CUT: Final = "the provider's connection broke off"
 
 
 class HeldAnswer(Struct):
-    """An answer that is kept for a decision: `raw` with its head, `content` without chunk framing."""
+    """An answer kept for a decision: `raw` with its head, `content` without chunk framing."""
 
     decide: DecideAnswer
     raw: list[bytes] = field(default_factory=list)

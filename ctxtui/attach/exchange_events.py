@@ -70,7 +70,7 @@ class ExchangeEnded(Struct, frozen=True):
 
 
 class RequestDecided(Struct, frozen=True):
-    """The decision on a request. `replacement_body`: None if the client's is sent, or none."""
+    """The decision on a request. `replacement_body`: what is sent instead of the client's, if any."""
 
     exchange_id: str
     at: float

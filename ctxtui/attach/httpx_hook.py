@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final
@@ -47,7 +47,11 @@ class WatchedExchange:
                     thread=thread,
                 )
             )
-            self._tell(RequestBytes(self._x, bytes(getattr(request, "_content", b"")), last=True))
+            body = b""
+            with suppress(RuntimeError):
+                # Raised for a body that the program streams.
+                body = request.content
+            self._tell(RequestBytes(self._x, body, last=True))
         except Exception as error:  # noqa: BLE001 - the program's call goes on, whatever becomes of its record
             self._fault(error)
 

@@ -8,7 +8,7 @@ from ctxtui.core.errors import BadConfig, BadPattern, CtxtuiError, Malformed, No
 
 
 class ExitCode(NamedTuple):
-    """An exit code: number, short name (the ``kind`` of a JSON error), meaning, and the errors that end with it."""
+    """An exit code, its short name (the ``kind`` of a JSON error), and the errors that end with it."""
 
     number: int
     name: str
@@ -17,7 +17,7 @@ class ExitCode(NamedTuple):
 
 
 class WrongUse(CtxtuiError):
-    """Wrong options or arguments, or a command that cannot run here, such as the screen in a pipe."""
+    """Wrong options or arguments, or a command that cannot run here (the screen in a pipe)."""
 
 
 OK: Final = ExitCode(0, "ok", "done; skipped lines, if any, are listed")
@@ -80,7 +80,7 @@ def table() -> str:
 
 
 class ScreenCrash(Exception):
-    """The screen crashed by `cause` while `session` ("": none) was open; the terminal is restored."""
+    """The screen crashed by `cause` while `session` ("": none) was open."""
 
     def __init__(self, cause: BaseException, session: str) -> None:
         super().__init__(str(cause))

@@ -110,7 +110,7 @@ def main_group(context: click.Context, settings: tuple[str, ...]) -> Any:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Raises `WrongUse` for usage errors, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command."""
+    """Raises `WrongUse`, `KeyboardInterrupt`, `BrokenPipeError`, and errors of the command."""
     try:
         result = main_group.main(args=list(arguments), prog_name="ctxtui", standalone_mode=False)
     except ClosedPipe as error:

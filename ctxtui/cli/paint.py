@@ -1,4 +1,4 @@
-"""Prints spans as plain lines, in the terminal's own 16 colours or none, with glyphs or ASCII."""
+"""Prints spans as plain lines, in the terminal's 16 colours or none, with glyphs or ASCII."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RULE_CELLS: Final = 3
 
 
 def width() -> int:
-    """Cells of plain output: those of $COLUMNS or the terminal, else 100, from 40 to `MAX_CELLS`."""
+    """Cells of plain output: of $COLUMNS or the terminal, else 100; from 40 to `MAX_CELLS`."""
     return min(MAX_CELLS, max(40, shutil.get_terminal_size((100, 24)).columns))
 
 

@@ -22,6 +22,8 @@ _CHANGES: Final = frozenset(
     " notebookedit create apply_patch search_replace str_replace_based_edit_tool create_or_update_file".split()
 )
 """Names of tools that change a file, in lower case."""
+_LINES: Final = (("offset", "line_offset", "start_line", "startLine"), ("end_line", "endLine"), ("limit", "n_lines"))
+"""Names of the arguments with the first and the last line that is read, and with the number of lines."""
 _VIEWS: Final = frozenset({"view", "cat"})
 """Commands of an editor tool that only read."""
 _COMMANDS: Final = ("command", "cmd", "script")
@@ -92,9 +94,11 @@ def _line_range(arguments: Mapping[str, Json]) -> tuple[int, int]:
     span = arguments.get("view_range")
     if isinstance(span, list) and len(span) == 2 and all(isinstance(n, int) for n in span):
         return max(1, span[0]), span[1] if span[1] > 0 else WHOLE[1]
-    start, count = arguments.get("offset"), arguments.get("limit")
-    first = start if isinstance(start, int) and start > 0 else 1
-    return first, first + count - 1 if isinstance(count, int) and count > 0 else WHOLE[1]
+    first, last, count = (
+        next((n for name in names if isinstance(n := arguments.get(name), int) and n > 0), 0) for names in _LINES
+    )
+    first = first or 1
+    return first, last or (first + count - 1 if count else WHOLE[1])
 
 
 def shell_command(call: BlockContent) -> str:

@@ -42,9 +42,10 @@ def make_marker(dialect: str, ttl: str = "") -> Json:
 
 
 def with_markers(request: Request, changes: Mapping[int, str | None]) -> Request:
-    """Set breakpoints with a TTL ("": the default), or remove them and those inside the content (None).
+    """Set breakpoints with a TTL ("": the default), or remove them (None).
 
-    Items are numbered as in `request.items`; those that the provider keeps (``previous_response_id``) are skipped.
+    Others inside the content of these items are removed. Items are numbered as in `request.items`; those that the
+    provider keeps (``previous_response_id``) are skipped.
     """
     dialect = request.skeleton.dialect
     first, count = request.skeleton.parts.get("carried", (0, 0))

@@ -133,4 +133,4 @@ _LIST_DELTAS: Final = {
     "reasoning_text": ("content", "content_index", "reasoning_text", "text"),
     "reasoning_summary_text": ("summary", "summary_index", "summary_text", "text"),
 }
-"""By kind of delta, what it extends: a list of the item, its index in it, its kind and its text's member."""
+"""By kind of delta: a list of the item, the delta's index in it, the part's kind, its text's member."""

@@ -13,7 +13,7 @@ Position = tuple[str | int, ...]
 
 
 class WireMarker(NamedTuple):
-    """A cache breakpoint: member `at` (0-based) of item `inner` of the content (-1: of the block)."""
+    """A cache breakpoint: member `at` (0-based) of item `inner` of the content, or of the block (-1)."""
 
     inner: int
     key: str

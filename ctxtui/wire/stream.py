@@ -34,7 +34,7 @@ class StreamReader(Protocol):
 
 
 def merge_delta(into: dict[str, Json], delta: dict[str, Json], skip: frozenset[str] = frozenset()) -> None:
-    """Merge a delta: append strings, extend lists, merge objects, replace other values, not by null.
+    """Merge a delta: append strings, extend lists, merge objects, replace other values.
 
     Members in `skip` are left out, at the top level only.
     """

@@ -12,7 +12,7 @@ from ctxtui.wire.bounds import MAX_BODY, MAX_MEMBERS
 
 
 class BodyUnpacker:
-    """Unpacks a body in chunks; this one is not packed."""
+    """Unpacks a body in chunks; this class, one that is not packed."""
 
     def feed(self, data: bytes) -> bytes:
         """Raises `Malformed`, also if the unpacked body exceeds the limit."""

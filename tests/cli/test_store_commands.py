@@ -101,6 +101,10 @@ def test_import_is_idempotent_and_follows_growth(ctxtui: Run, tmp_path: Path) ->
     shown = ctxtui("show", session.session, "--json")
     assert shown.json["session"]["calls"] == 4
     assert ids(ctxtui) == [session.session]
+    again_by_id = ctxtui("import", session.session)
+    assert (again_by_id.code, again_by_id.out) == (0, "") and "in the database already" in again_by_id.err
+    found = ctxtui("search", "more", "--session", session.session).out.splitlines()
+    assert found[0].startswith(f"{session.session}  ") and " y " not in found[0], "no age of 56 years"
 
 
 def test_import_names_what_it_cannot_read_and_goes_on(ctxtui: Run, tmp_path: Path) -> None:

@@ -260,7 +260,7 @@ def test_only_the_context_is_known() -> None:
 
 def test_says_that_it_is_no_model() -> None:
     for task in ("hello", "read a.txt", "remember x"):
-        said = answer_task(talk(task, tools=[]), AnswerOptions(thinks=True, simulated_model="gpt-5"))
+        said = answer_task(talk(task, tools=[]), AnswerOptions(thinks=True, model="gpt-5"))
         assert "no model" in said.text and "rules of gpt-5" in said.text
         assert isinstance(said.parts[0], Thought)
 

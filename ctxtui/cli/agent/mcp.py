@@ -173,7 +173,7 @@ def _find_server(configured: Sequence[McpServer], name: str) -> McpServer:
     server = next((server for server in configured if server.name == name), None)
     if server is None:
         names = ", ".join(server.name for server in configured) or "none"
-        raise NotFound(f"no MCP server {name!r}", way_out=f"configured: {names}; a file of tools must end in .json")
+        raise NotFound(f"no MCP server {name!r}", way_out=f"configured: {names}")
     return server
 
 
@@ -210,7 +210,7 @@ def _print(definition_sizes: DefinitionSizes) -> None:
 def print_ledger(
     settings: Settings, folder: Path | None, since: float | None, by: str, *, every: bool, as_json: bool
 ) -> None:
-    """Print the tool ledger of the sessions in `folder` (None: all of the user's), since that many seconds.
+    """Print the tool ledger of the sessions in `folder` (None: all of the user's).
 
     `by`: ``server`` or ``tool``, one row for each; `every`: also tools of no MCP server.
     """

@@ -93,7 +93,7 @@ def otlp_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def otlp_feed(url: str, settings: Settings, content: bool, files: Callable[[], Sequence[Path]]) -> Iterator[None]:
-    """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs; note what was not sent.
+    """Send the calls of the recordings `files` to `url` ("": nowhere) while the block runs.
 
     `content`: send texts as well, with secrets masked.
     """

@@ -81,7 +81,7 @@ def serve(context: click.Context, allow: tuple[str, ...], servers: tuple[str, ..
 
 
 def server_for(settings: Settings, allowed: Collection[str] = (), servers: Sequence[str] = ()) -> MCPServer:
-    """`allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with a headless agent.
+    """`allowed`: `STAGE` lets clients propose edits, `RUN` lets them run tasks with an agent.
 
     `servers`: MCP servers for those tasks (none: all enabled ones).
     """

@@ -1,4 +1,4 @@
-"""The command `ctxtui statusline`, which `ctxtui.cli.run` bypasses without arguments, for speed."""
+"""The command `ctxtui statusline`; without arguments `ctxtui.cli.run` bypasses it, for speed."""
 
 from __future__ import annotations
 

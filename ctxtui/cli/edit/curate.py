@@ -185,7 +185,7 @@ def curate(
 
 
 def _open(name: str, settings: Settings, form: str, thread: str, number: int, edited: bool) -> tuple[Loaded, int]:
-    """Open the recording, or its client's own transcript if that is resumed; also return the call's number in it.
+    """Open the recording, or its client's own transcript if that is resumed. Also return the call's number.
 
     If it was `edited` and can be translated, the recording is opened, as the edits name its blocks.
     """

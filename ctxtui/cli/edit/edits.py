@@ -1,4 +1,4 @@
-"""`ctxtui edits`: the edits of a session that are in force, and their outcome in each relayed call."""
+"""`ctxtui edits`: the edits of a session in force, and their outcome in each relayed call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ctxtui edits pins`: a session's pinned blocks as text; a hook that prints them after a compaction."""
+"""`ctxtui edits pins`: a session's pinned blocks, and a hook that prints them after a compaction."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def pins(context: click.Context, name: str, hook: bool, yes: bool, hook_input: b
 
 
 def install_hook(folder: Path, run: str, kind: Hook, yes: bool) -> None:
-    """Show the change to Claude Code's settings of the project in `folder`, and write it; ask first unless `yes`.
+    """Show the change to Claude Code's settings in `folder`, and write it. Ask first unless `yes`.
 
     `run`: the hook's command; `kind`: when Claude Code runs it.
     """

@@ -126,7 +126,7 @@ def _miss_fields(name: str, audit: Audit) -> Iterator[dict[str, Any]]:
 
 
 def cache_text(rows: Rows) -> Iterator[str]:
-    """Lines for each provider with the misses that recordings do not explain; the number not tested."""
+    """Lines for each provider, with the misses that recordings do not explain."""
     all_rows = [row for audit in rows.values() for row in audit.reads]
     bands = summarize_bands(all_rows)
     for provider, stats in summarize_reads(all_rows).items():

@@ -49,7 +49,7 @@ def notes_of(loaded: Loaded, settings: Settings) -> SessionNotes:
 
 
 def context_notes(session_notes: SessionNotes, tree: Tree, head: int, call: str) -> list[dict[str, Any]]:
-    """For ``show --json``: notes on a call and on the blocks of its context, which ends at `head`."""
+    """Notes on a call and on the blocks of its context, which ends at `head`."""
     nodes = set(tree.path(head)) if session_notes.nodes else set()
     rows = [placed for placed in session_notes.order if placed.note.call == call and call]
     targets = {note.target for node, note in session_notes.nodes.items() if node in nodes}

@@ -99,7 +99,7 @@ def search(context: click.Context, /, query: str, *, limit: int, as_json: bool, 
 
 
 def _select_sessions(options: dict[str, Any], config: Config) -> list[SessionSummary]:
-    """The sessions to search, newest first, samples last; with ``--session`` only that one or that folder."""
+    """The sessions to search, newest first, samples last. With ``--session`` only that one or that folder."""
     library = SessionLibrary(config.settings, Path.cwd())
     if options["name"]:
         return _resolve_sessions(options["name"], config)
@@ -139,7 +139,8 @@ def _resolve_sessions(name: str, config: Config) -> list[SessionSummary]:
 def _print(painter: Painter, hit: Hit, *, first: bool) -> None:
     summary, block_hits = hit.summary, hit.hits
     if first:
-        age = f"  {ago}" if (ago := session_age(summary, time.time())) else ""
+        # A stored session that was named has no time here.
+        age = f"  {ago}" if summary.mtime and (ago := session_age(summary, time.time())) else ""
         title = safe_text.one_line(hit.session.about.title or summary.title)
         head = [
             Span(abbreviate_home(summary.path) or summary.stored, "bold"),

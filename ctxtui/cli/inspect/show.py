@@ -152,7 +152,7 @@ def print_text(
 
 
 def _summarize(book: Book, chosen: ChosenCall, settings: Settings) -> str:
-    """The most important fact about the thread for its last call; for an earlier one its miss, or ""."""
+    """The most important fact about the thread for its last call. For an earlier one its miss, or ""."""
     misses = priced_account(book.session, book, settings).misses()
     if chosen.number == len(book.session.thread_calls(chosen.thread)):
         return summarize_thread(book.session, chosen.thread, misses.misses)
@@ -361,7 +361,7 @@ def label_counts(book: Book, model: str, blocks: Sequence[BlockFigure]) -> Itera
 def label_table(
     book: Book, call: Call, call_figures: CallFigures, blocks: Sequence[BlockFigure]
 ) -> Iterator[list[Span]]:
-    """Tokens by label, then of the rest: other blocks, not recorded, re-attached, and the residual."""
+    """Tokens by label, then other blocks, not recorded, re-attached, and the residual."""
     labels = label_figures(segments_of(book, call.model, blocks))
     labelled = sum(label.tokens for label in labels)
     rest = sum(call_figures.categories.values()) - labelled

@@ -32,13 +32,13 @@ from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.members import members
 
 UNREAD = "not read"
-"""Method of a block that the provider removes before the model reads; its tokens do not count."""
+"""Method of a block that the provider removes before the model reads. Its tokens do not count."""
 
 
 def as_json(
     book: Book, chosen: ChosenCall, skipped: Iterable[Skipped], name: str, source: str, settings: Settings
 ) -> dict[str, Any]:
-    """The members of ``show --json`` but ``notes`` and the optional lists; everything in `book` must be counted.
+    """The members of ``show --json`` but ``notes`` and the optional lists. Everything in `book` must be counted.
 
     The tokens of the blocks plus the residual equal ``context_tokens``; those of the categories equal the blocks'.
     """
@@ -119,7 +119,7 @@ def _rows(book: Book, model: str, figure: BlockFigure) -> list[dict[str, Any]]:
 
 
 def _slack(whole: int, tokens: int, total: int) -> int:
-    """A part's share, rounded up, of `whole`: the distance from the block's tokens to an end of its interval."""
+    """A part's share, rounded up, of the distance `whole` to an end of the block's interval."""
     return -(-whole * tokens // total) if total else 0
 
 

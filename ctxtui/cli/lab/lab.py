@@ -231,7 +231,7 @@ def _variant(row: LabRow) -> dict[str, Any]:
 
 
 def solved_lines(best: BestCandidates) -> Iterator[str]:
-    """The best policy and cache strategy, with their savings on held-out sessions; pauses worth keeping warm."""
+    """The best policy and cache strategy, and the pauses in which keeping warm would pay."""
     yield from _fit_lines("policy", best.policy)
     yield from _fit_lines("cache strategy", best.cache)
     for session in best.sessions:

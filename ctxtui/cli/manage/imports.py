@@ -62,10 +62,7 @@ def import_(context: click.Context, names: tuple[str, ...], as_json: bool) -> in
 
 
 def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[str, Path | CtxtuiError | None]]:
-    """Yield (display name, file) of everything to import.
-
-    The file is None for standard input; a wrong name has its error in place of the file.
-    """
+    """The name and file of everything to import. None: standard input; an error: a wrong name."""
     for name in names:
         if name == STREAM:
             yield "standard input", None
@@ -75,6 +72,8 @@ def _files_to_import(names: tuple[str, ...], config: Config) -> Iterator[tuple[s
         except CtxtuiError as error:
             yield name, error
             continue
+        if target.stored:
+            note(f"{target.stored} is in the database already")
         for path in filter(None, (target.path, *target.others)):
             yield str(path), path
 

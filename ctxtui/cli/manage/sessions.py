@@ -93,7 +93,7 @@ def _list_sessions(library: SessionLibrary, folder: str | None, archived: bool) 
 def _with_figures(
     library: SessionLibrary, listed: list[SessionSummary], seconds: float | None = None, *, files: bool = True
 ) -> list[SessionSummary]:
-    """Add Home's figures, within `seconds` (None: for all); without `files` only of stored sessions."""
+    """Add Home's figures, within `seconds` (None: for all). Without `files` only of stored sessions."""
     unread = [summary for summary in listed if not summary.known and (files or not summary.path)]
     if not unread:
         return listed
@@ -113,7 +113,7 @@ def _with_figures(
 
 
 def ids_of(summaries: Iterable[SessionSummary]) -> dict[str, str]:
-    """The id of each session by key; its path if two recordings share an id."""
+    """The id of each session by key; the key itself if two sessions share an id."""
     ids = {summary.key: summary.id or summary.stored or summary.path for summary in summaries}
     tally = Counter(ids.values())
     return {key: id_ if tally[id_] == 1 else key for key, id_ in ids.items()}

@@ -109,8 +109,7 @@ def _text_content(
 
 
 def _result_content(text: str, total: int, call: BlockContent | None, highlight: Highlight | None) -> Content:
-    """A tool result: a numbered file, JSON, a diff, or text in the language of its call's path."""
-    hint = path_of(call) if call else ""
+    hint = _path_of(call) if call else ""
     if code_text.is_numbered(text):
         return Content(code_text.numbered_lines(text, hint, highlight), total, hang=4)
     if text[:1] in "{[" and len(text) <= MAX_INDENTED_JSON_CHARS:
@@ -133,7 +132,7 @@ def _json_content(text: str) -> Content | None:
     return Content(json_text.lines(value)) if isinstance(value, Mapping | list) else None
 
 
-def path_of(call: BlockContent) -> str:
+def _path_of(call: BlockContent) -> str:
     arguments = arguments_value(call) if call.arguments else None
     if not isinstance(arguments, Mapping):
         return ""
@@ -141,7 +140,6 @@ def path_of(call: BlockContent) -> str:
 
 
 def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:
-    """Yield a call's input by name: values of one line next to it, others below."""
     arguments = arguments_value(block_content) if block_content.arguments else {}
     if isinstance(arguments, str):
         yield from (safe_text.spans(line, "ink") for line in safe_text.lines(arguments))
@@ -149,7 +147,7 @@ def _argument_lines(block_content: BlockContent, highlight: Highlight | None) ->
     if not isinstance(arguments, Mapping):
         yield from json_text.lines(arguments)
         return
-    hint = path_of(block_content)
+    hint = _path_of(block_content)
     for key, item in arguments.items():
         name = Span(safe_text.line(str(key)) + "  ", "cat-call")
         if isinstance(item, str) and "\n" not in item:

@@ -44,7 +44,6 @@ def lines(texts: Iterable[str], voice: str = "ink", highlight: Highlight | None 
 def _style_fenced(
     remaining: Iterator[str], fence: str, language: str, highlight: Highlight | None
 ) -> Iterator[list[Span]]:
-    """Style the lines of a code block up to its closing fence, or to the end if there is none."""
     code: list[str] = []
     closing: str | None = None
     for text in remaining:

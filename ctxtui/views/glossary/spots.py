@@ -97,7 +97,6 @@ def find_spots(lines: Sequence[str], panes: Iterable[tuple[str, Region]], glossa
 def _find_in_pane(
     lines: Sequence[str], pane: str, region: Region, glossary: Glossary, heads: list[_Match]
 ) -> Iterator[Spot]:
-    """Yield the spots of a pane; `heads` are the column heads above it."""
     pattern = _label_pattern(tuple(glossary.labels))
     for line, y in enumerate(range(region.y, min(region.y + region.height, len(lines)))):
         text = _cells_of_line(lines[y], region.x, region.width)
@@ -153,7 +152,6 @@ def _find_labels(text: str, pane: str, line: int, pattern: re.Pattern[str], glos
 
 
 def _is_head(text: str, pattern: re.Pattern[str]) -> bool:
-    """Whether a line consists of column heads only."""
     labels = [match.group() for match in pattern.finditer(text)]
     return len(labels) >= 3 and sum(map(len, labels)) >= 0.6 * len("".join(text.split()))
 

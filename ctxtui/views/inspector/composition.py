@@ -46,7 +46,7 @@ class CategoryPart(Struct, frozen=True, kw_only=True):
         return category_at(self.category)
 
 
-def column_widths(room: int) -> tuple[int, int, int]:
+def _column_widths(room: int) -> tuple[int, int, int]:
     """Cells of the bar, whether money is shown (0 or 1), and decimals of the share."""
     # Name and tokens take 24 cells; change and money 29 and the share 13, without them the share 9.
     if room >= HEADS_FROM:
@@ -55,14 +55,14 @@ def column_widths(room: int) -> tuple[int, int, int]:
 
 
 def heads(room: int) -> list[Span]:
-    bar, _, _ = column_widths(room)
+    bar, _, _ = _column_widths(room)
     text = f"{'tokens':>23} {'':{bar}}{'Δ call':>8}{'this call':>11}{'so far':>10}"
     text += f"{'share':>{room - 1 - len(text)}}"
     return [Span(text, "faint")]
 
 
-def category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
-    bar, money, decimals = column_widths(room)
+def _category_row(part: CategoryPart, scale: int, room: int) -> list[Span]:
+    bar, money, decimals = _column_widths(room)
     sign, is_unrecorded = part.sign, part.category >= NOT_RECORDED
     big = "bold" if part.share >= BOLD_SHARE and not is_unrecorded else ""
     now = part.tokens if part.after is None else part.after
@@ -102,7 +102,7 @@ def _money(usd: float | None, room: int) -> Span:
     return Span(f"{numbers.NONE if usd is None else numbers.money(usd):>{room}}", "dim")
 
 
-def folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
+def _folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
     tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
     used_cells = 3 + 2 * len(parts)
@@ -115,7 +115,7 @@ def folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
     ]
 
 
-def extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
+def _extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
     return [Span(f"   {name:<13}{figure:>7} ", "faint"), *_share(share, 1 if room >= BAR_FROM else 0, room - 24)]
 
 
@@ -237,7 +237,7 @@ def notes(composition: Composition, room: int) -> list[Span]:
     return [Span(exact, "ink bold"), Span(origin, "dim")]
 
 
-def residual_lines(composition: Composition, room: int) -> list[Spans]:
+def _residual_lines(composition: Composition, room: int) -> list[Spans]:
     texts = safe_text.wrap(composition.residual_cause, max(16, room - 4))
     return [[Span(f"   {line}", "dim")] for line in (texts if room >= BAR_FROM else texts[:NARROW_RESIDUAL_LINES])]
 
@@ -253,15 +253,15 @@ def lines(composition: Composition, room: int, height: int, *, opened: bool = Fa
     own_rows, small = fold(composition.parts, free - rest)
     scale = max((part.tokens for part in composition.parts), default=0)
     unrecorded = [part for part in own_rows if part.category >= NOT_RECORDED]
-    out += [category_row(part, scale, room) for part in own_rows if part.category < NOT_RECORDED]
+    out += [_category_row(part, scale, room) for part in own_rows if part.category < NOT_RECORDED]
     if small:
-        out.append(folded_row(small, room))
-    out += [category_row(part, scale, room) for part in unrecorded]
+        out.append(_folded_row(small, room))
+    out += [_category_row(part, scale, room) for part in unrecorded]
     if rest:
         whole = composition.total if composition.after is None else composition.after
         share = composition.residual / whole if whole else 0.0
-        out.append(extra_row("residual", numbers.signed(composition.residual), share, room))
-        out += residual_lines(composition, room) if opened else ()
+        out.append(_extra_row("residual", numbers.signed(composition.residual), share, room))
+        out += _residual_lines(composition, room) if opened else ()
     if not composition.parts:
         out.append([Span(" · counting tokens", "faint")])
     return out[: max(0, height)]
@@ -269,7 +269,7 @@ def lines(composition: Composition, room: int, height: int, *, opened: bool = Fa
 
 def _residual_height(composition: Composition, room: int, opened: bool) -> int:
     return bool(composition.residual) + (
-        len(residual_lines(composition, room)) if opened and composition.residual else 0
+        len(_residual_lines(composition, room)) if opened and composition.residual else 0
     )
 
 

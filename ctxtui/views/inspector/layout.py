@@ -121,7 +121,6 @@ def _arrange_side(boxes: dict[str, Box], width: int, height: int, room: Box, nee
 
 
 def _arrange_lower(boxes: dict[str, Box], room: Box, call: int, needs: PaneNeeds) -> None:
-    """The lower part of a wide side column, in two columns; texts are in the right one."""
     left = min(room.width // 2 + 1, max(42, room.width * 2 // 5 + 1))
     y, end = room.y, room.y + room.height
     boxes["this-call"] = Box(room.x, y, left, call)

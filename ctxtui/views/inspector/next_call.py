@@ -15,8 +15,8 @@ KEEP_WARM_MARGIN: int = 16
 _TOKENS_END = 17
 
 
-def keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
-    """Number and cost of the run's refreshes, and its limit if there is space; amber if they stopped."""
+def _keep_warm_text(status: KeepWarmStatus, room: int) -> Spans:
+    """Number and cost of the run's refreshes, and its limit if there is space; amber if it has stopped."""
     usd = numbers.money(status.usd)
     forms = (
         f"kept warm {status.count}×, {usd} of ${status.cap_usd:g}",
@@ -31,7 +31,7 @@ def notes(forecast: NextCallForecast, room: int, keep_warm: KeepWarmStatus | Non
     if forecast.outdated:
         return [Span("forecast a moment ago", "dim")]
     if keep_warm is not None:
-        return keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
+        return _keep_warm_text(keep_warm, room - KEEP_WARM_MARGIN)
     return [Span("forecast, markers inferred" if forecast.inferred and room >= 40 else "forecast", "dim")]
 
 

@@ -63,7 +63,7 @@ def notes(tools: Toolset) -> list[Span]:
     return [Span("never called ", "warn"), Span(f"{tools.unused} of {tools.defined}", "dim")]
 
 
-def server_label(name: str, source: str) -> str:
+def _server_label(name: str, source: str) -> str:
     """A server's name on screen: ``mcp github``.
 
     Without a name ``built-in`` if the client `source` puts servers into tool names, else ``no MCP server``.
@@ -79,7 +79,7 @@ def lines(tools: Toolset, room: int) -> Iterable[list[Span]]:
     most = max((server.tokens or 0 for server in tools.servers), default=0)
 
     def name(server: ToolServer, room: int) -> Span:
-        return Span(server_label(server.name, tools.source))
+        return Span(_server_label(server.name, tools.source))
 
     columns: tuple[Column[ToolServer], ...] = (
         Column("", 1, lambda server, _: Span("ƒ", "cat-tools"), gap=1),
@@ -117,7 +117,7 @@ def explain_tokens(row: ListRow) -> str:
     return f"{row.tokens:,} tokens in every call that sends it."
 
 
-def explain_calls(row: ListRow) -> str:
+def _explain_calls(row: ListRow) -> str:
     if isinstance(row, ToolServer):
         return sums.addition(row.calls, "calls", [tool.calls for tool in row.tools if tool.calls], "tools")
     return f"{row.calls:,} times up to this call."
@@ -137,7 +137,7 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
         if isinstance(row, ToolServer):
             tool_count = numbers.many(len(row.tools), "tool")
             tool_count += f", {row.unused_count:,} never called" if row.unused_count else ""
-            return [Span("ƒ ", "cat-tools"), Span(f"{server_label(row.name, source)}  {tool_count}", "cat-tools bold")]
+            return [Span("ƒ ", "cat-tools"), Span(f"{_server_label(row.name, source)}  {tool_count}", "cat-tools bold")]
         words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
         return [Span("    "), Span(words, "ink" if row.calls else "dim")]
 
@@ -160,6 +160,6 @@ def table(rows: Sequence[ListRow], source: str) -> Table[ListRow]:
                 "left",
                 gap=1,
             ),
-            Column("", 11, _calls, sum=explain_calls),
+            Column("", 11, _calls, sum=_explain_calls),
         )
     )

@@ -26,10 +26,10 @@ RISK_STYLES: Final = {
 
 
 def policy_names(piece: Advice) -> str:
-    return " + ".join(map(policy_name, piece.names))
+    return " + ".join(map(_policy_name, piece.names))
 
 
-def policy_name(name: str) -> str:
+def _policy_name(name: str) -> str:
     return safe_text.one_line(name.replace("_", " "), 40)
 
 
@@ -79,12 +79,12 @@ def lines(pieces: Sequence[Advice], name: str = "", place: str = "") -> Iterator
     With command lines if the session's `name` is given; `place` comes from `place_options`.
     """
     for piece in pieces[:MAX_IN_BILL]:
-        yield [Span(" ✓ ", "ok"), *advice_spans(piece)], explain(piece)
+        yield [Span(" ✓ ", "ok"), *_advice_spans(piece)], explain(piece)
         if name:
             yield [Span(f"     {command(piece, name, place)}", "faint")], ""
 
 
-def advice_spans(piece: Advice) -> list[Span]:
+def _advice_spans(piece: Advice) -> list[Span]:
     when = f" {piece.moment.name}" if piece.moment is not None else ""
     return [
         Span(policy_names(piece), "ink bold"),
@@ -101,7 +101,7 @@ def detail(piece: Advice, command_line: str, room: int, staged: int = 0) -> list
     out: list[Spans] = [
         [Span(f" {part}", "ink bold" if n == 0 else "ink")]
         for step in piece.remedy.steps
-        for n, part in enumerate(safe_text.wrap(f"{policy_name(step.policy.name)}: {step.policy.about}", wide))
+        for n, part in enumerate(safe_text.wrap(f"{_policy_name(step.policy.name)}: {step.policy.about}", wide))
     ]
     out += [part for line in price_lines(piece.tag, piece.risk, staged) for part in wrap(line, room, 1)]
     return out + [[Span(f" {part}", "faint")] for part in safe_text.wrap(command_line, wide)]

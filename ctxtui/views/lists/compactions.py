@@ -31,8 +31,7 @@ NAME_CELLS: Final = 14
 FIGURE_CELLS: Final = 9
 
 
-def format_sizes(compaction: Compaction) -> str:
-    """The context before and after: ``154.8k → 22.3k``."""
+def _format_sizes(compaction: Compaction) -> str:
     return f"{numbers.tokens(compaction.before.context_tokens)} → {numbers.tokens(compaction.after.context_tokens)}"
 
 
@@ -45,7 +44,7 @@ def title(compactions: Sequence[Compaction], index: int) -> list[Span]:
     return [
         Span(f" {index_text}", "dim"),
         Span(place, "ink bold"),
-        Span(f" · {format_sizes(compaction)}{trigger}{at}", "dim"),
+        Span(f" · {_format_sizes(compaction)}{trigger}{at}", "dim"),
     ]
 
 

@@ -54,8 +54,7 @@ def sort_by_size(rows: Sequence[Repeated]) -> list[Repeated]:
     return sorted(rows, key=lambda row: -row.tokens)
 
 
-def other_location(row: Repeated) -> str:
-    """Location of the other copy, or of the change: ``turn 4, block 112``, or the file."""
+def _other_location(row: Repeated) -> str:
     if row.repeat.counterpart == ROOT:
         return safe_text.one_line(row.repeat.path, 200)
     return f"turn {row.other_turn}, block {row.other_place}" if row.other_turn else f"block {row.other_place}"
@@ -81,7 +80,7 @@ def _why(row: Repeated, room: int) -> Span:
 
 
 def _explain_location(row: Repeated) -> str:
-    return f"{'Changed by' if row.repeat.kind == EDITED else 'Other copy'}: {other_location(row)}."
+    return f"{'Changed by' if row.repeat.kind == EDITED else 'Other copy'}: {_other_location(row)}."
 
 
 _FIGURES: Final[tuple[Column[Repeated], ...]] = (
@@ -89,7 +88,7 @@ _FIGURES: Final[tuple[Column[Repeated], ...]] = (
     Column(
         "",
         19,
-        lambda row, room: Span(cells.fit(other_location(row), room - 1), "dim"),
+        lambda row, room: Span(cells.fit(_other_location(row), room - 1), "dim"),
         "left",
         from_width=90,
         sum=_explain_location,

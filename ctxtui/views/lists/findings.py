@@ -176,10 +176,6 @@ def _staged_lines(priced: PricedFinding) -> Iterator[Spans]:
 
 
 def _describe_proof(result: EditedCalls) -> str:
-    """The total: ``6.2M tokens less, −$11.69 in 200 calls``.
-
-    If fewer tokens cost more, say that cached tokens are written again: with equal answers that is the only cause.
-    """
     tokens = (
         f"{numbers.tokens(abs(result.tokens))} tokens {'less' if result.tokens >= 0 else 'more'}, "
         if result.tokens

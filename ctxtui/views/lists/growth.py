@@ -18,8 +18,7 @@ _NAME: Final = 10
 _NAMED_PARTS: Final = 4
 
 
-def describe_shape(shape: GrowthShape) -> str:
-    """The shape in words, with its evidence."""
+def _describe_shape(shape: GrowthShape) -> str:
     calls = f"calls {shape.first:,}–{shape.first + shape.calls - 1:,}"
     fit = f"a straight line explains {numbers.share(shape.r2, 0)} of the variation over {calls}"
     match shape.kind:
@@ -36,7 +35,7 @@ def describe_shape(shape: GrowthShape) -> str:
     return f"{word}: {ends}; a quadratic curve explains {numbers.share(shape.r2_bent, 0)}, {fit}"
 
 
-def describe_sent(growth: Growth) -> str:
+def _describe_sent(growth: Growth) -> str:
     total = f"{numbers.tokens(growth.carry)} in {numbers.many(len(growth.calls), 'call')}"
     if growth.shape is None:
         return total
@@ -65,9 +64,9 @@ class GrowthSentence(NamedTuple):
 def sentences(report: GrowthReport) -> Iterator[GrowthSentence]:
     grown = report.growth
     if grown.shape is not None:
-        yield GrowthSentence(0, "context", [Span(describe_shape(grown.shape), "ink bold")])
+        yield GrowthSentence(0, "context", [Span(_describe_shape(grown.shape), "ink bold")])
     if grown.calls:
-        yield GrowthSentence(4, "sent", [Span(describe_sent(grown))])
+        yield GrowthSentence(4, "sent", [Span(_describe_sent(grown))])
     if grown.since is not None and grown.calls:
         more, whole = grown.since.tokens - grown.calls[-1].tokens, numbers.tokens(grown.since.tokens)
         words = f"{numbers.tokens(more)} added after call {len(grown.calls):,}, not sent yet: {whole} in all"
@@ -171,7 +170,7 @@ def _ahead(report: GrowthReport) -> Iterator[GrowthSentence]:
         limit = report.feasible.window
         words = f"{numbers.tokens(limit.tokens)} {describe_limit(limit, report.feasible.unit)}"
         yield GrowthSentence(3, "window", [Span(words)])
-    yield GrowthSentence(2, "feasible", [Span(describe_feasible(report.feasible), _STYLES[report.feasible.answer])])
+    yield GrowthSentence(2, "feasible", [Span(_describe_feasible(report.feasible), _STYLES[report.feasible.answer])])
 
 
 _STYLES: Final = {
@@ -183,7 +182,7 @@ _STYLES: Final = {
 }
 
 
-def describe_feasible(feasible: Feasibility) -> str:
+def _describe_feasible(feasible: Feasibility) -> str:
     count = numbers.many(feasible.ahead, feasible.unit)
     if feasible.after is None:
         return f"{count} more: the growth of the context is still unknown"

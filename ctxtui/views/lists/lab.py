@@ -90,7 +90,7 @@ def _letter(row: LabRow, used_letters: set[str]) -> str:
     return next((c for c in (*candidates, *"abcdefghijklmnopqstuvwxyz") if c not in used_letters and c.isalpha()), "?")
 
 
-def describe_settings(row: LabRow) -> str:
+def _describe_settings(row: LabRow) -> str:
     """Settings other than the policy's defaults, in short: ``80.0k``, ``n=12``."""
     settings = []
     for key, value in row.given_settings.items():
@@ -107,7 +107,7 @@ def has_several_models(rows: Sequence[LabRow]) -> bool:
 
 def describe_variant(row: LabRow, *, model: bool) -> str:
     """Name of a variant: ``budget 80.0k``, ``as_recorded cache 1h``; with its model if `model`."""
-    parts = [row.policy, describe_settings(row)]
+    parts = [row.policy, _describe_settings(row)]
     parts += [f"cache {row.cache}"] if row.cache != RECORDED else []
     parts += [row.model] if model else []
     return safe_text.one_line(" ".join(part for part in parts if part))

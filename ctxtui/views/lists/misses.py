@@ -38,11 +38,11 @@ MIN_COMMON_SHARE: float = 0.3
 LABEL_CELLS: int = 8
 
 
-def local_time(unix_time: float | None) -> str:
+def _local_time(unix_time: float | None) -> str:
     return numbers.clock(datetime.fromtimestamp(unix_time, UTC).astimezone()) if unix_time is not None else ""
 
 
-def sign_of(miss: CacheMiss) -> Span:
+def _sign_of(miss: CacheMiss) -> Span:
     if miss.cause == TTL:
         return MARK["ttl miss"].span
     if miss.cause == COMPACTION:
@@ -63,7 +63,7 @@ def _format_lifetime(seconds: float) -> str:
     return f"{seconds / 3600:.0f}h" if seconds >= 3600 else f"{seconds / 60:.0f}m"
 
 
-def describe_change(miss: CacheMiss) -> Spans:
+def _describe_change(miss: CacheMiss) -> Spans:
     if miss.cause == TTL:
         return [Span(f"expired {numbers.ago(miss.by)} before the call", "dim")]
     if miss.cause == MODEL:
@@ -148,12 +148,12 @@ def table(misses: Sequence[CacheMiss]) -> Table[CacheMiss]:
 
     def what(miss: CacheMiss, room: int) -> list[Span]:
         where = f"{safe_text.one_line(miss.thread, 16)}  " if has_threads and miss.thread != "main" else ""
-        return [Span(where, "faint"), *shortened(describe_change(miss), room - 1 - cells.width(where))]
+        return [Span(where, "faint"), *shortened(_describe_change(miss), room - 1 - cells.width(where))]
 
     return Table(
         (
             Column("call", 6, lambda miss, _: Span(f"#{miss.number}", "ink bold"), "left", sum=_call),
-            Column("time", 10, lambda miss, _: Span(local_time(miss.at), "dim"), "left", from_width=NARROW),
+            Column("time", 10, lambda miss, _: Span(_local_time(miss.at), "dim"), "left", from_width=NARROW),
             Column("cause", 20, _cause, "left", gap=1, below=NARROW),
             Column("cause", 20, _cause, "left", from_width=NARROW),
             Column("what changed", 0, what, "left", from_width=NARROW),
@@ -175,7 +175,7 @@ def _bold(miss: CacheMiss) -> str:
 
 
 def _cause(miss: CacheMiss, room: int) -> list[Span]:
-    return [sign_of(miss), Span(f" {describe_cause(miss)}")]
+    return [_sign_of(miss), Span(f" {describe_cause(miss)}")]
 
 
 def _again(miss: CacheMiss, room: int) -> Span:
@@ -183,7 +183,7 @@ def _again(miss: CacheMiss, room: int) -> Span:
 
 
 def _rest(miss: CacheMiss, room: int) -> Spans:
-    return shortened(describe_change(miss), room) if room > 8 else ()
+    return shortened(_describe_change(miss), room) if room > 8 else ()
 
 
 def _foreseen(miss: CacheMiss, room: int) -> Spans:
@@ -211,7 +211,7 @@ def detail(miss: CacheMiss, misses: Sequence[CacheMiss], room: int, height: int)
 
 
 def title(miss: CacheMiss) -> list[Span]:
-    spans = [Span(f"#{miss.number}  ", "ink bold"), Span(describe_cause(miss), f"{sign_of(miss).style} bold")]
+    spans = [Span(f"#{miss.number}  ", "ink bold"), Span(describe_cause(miss), f"{_sign_of(miss).style} bold")]
     if miss.new is not None and miss.block:
         sign = category(miss.new.category)
         label = safe_text.one_line(miss.new.label, 40)
@@ -242,7 +242,6 @@ def _sentences(miss: CacheMiss, room: int) -> Iterator[Spans]:
 
 
 def _entry_before(miss: CacheMiss) -> str:
-    """Why less was read than the shared prefix; "" if it was not."""
     if miss.read >= (1 - READ_TOLERANCE) * miss.shared:
         return ""
     return (
@@ -251,7 +250,6 @@ def _entry_before(miss: CacheMiss) -> str:
 
 
 def _has_diverged(miss: CacheMiss) -> bool:
-    """Whether the contexts themselves differ; otherwise the cache entry was gone or out of reach."""
     return miss.cause in (CONTENT, SYSTEM, TOOLS, COMPACTION, STRIPPED, EDITS)
 
 
@@ -265,13 +263,13 @@ def _because(miss: CacheMiss) -> str:
             )
         case "content changed" | "system changed" if miss.writer:
             when = (
-                f"between {local_time(miss.between)} and {local_time(miss.at)}"
+                f"between {_local_time(miss.between)} and {_local_time(miss.at)}"
                 if miss.at and miss.between
                 else "in between"
             )
             return f"Changed {when}, by {miss.writer} of this session."
         case "content changed" | "system changed" if miss.at and miss.between:
-            when = f"between {local_time(miss.between)} and {local_time(miss.at)}"
+            when = f"between {_local_time(miss.between)} and {_local_time(miss.at)}"
             return f"Changed {when}; no tool call of this session wrote it."
         case "edits applied":
             return "The agent only appended; edits that you applied or took back changed the prefix."

@@ -12,7 +12,7 @@ from ctxtui.views.text.span import Span, Spans, padded
 _GAP = " │ "
 
 
-def step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
+def _step_lines(step: NextStep | None, room: int) -> Iterator[Spans]:
     if step is None:
         return
     for line in safe_text.lines(step.text):
@@ -35,7 +35,7 @@ def _arguments(text: str) -> str:
 
 def side_by_side(trial: Trial, room: int) -> list[Spans]:
     column_width = max(10, (room - 2 - len(_GAP)) // 2)
-    left, right = list(step_lines(trial.recorded, column_width)), list(_new_answer(trial, column_width))
+    left, right = list(_step_lines(trial.recorded, column_width)), list(_new_answer(trial, column_width))
     out: list[Spans] = [
         [Span(" " + cells.left("recorded", column_width), "dim"), Span(_GAP, "hair"), Span("sent again", "dim")]
     ]
@@ -49,7 +49,7 @@ def _new_answer(trial: Trial, room: int) -> Iterator[Spans]:
     if trial.new is None:
         for text in safe_text.wrap(safe_text.line(trial.error), max(10, room)):
             yield [Span(text, "crit")]
-    yield from step_lines(trial.new, room)
+    yield from _step_lines(trial.new, room)
 
 
 def describe_agreement(trial: Trial) -> Span:

@@ -244,7 +244,6 @@ class Staging:
 
     @property
     def _depth(self) -> int:
-        """Number of blocks of the context shown, without edits."""
         return self.scene.session.tree[self.scene.call.raw_head].depth
 
     @cached_property

@@ -38,16 +38,16 @@ def details(
         call_count = numbers.many(weights.calls, "call")
         texts.append(
             f"since call {weights.first_call:,}, in {call_count}: {numbers.tokens(weights.carry)} carried; "
-            f"{describe_stability(weights)}"
+            f"{_describe_stability(weights)}"
         )
     if repeat is not None:
         texts.append(
-            f"{REPEAT[repeat.kind].glyph} {describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
+            f"{REPEAT[repeat.kind].glyph} {_describe_duplicate(repeat, scene.turns.number_of(repeat.counterpart))}"
         )
     return [[Span(line, "faint")] for text in texts for line in safe_text.wrap(text, max(16, room))]
 
 
-def describe_stability(weight: BlockWeight) -> str:
+def _describe_stability(weight: BlockWeight) -> str:
     if not weight.stability:
         return "cacheable: not known yet"
     return (
@@ -56,8 +56,7 @@ def describe_stability(weight: BlockWeight) -> str:
     )
 
 
-def describe_duplicate(repeat: Duplicate, turn: int) -> str:
-    """A duplicate in a sentence; `turn` is that of the other block (0: none)."""
+def _describe_duplicate(repeat: Duplicate, turn: int) -> str:
     # Late import: nothing is open on the first screen.
     from ctxtui.analysis.content.duplicates import EDITED, IDENTICAL, NEAR, REREAD, WORKSPACE
 
@@ -84,7 +83,7 @@ _THINKING = INDEX["thinking"]
 _RESULT = INDEX["tool_result"]
 
 
-def cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
+def _cost_in_call(scene: Scene, ledger: CostLedger, node: int) -> float | None:
     """Cost of the block in the call shown; None if unknown, or if the context does not hold it."""
     tree = scene.session.tree
     if ledger.done <= scene.index or not scene.running.is_counted(node) or not tree.holds(scene.head, node):
@@ -123,7 +122,7 @@ def describe_cost(scene: Scene, ledger: CostLedger | None, node: int) -> str:
     if ledger is None or node <= ROOT or not scene.running.is_counted(node):
         return ""
     now, whole = (
-        cost_in_call(scene, ledger, node),
+        _cost_in_call(scene, ledger, node),
         ledger.block_usd(node, scene.running.block_tokens(node), scene.number),
     )
     if not whole:

@@ -134,10 +134,10 @@ def body_line(
         return [gutter, Span("     "), Span("│ ", style), *highlight_ranges(body.line(line - 1) or (), spots, at)]
     if line <= shown + len(details):
         return [gutter, Span("     "), Span("│ ", style), *details[line - shown - 1]]
-    return [gutter, Span("     "), Span("╰ ", style), *closing_line(body.count_hidden(shown), open_block, money)]
+    return [gutter, Span("     "), Span("╰ ", style), *_closing_line(body.count_hidden(shown), open_block, money)]
 
 
-def closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
+def _closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
     hidden = "" if more == 0 else "more lines  " if more is None else f"{numbers.many(more, 'more line')}  "
     keys = (
         "⏎ fold  "

@@ -217,10 +217,6 @@ class RowIndex:
         self._entries.append(-len(self._rules))
 
     def _add(self, path: Sequence[int], boundaries: Mapping[int, list[RuleRow]], moved: Mapping[int, int]) -> None:
-        """Add the rows of the nodes `path`, and the rules before them.
-
-        Without a row: hidden categories, headers of messages with content, encrypted reasoning after the first.
-        """
         looks, hidden, add = self._tree.kind_and_category, self._hidden[0], self._entries.append
         for at, node in enumerate(path):
             if node in boundaries:

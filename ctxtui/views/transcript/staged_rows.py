@@ -155,7 +155,7 @@ class StagedRows:
         self._entries.append(self._first - len(self._rules))
 
 
-def parse_counts(rule: RuleRow) -> Iterable[int]:
+def _parse_counts(rule: RuleRow) -> Iterable[int]:
     return map(int, rule.text.split())
 
 
@@ -248,7 +248,7 @@ def _figures(row: TranscriptRow, fate: Fate | None, grid: Grid) -> tuple[str, Sp
     return f"{numbers.tokens(fate.tokens)}→", Span(numbers.tokens(fate.after), style), bar_spans
 
 
-def insert_row(new: InsertedBlock) -> TranscriptRow:
+def _insert_row(new: InsertedBlock) -> TranscriptRow:
     sign = CATEGORY[new.category]
     mark = MARK[new.edit.spec.mark]
     content = read(new.item.block)
@@ -272,7 +272,7 @@ def insert_row(new: InsertedBlock) -> TranscriptRow:
 
 
 def draw_insert(new: InsertedBlock, grid: Grid, cursor: str) -> list[Span]:
-    return draw(insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
+    return draw(_insert_row(new), grid, cursor, None, new.edit.spec.mark, broken=True, author=new.edit.author)
 
 
 def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list[Span]:
@@ -291,7 +291,7 @@ def draw_rule(rule: RuleRow, grid: Grid, broken: int, cursor: str = " ") -> list
         line = fitted(lead, grid.width - 1)
         fill = len(line[-1].text) if line[-1].text.isspace() else 0
         return [*line[:-1], Span("╌" * fill, "write"), Span(" ")] if fill else [*line, Span(" ")]
-    rows, tokens = parse_counts(rule)
+    rows, tokens = _parse_counts(rule)
     text_of_run = f"{rows:,} unchanged, {numbers.tokens(tokens)}" + ("  ⏎ unfolds" if cursor.strip() else "")
     return [
         Span(" "),

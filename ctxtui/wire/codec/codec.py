@@ -51,8 +51,8 @@ def decode(body: bytes, grammar: Grammar, memo: Memo | None = None) -> Request:
     """Decode `body` into a request.
 
     `memo` caches the elements of earlier bodies of the same conversation. Raises `Malformed`, with a JSON path or line
-    and column, if `body` is not one JSON object, or lacks messages that its dialect requires. Another element or
-    section of the wrong type becomes an unreadable block.
+    and column, if `body` is not one JSON object, or lacks the list of messages that its dialect requires. Other values
+    of the wrong type become unreadable blocks.
     """
     text = body.decode("utf-8", "surrogateescape")
     return decode_walked(text, *walk(text, grammar.keys), grammar, memo)

@@ -103,7 +103,7 @@ def _sections_in_use(grammar: Grammar, frame: Frame) -> list[Section]:
 
 
 _ItemsEdit = tuple[Sequence[Item], Sequence[Item], Sequence[int | None]]
-"""Old items, new items, and for each new one the index of the same old one (None: it is new)."""
+"""Old items, new items, and for each new one the index of the same old one, or None."""
 
 
 def _realign_section(
@@ -213,8 +213,8 @@ def _element_oddity(
     """Spelling that an element keeps from the old elements that its blocks come from.
 
     `origins`: for each of its blocks the old element and the index in it (None: a new block); `before`, `sizes`: the
-    old elements' oddities, and their numbers of blocks. Without any, it keeps the style of
-    its first old block's element.
+    old elements' oddities, and their numbers of blocks. Without any, it keeps the style of its first old block's
+    element.
     """
     old_origins = [origin for origin in origins if origin is not None]
     if not old_origins:

@@ -76,7 +76,7 @@ _GOOGLE_MEMBERS: Final = frozenset({*FUNCTION_CALL, *FUNCTION_RESPONSE, *MEDIA_M
 
 
 class TurnPart(NamedTuple):
-    """One block of a turn, with its own JSON.
+    """A part of a turn, with its own JSON: a block, or an item of several.
 
     A ``tool message`` of Chat is one part, whose `value` is the list of its blocks.
     """

@@ -208,6 +208,8 @@ def test_only_what_stands_in_a_context_counts_for_it() -> None:
     [
         ("Read", '{"file_path":"/w/a.py"}', [Touch("a.py", READ)]),
         ("Read", '{"file_path":"/w/a.py","offset":10,"limit":5}', [Touch("a.py", READ, 10, 14)]),
+        ("ReadFile", '{"path":"/w/a.py","line_offset":10,"n_lines":5}', [Touch("a.py", READ, 10, 14)]),
+        ("read_file", '{"filePath":"/w/a.py","startLine":10,"endLine":14}', [Touch("a.py", READ, 10, 14)]),
         ("mcp__fs__read_file", '{"path":"./b"}', [Touch("b", READ)]),
         ("str_replace_editor", '{"command":"view","path":"/w/c","view_range":[3,-1]}', [Touch("c", READ, 3, WHOLE[1])]),
         ("str_replace_editor", '{"command":"insert","path":"/w/c"}', [Touch("c", CHANGE)]),

@@ -72,7 +72,7 @@ def test_levels_in_tokens_are_judged_before_each_call(ctxtui: Run, where: tuple[
     assert lines[warned[0] - 1].startswith("round 1/") and "drop, truncate or summarize" in lines[warned[0]]
     named = set(re.findall(r"--[a-z-]+", lines[warned[0]]))
     assert named and named <= {option for one in run.params for option in one.opts}
-    assert lines[alarmed[0] - 1].startswith("round ") and f"over {sizes[-1]:,}" in lines[alarmed[0]]
+    assert lines[alarmed[0] - 1].startswith("round ") and f"limit is {sizes[-1]:,}:" in lines[alarmed[0]]
     size = metadata["context"]
     assert size["warning"] and size["critical"] and size["message_count"] == metadata["final_message_count"] - 1
     # What the first run left in the folder is read by the second one.

@@ -173,6 +173,14 @@ def test_a_head_is_found_by_a_click_on_it() -> None:
     assert columns.TABLE.head_at(120, 119) == ""
 
 
+@pytest.mark.parametrize(
+    "model",
+    ["claude-sonnet-4-5-20250929", "anthropic/claude-sonnet-4-5", "us.anthropic.claude-sonnet-4-5-20250929-v1:0"],
+)
+def test_a_model_has_its_short_name_whoever_serves_it(model: str) -> None:
+    assert "sonnet-4-5 " in plain(columns.row(one("x", model=model), 80, NOW))
+
+
 def test_what_ctxtui_wrote_to_be_resumed_says_so_and_shows_no_cost() -> None:
     made = one("x", title="refactor the parser", calls=0, copied=7, cost_usd=0.0, live=True, mtime=NOW - 120)
     for size in (80, 120, 200):

@@ -73,7 +73,7 @@ def make_policy(policies: Iterable[Policy]) -> Policy:
         {"target": 0, "keep": 2, "cut": 1000},
         {
             "target": "tokens to reach (0: the usable window)",
-            "keep": "newest rounds left alone",
+            "keep": "newest rounds of which nothing is lost",
             "cut": "characters kept of a result that is cut",
         },
     )

@@ -148,7 +148,7 @@ def _replaces(policy_context: PolicyContext, later: _Read, earlier: _Read) -> bo
 
 POLICY = Policy(
     NAME,
-    "replace repeated reads of a file by a line",
+    "replace repeated and outdated results by a line",
     propose,
     {"minimum": 100, "at_least": 1_000},
     {"minimum": "tokens from which a result counts", "at_least": "tokens that it must free together"},

@@ -87,7 +87,6 @@ class _Walk:
         return shift
 
     def categories(self, tokens: Iterable[float]) -> list[int]:
-        """The categories at ascending staged `tokens`; ends with the context."""
         nodes, read, total, categories = self._nodes, self._read, self.total, list[int]()
         missing, category_of = self._staging.scene.missing, self._staging.scene.running.category
         stretches, number = self._stretches, 0

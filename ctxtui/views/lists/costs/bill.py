@@ -62,10 +62,10 @@ class BillLine(NamedTuple):
     sum: str = ""
 
 
-def part_lines(statement: Statement, room: int) -> list[BillLine]:
+def _part_lines(statement: Statement, room: int) -> list[BillLine]:
     bill = statement.bill
     whole, most = bill.usd or 0.0, max((part.usd for part in bill.parts.values()), default=0.0)
-    amounts, decimals = shown_amounts(bill) if bill.usd is not None else ({}, 0)
+    amounts, decimals = _shown_amounts(bill) if bill.usd is not None else ({}, 0)
     wide = min(20, room - 84) if room >= 90 else 0
 
     def share(name: str, _: int) -> Span:
@@ -99,7 +99,7 @@ def part_lines(statement: Statement, room: int) -> list[BillLine]:
     return bill_lines
 
 
-def footnotes(statement: Statement, room: int) -> list[BillLine]:
+def _footnotes(statement: Statement, room: int) -> list[BillLine]:
     bill, bill_lines = statement.bill, list[BillLine]()
     if texts := residual_texts(bill):
         explanation = " ".join(
@@ -109,7 +109,7 @@ def footnotes(statement: Statement, room: int) -> list[BillLine]:
         )
         shown = [Span(f" {'residual':<13}"), Span(narrow.first_that_fits(texts, room - 15), "dim")]
         bill_lines.append(BillLine(shown, sum=explanation))
-    if texts := partial_texts(bill):
+    if texts := _partial_texts(bill):
         shown = [Span(f" {'≥':<13}", "warn"), Span(narrow.first_that_fits(texts, room - 15), "dim")]
         likely = f"By ctxtui's count these answers have {bill.likely.tokens:,} tokens more."
         bill_lines.append(BillLine(shown, sum=sums.rate(bill.likely.usd or None, bill.likely.tokens) or likely))
@@ -142,8 +142,8 @@ def _usd(usd: float, bill: Bill) -> str:
     return numbers.money(usd if bill.usd is not None else None)
 
 
-def partial_texts(bill: Bill) -> tuple[str, ...]:
-    """Texts about answers that are reported in part, longest first."""
+def _partial_texts(bill: Bill) -> tuple[str, ...]:
+    """Texts of falling length about answers that are reported in part."""
     if not bill.partial:
         return ()
     long = f"{numbers.many(bill.partial, 'answer')} only partly reported and paid as reported"
@@ -166,7 +166,7 @@ def _meaning(name: str, bill: Bill, room: int) -> str:
     return narrow.first_that_fits(forms, room)
 
 
-def shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
+def _shown_amounts(bill: Bill) -> tuple[dict[str, float], int]:
     """Non-empty parts in USD, rounded to add up to the displayed total, and the decimals."""
     shown = [name for name in PARTS if bill.parts[name].tokens or bill.parts[name].usd]
     decimals = 3 if (bill.usd or 0.0) < 0.9995 else 2
@@ -190,7 +190,7 @@ _CAUSES: Final = {
 }
 
 
-def rewrite_lines(statement: Statement) -> list[BillLine]:
+def _rewrite_lines(statement: Statement) -> list[BillLine]:
     misses = sort_dearest(statement.bill.rewrites)[:REWRITES_SHOWN]
     return [BillLine(_rewrite(miss), sums.loss(miss.usd, miss.paid)) for miss in misses]
 
@@ -253,7 +253,7 @@ _BLOCKS: Final[Table[StatementBlock]] = Table(
 )
 
 
-def tool_lines(statement: Statement, room: int) -> list[BillLine]:
+def _tool_lines(statement: Statement, room: int) -> list[BillLine]:
     rows = [row for row in statement.tools if row.name not in _NO_TOOLS][:TOOLS_SHOWN]
     table = spending_table(rows, statement.bill.usd)
     return [BillLine(table.draw(row, room), sums.share_of_money(row.usd, statement.bill.usd)) for row in rows]
@@ -305,8 +305,7 @@ def _least_saving(statement: Statement) -> float:
     return max(MIN_SAVINGS, MIN_SAVINGS * (statement.bill.usd or 0.0))
 
 
-def time_lines(statement: Statement) -> list[BillLine]:
-    """Latency by context size; empty if no times are recorded."""
+def _time_lines(statement: Statement) -> list[BillLine]:
     rows = statement.times
     if not rows:
         return []
@@ -339,13 +338,13 @@ _TIMES: Final[tuple[Column[Latency], ...]] = (
 
 def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[str, str, list[BillLine]]]:
     """(title, note, lines) of each non-empty section; advice with commands if the session's `name` is given."""
-    if parts := part_lines(statement, room):
-        yield "the bill", "", [*parts, *footnotes(statement, room)]
+    if parts := _part_lines(statement, room):
+        yield "the bill", "", [*parts, *_footnotes(statement, room)]
     if statement.bill.rewrites:
-        yield "rewrites", "most expensive first", rewrite_lines(statement)
+        yield "rewrites", "most expensive first", _rewrite_lines(statement)
     if statement.heaviest and statement.bill.usd is not None:
         yield "most expensive blocks", "their cost, over all calls", block_lines(statement, room)
-        if tools := tool_lines(statement, room):
+        if tools := _tool_lines(statement, room):
             yield "most expensive tools", "definitions, calls and results as input", tools
     if statement.bill.usd is not None:
         yield "fixes", "if they had been used for the same calls", saving_lines(statement)
@@ -355,7 +354,7 @@ def sections(statement: Statement, room: int, name: str = "") -> Iterator[tuple[
             advice.note(statement.ahead),
             [BillLine(spans, sum=explanation) for spans, explanation in advice.lines(statement.ahead, name)],
         )
-    if times := time_lines(statement):
+    if times := _time_lines(statement):
         yield "time", "medians", times
 
 
@@ -365,14 +364,14 @@ LINE_TABLE: Final[Table[BillLine]] = Table(
 
 
 def overview(statement: Statement, room: int) -> list[BillLine]:
-    out = part_lines(statement, room)
+    out = _part_lines(statement, room)
     for title, note, lines in (
         (
             "most expensive blocks",
             "their cost, over all calls",
             block_lines(statement, room) if statement.bill.usd is not None else [],
         ),
-        ("time", "medians", time_lines(statement)),
+        ("time", "medians", _time_lines(statement)),
     ):
         if lines:
             out += [BillLine([]), BillLine([Span(f" {title}", "accent bold"), Span(f"  {note}", "faint")]), *lines]
@@ -380,8 +379,8 @@ def overview(statement: Statement, room: int) -> list[BillLine]:
 
 
 def explain_total(statement: Statement) -> str:
-    notes = (("Residual", residual_texts(statement.bill)), ("At least", partial_texts(statement.bill)))
-    return " ".join([f"{format_sum(statement)}.", *(f"{name}: {texts[0]}." for name, texts in notes if texts)])
+    notes = (("Residual", residual_texts(statement.bill)), ("At least", _partial_texts(statement.bill)))
+    return " ".join([f"{_format_sum(statement)}.", *(f"{name}: {texts[0]}." for name, texts in notes if texts)])
 
 
 PRICE_KIND: Final = "list price"
@@ -394,7 +393,7 @@ def sentence(statement: Statement) -> str:
 
     It also names the heaviest block, the share of subagents and the best fix, if there are any.
     """
-    parts = [format_sum(statement, with_counts=True)]
+    parts = [_format_sum(statement, with_counts=True)]
     if statement.heaviest and statement.bill.usd is not None:
         parts.append(f"heaviest: {_named(statement.heaviest[0])} {_describe_cost(statement.heaviest[0])}")
     if statement.bill.subagents >= 0.005:
@@ -404,12 +403,12 @@ def sentence(statement: Statement) -> str:
     return "; ".join(parts)
 
 
-def format_sum(statement: Statement, *, with_counts: bool = False) -> str:
+def _format_sum(statement: Statement, *, with_counts: bool = False) -> str:
     bill = statement.bill
     if bill.usd is None:
         models = ", ".join(bill.unpriced)
         return f"cost unknown: no price for {safe_text.one_line(models)}" if models else "no usage recorded"
-    amounts, decimals = shown_amounts(bill)
+    amounts, decimals = _shown_amounts(bill)
     total = sum(amounts.values())
     terms = [
         f"{amounts[name]:,.{decimals}f} {name}{_describe_rewrites(bill) if with_counts and name == REWRITES else ''}"

@@ -87,8 +87,7 @@ def format_window(window: QuotaWindow) -> str:
     return f"{numbers.least_tokens(window.tokens, window.partial > 0)}, {numbers.least(window.usd, window.at_least)}"
 
 
-def open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
-    """Yield ``codex 5 hours 32 % used`` for each open window."""
+def _open_quotas(windows: Iterable[ReportedWindow], at: float) -> Iterator[str]:
     for window in windows:
         report = window.report
         if report.resets > at:
@@ -110,14 +109,14 @@ def table(head: str, *, mark: int = 1) -> Table[UsageSums]:
             Column(head, 0, _name, "left", least=14, sort=lambda row: row.name),
             Column("sessions", 8, _count("sessions"), gap=1, from_width=90, sort=lambda row: row.sessions),
             Column("calls", 7, _count("calls"), gap=1, sort=lambda row: row.calls),
-            Column("input", 7, _input, gap=1, sum=explain_input, sort=lambda row: row.input),
-            Column("read", 5, _read, gap=1, sum=explain_read, sort=lambda row: row.read_share or 0.0),
+            Column("input", 7, _input, gap=1, sum=_explain_input, sort=lambda row: row.input),
+            Column("read", 5, _read, gap=1, sum=_explain_read, sort=lambda row: row.read_share or 0.0),
             Column("output", 7, _output, gap=1, from_width=90, sort=lambda row: row.output),
             Column("misses", 6, _count("misses", "warn"), gap=1, from_width=66, sort=lambda row: row.misses),
-            Column("lost", 8, _lost, gap=1, sum=explain_lost, sort=lambda row: row.lost or 0.0),
+            Column("lost", 8, _lost, gap=1, sum=_explain_lost, sort=lambda row: row.lost or 0.0),
             Column("over", 5, _count("overflows", "warn"), gap=1, from_width=74, sort=lambda row: row.overflows),
             Column("comp.", 5, _count("compactions"), gap=1, from_width=74, sort=lambda row: row.compactions),
-            Column("cost", 9, _cost, gap=1, sum=explain_cost, sort=lambda row: row.usd or 0.0),
+            Column("cost", 9, _cost, gap=1, sum=_explain_cost, sort=lambda row: row.usd or 0.0),
         ),
         mark=mark,
     )
@@ -135,7 +134,7 @@ def tools_table(*, mark: int = 1) -> Table[HeavyTool]:
     )
 
 
-def misses_table() -> Table[WorstMiss]:
+def _misses_table() -> Table[WorstMiss]:
     return Table(
         (
             Column("lost", 8, lambda row, _: Span(numbers.money(row.lost), "warn"), sort=lambda row: row.lost),
@@ -147,7 +146,7 @@ def misses_table() -> Table[WorstMiss]:
     )
 
 
-def changes_table() -> Table[SeenChange]:
+def _changes_table() -> Table[SeenChange]:
     return Table(
         (
             Column("change", 0, _words, "left", least=20, sort=lambda row: row.words),
@@ -181,9 +180,9 @@ def _session(row: WorstMiss, room: int) -> Span:
 def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatRow]:
     """The table for rows of one kind, at the Unix time `at`; `head` names the grouping."""
     if any(isinstance(row, WorstMiss) for row in rows):
-        return cast(Table[StatRow], misses_table())
+        return cast(Table[StatRow], _misses_table())
     if any(isinstance(row, SeenChange) for row in rows):
-        return cast(Table[StatRow], changes_table())
+        return cast(Table[StatRow], _changes_table())
     if any(isinstance(row, ReportedWindow) for row in rows):
         return cast(Table[StatRow], quota_table(at))
     chosen = tools_table() if any(isinstance(row, HeavyTool) for row in rows) else table(head)
@@ -191,7 +190,7 @@ def table_for_rows(rows: Sequence[StatRow], head: str, at: float) -> Table[StatR
 
 
 def explain_summary(stats: Stats) -> dict[str, str]:
-    return {"list price": explain_cost(stats.total)}
+    return {"list price": _explain_cost(stats.total)}
 
 
 def _name(row: UsageSums, room: int) -> Span:
@@ -252,15 +251,15 @@ def _results(row: HeavyTool, room: int) -> Span:
     return Span(numbers.tokens(row.results) if row.results else numbers.NONE, "ink" if row.results else "faint")
 
 
-def explain_input(row: UsageSums) -> str:
+def _explain_input(row: UsageSums) -> str:
     return f"{row.input:,} tokens = {row.read:,} read from the cache + {row.input - row.read:,} others."
 
 
-def explain_read(row: UsageSums) -> str:
+def _explain_read(row: UsageSums) -> str:
     return sums.share(row.read, row.input, " of input")
 
 
-def explain_lost(row: UsageSums) -> str:
+def _explain_lost(row: UsageSums) -> str:
     if row.uncounted:
         return f"{numbers.many(row.uncounted, 'session')} not counted yet."
     share_text = sums.share_of_money(row.lost, row.usd)
@@ -269,7 +268,7 @@ def explain_lost(row: UsageSums) -> str:
     return f"{share_text} The price of {numbers.many(row.unpriced_misses, 'miss', 'misses')} is not known.".strip()
 
 
-def explain_cost(row: UsageSums) -> str:
+def _explain_cost(row: UsageSums) -> str:
     least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
     least += f" {numbers.many(row.partial, 'answer')} only partly reported." if row.partial else ""
     return sums.rate(row.usd, row.input + row.output) + least
@@ -291,7 +290,7 @@ def summary_line(stats: Stats, at: float, room: int | None = None) -> list[Span]
         f"{numbers.least(total.usd, total.at_least)} list price" if total.calls else "",
         *(f"5 hours {format_window(window)}" for window in stats.windows if window.is_open_at(at)),
         f"7 days {format_window(stats.week)}" if stats.week.calls else "",
-        ", ".join(open_quotas(stats.reported, at)),
+        ", ".join(_open_quotas(stats.reported, at)),
     ]
     quota_text = parts.pop()
     line = ""

@@ -17,8 +17,7 @@ LedgerRow = LedgerServer | LedgerTool
 _STYLE: Final = {KEEP: "dim", DEFER: "warn", DROP: "crit", UNKNOWN: "faint"}
 
 
-def server_label(server: LedgerServer) -> str:
-    """A server's name; some clients name no servers, or group their own tools."""
+def _server_label(server: LedgerServer) -> str:
     name = safe_text.one_line(server.name, 60)
     return f"mcp {name}" if server.mcp else name or "built-in, or no server named"
 
@@ -41,10 +40,10 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
             Column("server, tool", 0, _flat_name if flat else _name, "left", least=16),
             Column("schema", 7, _tokens, gap=1, sum=explain_tokens, sort=lambda row: row.tokens or 0),
             Column("state", 12, _state, "left", gap=2, from_width=144),
-            Column("sent in", 8, _carried, gap=2, sum=explain_carried, sort=lambda row: row.carried or 0),
-            Column("cost", 8, _cost, gap=1, sum=explain_cost, sort=lambda row: row.schema_usd or 0.0),
-            Column("called", 7, _called, gap=1, sum=explain_called, sort=lambda row: row.called),
-            Column("results", 8, _results, gap=1, sum=explain_results, from_width=88, sort=lambda row: row.results),
+            Column("sent in", 8, _carried, gap=2, sum=_explain_carried, sort=lambda row: row.carried or 0),
+            Column("cost", 8, _cost, gap=1, sum=_explain_cost, sort=lambda row: row.schema_usd or 0.0),
+            Column("called", 7, _called, gap=1, sum=_explain_called, sort=lambda row: row.called),
+            Column("results", 8, _results, gap=1, sum=_explain_results, from_width=88, sort=lambda row: row.results),
             Column("used", 5, age, gap=1, sort=lambda row: row.last_used),
             Column("verdict", 8, lambda row, _: Span(row.verdict, _STYLE[row.verdict]), "left", gap=2),
             Column("why", 30, _why, "left", gap=1, from_width=118, wider=((134, 44), (160, 60))),
@@ -56,7 +55,7 @@ def table(now: float, *, mark: int = 1, flat: bool = False) -> Table[LedgerRow]:
 def _name(row: LedgerRow, room: int) -> list[Span]:
     if isinstance(row, LedgerServer):
         tool_count = numbers.many(len(row.tools), "tool")
-        return [Span("ƒ ", "cat-tools"), Span(server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
+        return [Span("ƒ ", "cat-tools"), Span(_server_label(row), "cat-tools bold"), Span(f"  {tool_count}", "dim")]
     words = safe_text.one_line(row.name, 200) or "(all tools of the server; not listed in the request)"
     return [Span("    "), Span(words, "ink" if row.called else "dim")]
 
@@ -111,7 +110,7 @@ def explain_tokens(row: LedgerRow) -> str:
     return f"{row.tokens:,} tokens in the newest of the {row.sessions - row.unrecorded:,} sessions that record it."
 
 
-def explain_carried(row: LedgerRow) -> str:
+def _explain_carried(row: LedgerRow) -> str:
     if row.carried is None:
         return _UNKNOWN
     if isinstance(row, LedgerServer):
@@ -120,7 +119,7 @@ def explain_carried(row: LedgerRow) -> str:
     return f"{numbers.many(row.carried, 'call')} of {sessions} with its definition, each call once."
 
 
-def explain_cost(row: LedgerRow) -> str:
+def _explain_cost(row: LedgerRow) -> str:
     if row.schema_usd is None:
         return _UNKNOWN
     least = f" {numbers.many(row.unpriced, 'call')} without a price." if row.unpriced else ""
@@ -129,13 +128,13 @@ def explain_cost(row: LedgerRow) -> str:
     return f"{sums.usd(row.schema_usd)} for {row.carried or 0:,} calls: its share of the bill.{least}"
 
 
-def explain_called(row: LedgerRow) -> str:
+def _explain_called(row: LedgerRow) -> str:
     if isinstance(row, LedgerServer):
         return sums.addition(row.called, "calls", [tool.called for tool in row.tools if tool.called], "tools")
     return f"{row.called:,} times in {row.used_in:,} of {row.sessions:,} sessions."
 
 
-def explain_results(row: LedgerRow) -> str:
+def _explain_results(row: LedgerRow) -> str:
     if isinstance(row, LedgerServer):
         return sums.addition(row.results, "tokens", [tool.results for tool in row.tools if tool.results], "tools")
     return f"{row.results:,} tokens for {numbers.many(row.called, 'call')}."
