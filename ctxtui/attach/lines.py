@@ -9,7 +9,7 @@ import base64
 import hashlib
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -83,33 +83,25 @@ class Likeness(NamedTuple):
 
 def common_head(a: bytes, b: bytes) -> int:
     """Number of common leading bytes."""
-    end = min(len(a), len(b))
-    at = 0
-    step = _STEP
-    while at < end:
-        stop = min(end, at + step)
-        if a[at:stop] == b[at:stop]:
-            at = stop
-        elif stop - at == 1:
-            return at
-        else:
-            # They differ within this step: halve it.
-            step = max(1, (stop - at) // 2)
-    return at
+    return _common_length(min(len(a), len(b)), lambda at, stop: a[at:stop] == b[at:stop])
 
 
 def common_tail(a: bytes, b: bytes, limit: int) -> int:
     """Number of common trailing bytes, at most `limit`."""
     end = min(len(a), len(b), limit)
-    at = 0
-    step = _STEP
+    return _common_length(end, lambda at, stop: a[len(a) - stop : len(a) - at] == b[len(b) - stop : len(b) - at])
+
+
+def _common_length(end: int, is_equal: Callable[[int, int], bool]) -> int:
+    at, step = 0, _STEP
     while at < end:
         stop = min(end, at + step)
-        if a[len(a) - stop : len(a) - at] == b[len(b) - stop : len(b) - at]:
+        if is_equal(at, stop):
             at = stop
         elif stop - at == 1:
             return at
         else:
+            # They differ within this step: halve it.
             step = max(1, (stop - at) // 2)
     return at
 

@@ -113,5 +113,4 @@ class AllSessions:
         return [summary for summary in self._summaries if summary.key not in self._known]
 
     def _not_fully_read(self) -> list[SessionSummary]:
-        known = self._known
-        return [each for each in self._summaries if each.key not in known or known[each.key].usage_only]
+        return [s for s in self._summaries if s.key not in self._known or self._known[s.key].usage_only]

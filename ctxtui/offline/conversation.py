@@ -175,7 +175,7 @@ _FINAL: Final = re.compile(r"^Message Type: FINAL_ANSWER$", re.M)
 
 
 class ToolOutcome(Struct, frozen=True):
-    """A result; `arguments` is the JSON text of the call's."""
+    """A result; `arguments` is the text of its call's."""
 
     name: str
     arguments: str
@@ -188,7 +188,7 @@ class ScriptTask(Struct, frozen=True):
 
     - `task`: the last user message.
     - `outcomes`: the results since then; `call_count`: the number of calls since then.
-    - `earlier_texts`: all texts before the task, as (source, text).
+    - `earlier_texts`: texts and results before the task, as (source, text).
     """
 
     tools: tuple[Definition, ...]
@@ -250,10 +250,7 @@ def _split_turns(items: Sequence[Item]) -> list[Turn]:
 
 
 def _agent_message_turn(head: dict[str, Json], items: Sequence[Item]) -> Turn:
-    """The turn of a message from another agent: a task or a result.
-
-    Parts called encrypted are plain text here, as this provider never encrypts.
-    """
+    """The turn of a message from another agent: a task or a result. Its encrypted parts are plain text here."""
     values = [as_dict(item.block.value()) for item in items]
     texts = [value.get("text") or value.get("encrypted_content") for value in values]
     text = "".join(part for part in texts if isinstance(part, str))
@@ -270,11 +267,8 @@ def _compaction_turn(value: dict[str, Json]) -> Turn:
 
 
 def _user_text(turn: Turn) -> str:
-    return strip_reminders(_turn_text(turn)) if turn.role == "user" else ""
-
-
-def _turn_text(turn: Turn) -> str:
-    return "\n".join(part.reading.text for part in turn.parts if part.category == TEXT)
+    texts = (part.reading.text for part in turn.parts if part.category == TEXT)
+    return strip_reminders("\n".join(texts)) if turn.role == "user" else ""
 
 
 def format_names(tools: Sequence[Definition]) -> str:

@@ -1,7 +1,6 @@
 """Rules that answer in place of a model.
 
-An *intent* is one thing that the user's text asks for, such as reading a file. Arguments of calls are taken from the
-conversation; nothing else is known.
+An *intent* is one thing that the user's text asks for, such as reading a file.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, PlainText, Thought
 from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
+from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.wire.definitions import Definition
 
 SELF: Final = "This is ctxtui's offline provider; no model is running"
@@ -29,11 +29,11 @@ SKILLS: Final = "read, find, list, run, remember, write, and `call TOOL name=val
 class AnswerOptions(Struct, frozen=True):
     """Requirements of the request on its answer.
 
-    - `forced_tool`: the name of a tool that must be called; "*": any tool; "": none.
+    - `forced_tool`: the tool that must be called; "*": any tool; "": none.
     - `may_call`: tools may be called at all; `parallel`: several at once.
     - `thinks`: the answer begins with thinking.
     - `schema`: the JSON schema of the text; None: any text.
-    - `simulated_model`: the model whose rules apply; "": the offline model's.
+    - `model`: the requested one; "": the offline model.
     """
 
     forced_tool: str = ""
@@ -41,7 +41,7 @@ class AnswerOptions(Struct, frozen=True):
     parallel: bool = True
     thinks: bool = False
     schema: Json = None
-    simulated_model: str = ""
+    model: str = ""
 
 
 class Intent(Struct, frozen=True):
@@ -115,7 +115,7 @@ _INTRODUCTIONS: Final = {
 
 
 def parse_intents(text: str) -> list[Intent]:
-    """All intents in `text`, in order.
+    """The intents in `text`, in order.
 
     If there are none, text with a question mark that names files means reading them.
     """
@@ -601,7 +601,7 @@ def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Int
         if number.isdecimal() and unit.startswith(("word", "token")):
             return " ".join(_FILLER[n % len(_FILLER)] for n in range(min(int(number[:9]), 200_000)))
         return requested.subject or "nothing"
-    sender = SELF + (f", with the rules of {options.simulated_model}" if options.simulated_model else "")
+    sender = SELF + (f", with the rules of {options.model}" if is_simulated(options.model) else "")
     quoted = _quote_lines(task)
     if task.outcomes:
         return "\n".join([f"{sender}. What came back:", *map(_report_outcome, task.outcomes), *quoted])

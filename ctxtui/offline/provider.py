@@ -62,7 +62,7 @@ class RateLimits(Struct):
         return len(self._recent), sum(use[1] for use in self._recent), sum(use[2] for use in self._recent)
 
     def anthropic_headers(self, now: float) -> dict[str, str]:
-        """The headers of the Messages API; tokens are rounded to thousands."""
+        """The headers of the Messages API; remaining tokens are rounded to thousands."""
         count, input_tokens, output_tokens = self._sum_recent()
         reset = datetime.datetime.fromtimestamp(now + MINUTE, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         rows = {

@@ -25,7 +25,7 @@ _MAX_SHORT_WORD_CHARS: Final = 3
 
 
 def find_named(task: str, texts: Mapping[str, str], paths: Paths) -> list[str]:
-    """The files that `task` names, in order; `texts` are the files' contents by path.
+    """The files that `task` names; `texts` are the files' contents by path.
 
     - By path (``core/tree.py``, ``core.tree``).
     - By a name (``tree.py``, ``tree``) that few files have.

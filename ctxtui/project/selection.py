@@ -220,9 +220,11 @@ def _is_test_of(test: str, named: Sequence[str]) -> bool:
 
 
 def _is_relevant_document(document: str, texts: Mapping[str, str], named: Sequence[str]) -> bool:
-    """Whether a document is the README of the project or of a named file's folder, or mentions a named file."""
+    """Whether a document is the README of the project or of a folder above a named file, or mentions a named file."""
     place = PurePosixPath(document)
-    if place.stem.lower() == "readme" and (len(place.parts) == 1 or any(str(place.parent) in path for path in named)):
+    if place.stem.lower() == "readme" and (
+        len(place.parts) == 1 or any(path.startswith(f"{place.parent}/") for path in named)
+    ):
         return True
     names = {path.removesuffix(PurePosixPath(path).suffix) for path in named} | {
         PurePosixPath(path).name for path in named

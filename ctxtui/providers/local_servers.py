@@ -48,12 +48,12 @@ class LocalServer(Struct, frozen=True):
 
 def candidate_servers(env: Mapping[str, str]) -> list[tuple[str, str]]:
     """(kind, root URL) to ask: Ollama's by ``OLLAMA_HOST``, the others' default ports (facts §5)."""
-    ollama = env.get("OLLAMA_HOST", "") or "127.0.0.1:11434"
-    ollama = ollama if "//" in ollama else f"http://{ollama}"
-    if not re.search(r":\d+$", ollama.rstrip("/")):
-        ollama = f"{ollama.rstrip('/')}:11434"
+    ollama = env.get("OLLAMA_HOST", "").rstrip("/") or "127.0.0.1"
+    if "//" not in ollama:
+        # As in Ollama: an address with a scheme has the scheme's port.
+        ollama = f"http://{ollama}{'' if re.search(r':[0-9]+$', ollama) else ':11434'}"
     return [
-        ("ollama", ollama.replace("//0.0.0.0", "//127.0.0.1").rstrip("/")),
+        ("ollama", ollama.replace("//0.0.0.0", "//127.0.0.1")),
         ("lm studio", "http://127.0.0.1:1234"),
         ("llama.cpp", "http://127.0.0.1:9931"),
         ("llama.cpp", "http://127.0.0.1:8080"),

@@ -260,7 +260,7 @@ def test_only_the_context_is_known() -> None:
 
 def test_says_that_it_is_no_model() -> None:
     for task in ("hello", "read a.txt", "remember x"):
-        said = answer_task(talk(task, tools=[]), AnswerOptions(thinks=True, simulated_model="gpt-5"))
+        said = answer_task(talk(task, tools=[]), AnswerOptions(thinks=True, model="gpt-5"))
         assert "no model" in said.text and "rules of gpt-5" in said.text
         assert isinstance(said.parts[0], Thought)
 
@@ -271,8 +271,8 @@ def test_cut_to_length_and_at_stops() -> None:
     def words(text: str) -> int:
         return len(text.split())
 
-    assert limit_answer(said, [], None, words) == said
-    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), PlainText("one ")), STOP, "two")
+    assert limit_answer(said, [], 100, words) == said
+    assert limit_answer(said, ["two"], 100, words) == ModelAnswer((Thought("a b"), PlainText("one ")), STOP, "two")
     cut = limit_answer(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
     assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), PlainText("one two three")), LENGTH)

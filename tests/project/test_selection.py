@@ -88,6 +88,15 @@ def test_a_large_project_by_priority() -> None:
     assert order == sorted(order, key=[NAMED, RELATED, TESTS, DOCUMENTATION, REST].index)
 
 
+def test_a_readme_counts_if_it_is_in_a_folder_above_a_named_file() -> None:
+    files = project(dict.fromkeys(("app/api/core.py", "app/README.md", "pp/README.md"), "a b\n"))
+    found = select(files, "core.py", 1_000, Thresholds(small=0, medium=0), measure)
+    assert {one.path: one.why for one in found.chosen if one.path != "app/api/core.py"} == {
+        "app/README.md": DOCUMENTATION,
+        "pp/README.md": REST,
+    }
+
+
 def test_what_does_not_fit_is_shortened_then_left_out() -> None:
     found = chosen(60, "speed up Engine", Thresholds(small=0, medium=0))
     assert [(one.path, one.form) for one in found.with_reason(NAMED)] == [("app/core.py", SIGNATURES)]

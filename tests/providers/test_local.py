@@ -133,7 +133,7 @@ def test_lm_studio_before_version_1() -> None:
         ("", "http://127.0.0.1:11434"),
         ("0.0.0.0", "http://127.0.0.1:11434"),
         ("gpu:9999", "http://gpu:9999"),
-        ("https://x.example", "https://x.example:11434"),
+        ("https://x.example/", "https://x.example"),
     ],
 )
 def test_where_ollama_is(host: str, root: str) -> None:

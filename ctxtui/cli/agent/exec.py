@@ -138,10 +138,15 @@ def exec_(
 
 def _collect_answers(context: click.Context, fork: str, thread: str) -> RecordedAnswers:
     name, number = split_call(fork, ":")
-    # A client's own transcript may have the same name: ctxtui's recording is preferred.
-    own_recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
-    name = str(own_recordings[0]) if len(own_recordings) == 1 else name
-    return collect_answers(open_recording(name, config_of(context).settings), thread or MAIN, number)
+    loaded = open_recording(prefer_own_recording(name), config_of(context).settings)
+    return collect_answers(loaded, thread or MAIN, number)
+
+
+def prefer_own_recording(name: str) -> str:
+    """The path of ctxtui's recording called `name`, as a client's own transcript may have that name; else `name`."""
+    recordings = [path for path in attached_dir().glob("*.jsonl") if name and path.stem.startswith(name)]
+    exact = [path for path in recordings if path.stem == name]
+    return str((exact or recordings)[0]) if exact or len(recordings) == 1 else name
 
 
 def _report(relayed: RelayedProgram, quiet: bool) -> None:

@@ -20,7 +20,6 @@ from ctxtui.offline.conversation import read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, named_event, named_events, split_text
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import ANTHROPIC
 
@@ -284,5 +283,5 @@ def _answer_options(request: ApiRequest, model: Claude) -> AnswerOptions:
         parallel=choice.get("disable_parallel_tool_use") is not True,
         thinks=thinking.get("type") in ("adaptive", "enabled") or (not thinking and model.thinks),
         schema=form.get("schema"),
-        simulated_model=request.model if is_simulated(request.model) else "",
+        model=request.model,
     )

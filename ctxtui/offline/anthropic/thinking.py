@@ -246,7 +246,7 @@ class CheckedThinking(Struct):
 
 
 def check_thinking(body: Body, model: Claude, betas: Collection[str]) -> CheckedThinking:
-    """Check every thinking block of `body` against its signature.
+    """Check the thinking in `body` against its signatures.
 
     - Our signatures must match the text, or the request is refused.
     - On models that bind thinking they must also match the context and the thinking before, unless a compaction

@@ -22,7 +22,6 @@ from ctxtui.offline.google.validate import refusals, shape_refusals, to_camel_ca
 from ctxtui.offline.json_shape import clamp, fields
 from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.google_parts import part_kind
 from ctxtui.wire.grammar import GOOGLE
@@ -143,7 +142,7 @@ def _answer_options(config: dict[str, Json], choice: dict[str, Json], model: Gem
         may_call=choice.get("mode") != "NONE",
         thinks=model.thinks and thinking.get("thinkingBudget") != 0,
         schema=form,
-        simulated_model=model.id if is_simulated(model.id) else "",
+        model=model.id,
     )
 
 

@@ -18,7 +18,6 @@ from ctxtui.offline.model import AnswerOptions
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_chat import MAX_CHOICES, refusals
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import CHAT
 
@@ -122,7 +121,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and body.get("reasoning_effort") != "none",
         schema=form,
-        simulated_model=request.model if is_simulated(request.model) else "",
+        model=request.model,
     )
 
 

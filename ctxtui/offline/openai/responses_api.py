@@ -18,7 +18,6 @@ from ctxtui.offline.openai.cipher import decrypt, encrypt
 from ctxtui.offline.openai.models import Gpt, gpt
 from ctxtui.offline.openai.validate_responses import items_of, kind_of, refusals
 from ctxtui.offline.provider import Provider
-from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.offline.usage_ledger import WeighedRequest, output_tokens, text_counter
 from ctxtui.wire.grammar import RESPONSES
 
@@ -257,7 +256,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
         parallel=body.get("parallel_tool_calls") is not False,
         thinks=model.reasons and as_dict(body.get("reasoning")).get("effort") != "none",
         schema=form.get("schema") or ({"type": "object"} if form.get("type") == "json_object" else None),
-        simulated_model=request.model if is_simulated(request.model) else "",
+        model=request.model,
     )
 
 

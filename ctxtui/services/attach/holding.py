@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
@@ -16,12 +16,13 @@ from msgspec.structs import replace
 from ctxtui.attach import exchange_events
 from ctxtui.attach.gate import AnswerVerdict, KeepAlive, RequestVerdict, WaitingAnswer, WaitingRequest
 from ctxtui.attach.http1 import Head
+from ctxtui.core import canonical
+from ctxtui.core.block_content import read
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
 from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import MAIN
 from ctxtui.services.attach.edits_gate import EditsGate
-from ctxtui.services.attach.held_pins import add_pins, missing_pins, pinned_texts
 from ctxtui.services.attach.hold_rules import HoldRules, estimate_tokens, rules_from_options
 from ctxtui.services.attach.keep_warm import KeepWarm
 from ctxtui.services.attach.own_answer import ANSWERABLE_APIS, build_answer, build_refusal, error_event, ping_of
@@ -38,6 +39,7 @@ from ctxtui.transcripts.kit.http_exchange.compaction import (
 from ctxtui.transcripts.kit.http_exchange.decode import asked_model, detect_dialect, wants_stream
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, classify_side_call, identify_sender, parse_body
 from ctxtui.wire.grammar import GOOGLE, RESPONSES
+from ctxtui.wire.registry import DIALECTS
 
 RELEASE, APPLY, REFUSE, ANSWER = "release", "apply", "refuse", "answer"
 HOWS: Final = (RELEASE, APPLY, REFUSE, ANSWER)
@@ -114,7 +116,7 @@ class HeldRequest:
             "can_wait": self.pings_from is not None,
             "pinged": self.pinged,
             "summary": self.summary,
-            "pins": len(missing_pins(self.summary or "", self.pins)),
+            "pins": len(_missing_pins(self.summary or "", self.pins)),
         }
 
 
@@ -216,7 +218,7 @@ class HoldGate:
             return AnswerVerdict()
         pinned = await self.edits.pinned(request.session, request.thread)
         summary = summary_part(text)
-        pins = await asyncio.to_thread(pinned_texts, request.dialect, request.body, pinned)
+        pins = await asyncio.to_thread(_pinned_texts, request.dialect, request.body, pinned)
         held = dataclasses.replace(
             request,
             why=ANSWER_REASON.format(client),
@@ -232,9 +234,9 @@ class HoldGate:
             self._remember_refusal(held)
             return AnswerVerdict(refusal=build_refusal(held.dialect, REFUSED_COMPACTION_TEXT), report=record)
         chosen = decision.text if decision.how == ANSWER else summary
-        new_summary = add_pins(chosen, pins)
+        new_summary = _add_pins(chosen, pins)
         if new_summary != chosen:
-            record["pinned"] = len(missing_pins(chosen, pins))
+            record["pinned"] = len(_missing_pins(chosen, pins))
         if new_summary == summary:
             return AnswerVerdict(report=record)
         try:
@@ -413,7 +415,7 @@ def _add_record(verdict: RequestVerdict, record: dict[str, Json]) -> RequestVerd
 
 
 def _max_hold_seconds(head: Head) -> float:
-    """Seconds that a request can be held without pings: its client's time-out, at most an hour, less a margin."""
+    """Seconds that a request can be held without pings: its client's time-out less a margin, or a default."""
     timeouts: list[float] = []
     for name in ("x-stainless-timeout", "x-stainless-read-timeout", "x-server-timeout"):
         # The first header is NOT_GIVEN if the SDK uses the client's own time-out.
@@ -421,3 +423,30 @@ def _max_hold_seconds(head: Head) -> float:
             timeouts.append(float(head.get(name)))
     seconds = min((timeout for timeout in timeouts if timeout > 0), default=0.0)
     return max(1.0, min(seconds, 3600.0) - RELEASE_MARGIN_S) if seconds else DEFAULT_HOLD_S
+
+
+_PINS_HEADING: Final = "The user pinned these parts of the conversation. They still hold, word for word:"
+
+
+def _pinned_texts(dialect: str, request: dict[str, Json], digests: Sequence[str]) -> tuple[str, ...]:
+    """The texts of the blocks with these digests that are in a client's request to compact."""
+    if not digests or dialect not in DIALECTS:
+        return ()
+    try:
+        items = DIALECTS[dialect].decode_request(canonical.dumps(request), None).items
+    except CtxtuiError:
+        return ()
+    blocks = {item.block.digest: item.block for item in items}
+    contents = [read(blocks[digest]) for digest in digests if digest in blocks]
+    texts = (content.text.strip() or content.arguments.strip() for content in contents)
+    return tuple(dict.fromkeys(filter(None, texts)))
+
+
+def _missing_pins(summary: str, pins: Iterable[str]) -> list[str]:
+    return [pin for pin in pins if pin not in summary]
+
+
+def _add_pins(summary: str, pins: Sequence[str]) -> str:
+    """The summary with the pinned texts that it lacks."""
+    missing = _missing_pins(summary, pins)
+    return "\n\n".join([summary.rstrip(), _PINS_HEADING, *missing]) if missing else summary

@@ -1,4 +1,4 @@
-"""MCP servers from the user's configuration and the project's ``.mcp.json``."""
+"""MCP servers from the configuration and the project's ``.mcp.json``."""
 
 from __future__ import annotations
 

@@ -291,60 +291,39 @@ class StagingArea:
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
         staged = bool(staging.edits) or staging.was_sent_plain
+        make = partial(StagedPane, usable=usable, dialect=applied.context.dialect)
         if not overlay.staged and (not applied.is_changed or (not staging.was_sent_plain and staging.as_sent)):
-            count = len(overlay.in_force)
-            return StagedPane(staging=staging, usable=usable, dialect=applied.context.dialect, active=count)
-        tag = (
-            self._price(staging, next_request, later)
-            if next_request is not None and staged and staging.counted
-            else None
-        )
-        if next_request is not None and (tag is not None or not staged):
-            breakage = (
-                tag.breakage
-                if tag is not None
-                else find_breakage(next_request.question, next_request.question.read_now)
-            )
-            staging = staging.with_breakage(breakage)
+            return make(staging=staging, active=len(overlay.in_force))
+        tag = None
+        if next_request is not None and staged and staging.counted:
+            tag = self._price(staging, next_request, later)
+        if tag is not None:
+            staging = staging.with_breakage(tag.breakage)
+        elif next_request is not None and not staged:
+            staging = staging.with_breakage(find_breakage(next_request.question, next_request.question.read_now))
         waits = self._waiting_edits(staging, next_request, live=live)
-        recorded = self._recorded_savings(staging, next_request, tag) if staged else None
-        if tag is None:
-            return StagedPane(
-                staging=staging,
-                usable=usable,
-                dialect=applied.context.dialect,
-                without_target=len(applied.without_target),
-                is_breakage_known=next_request is not None and not staged,
-                waits=waits,
-                rest=recorded,
-            )
-        assert next_request is not None
+        make = partial(
+            make,
+            staging=staging,
+            waits=waits,
+            rest=self._recorded_savings(staging, next_request, tag) if staged else None,
+            without_target=len(applied.without_target),
+        )
+        if tag is None or next_request is None:
+            return make(is_breakage_known=next_request is not None and not staged)
         now = self.clock() if live else next_request.question.now
         moments = tuple(
-            MomentPrice(
-                moment_price.name,
-                _describe_moment(moment_price, now),
-                moment_price.once,
-                moment_price.per_call,
-                moment_price.pays_back,
-            )
-            for moment_price in tag.moments
+            MomentPrice(price.name, _describe_moment(price, now), price.once, price.per_call, price.pays_back)
+            for price in tag.moments
         )
-        names = [moment_price.name for moment_price in moments]
-        leaves = next((names.index(moment_price.moment) for moment_price in waits if moment_price.moment in names), 0)
-        chosen = leaves if moment is None else moment % max(1, len(moments))
-        return StagedPane(
-            staging=staging,
-            usable=usable,
-            dialect=applied.context.dialect,
+        names = [price.name for price in moments]
+        default = next((names.index(wait.moment) for wait in waits if wait.moment in names), 0)
+        return make(
             moments=moments,
-            chosen=chosen,
+            chosen=default if moment is None else moment % max(1, len(moments)),
             cheapest=tag.cheapest,
-            waits=waits,
-            rest=recorded,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_list_warnings(tag)),
-            without_target=len(applied.without_target),
             is_breakage_known=True,
         )
 

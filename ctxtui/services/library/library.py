@@ -60,7 +60,7 @@ def summary_from_file(
 
 
 class SessionLibrary:
-    """The user's sessions. `list_fast` is fast; everything else is for worker threads."""
+    """The user's sessions. All but `list_fast` is for worker threads."""
 
     def __init__(self, settings: Settings, cwd: Path) -> None:
         self._settings = settings
@@ -101,7 +101,7 @@ class SessionLibrary:
         return self._folders != before
 
     def find_changed(self, summaries: Iterable[SessionSummary]) -> list[SessionSummary]:
-        """Those of `summaries` with a new size or time, or that are live or no longer live."""
+        """Those of `summaries` whose size, time or `live` changed, with the new ones."""
         now, owned_now = time.time(), find_owned(self._last, running_clients())
         changed = []
         for summary in summaries:
@@ -183,7 +183,7 @@ class SessionLibrary:
         return self._join_stored(listed)
 
     def all_sessions(self) -> list[SessionSummary]:
-        """Recordings of known clients and relays, stored chats and imports, samples (which no sum includes)."""
+        """Recordings of known clients and relays, stored chats and imports, samples."""
         return self.join_stored(self.list_with_directories())
 
     def read_heads(self, summaries: Iterable[SessionSummary], seconds: float) -> tuple[list[SessionSummary], int]:

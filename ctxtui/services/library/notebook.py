@@ -7,7 +7,6 @@ import time
 
 from ctxtui.core.edit import Target
 from ctxtui.core.note import Note
-from ctxtui.core.session import Session
 from ctxtui.services.config.paths import database
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.recordings.recording import Loaded
@@ -28,7 +27,7 @@ class Notebook:
     def __init__(self, loaded: Loaded, settings: Settings) -> None:
         self._settings = settings
         self._path = os.path.abspath(loaded.path) if loaded.path is not None else ""
-        self.session = notes_key(loaded.session, self._path)
+        self.session = own_id(loaded.session, SourceInfo(self._path))
 
     def read(self) -> list[Note]:
         if not database(self._settings.data_dir).exists():
@@ -46,11 +45,6 @@ class Notebook:
 
     def on_call(self, call: str, about: str) -> Note:
         return Note(self.session, call=call, at=time.time(), about=about[:MAX_QUOTE_CHARS], path=self._path)
-
-
-def notes_key(session: Session, path: str) -> str:
-    """The recording's name in the table of notes."""
-    return own_id(session, SourceInfo(path))
 
 
 def read_all_notes(settings: Settings) -> list[Note]:

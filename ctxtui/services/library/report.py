@@ -43,8 +43,7 @@ MAX_TITLE_CHARS: Final = 100
 class HeavyBlockDraft(Struct, frozen=True, kw_only=True):
     """An unmasked heavy block.
 
-    `calls` carried it, and `usd` is their cost for it; `call_id` is the call of `tool` that it is a result of ("":
-    none).
+    `calls` carried it, and `usd` is their cost for it; it is a result of `tool` ("": none).
     """
 
     node: Node

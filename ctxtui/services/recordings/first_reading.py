@@ -91,8 +91,8 @@ class FirstReading(Struct):
             return
         news = False
         for path in self.new_companions():
-            part = self.parts[path] = CompanionPart(FileTail(path), self.reader.part(path.name))
-            yield from self._read_companion(part)
+            self.parts[path] = CompanionPart(FileTail(path), self.reader.part(path.name))
+            yield from self.read_part(path)
             news = True
         if news:
             yield self._note_context(self.reader.settle())
@@ -122,9 +122,7 @@ class FirstReading(Struct):
 
     def read_part(self, path: Path) -> Iterator[list[Event]]:
         """Yield the events of bytes appended to the companion file `path`."""
-        return self._read_companion(self.parts[path])
-
-    def _read_companion(self, part: CompanionPart) -> Iterator[list[Event]]:
+        part = self.parts[path]
         part.grew_at = time.monotonic()
         for events in _batch_events(part.reader, part.tail.read_new()):
             yield self._note_context(events)

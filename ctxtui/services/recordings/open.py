@@ -36,7 +36,7 @@ def open_recording(
 
     - `usage`: as for `begin_stream`.
 
-    Raises `NotFound`, `Unreadable`, `NoContext`.
+    Raises `CtxtuiError`, such as `NoContext`.
     """
     pair = find_joined_paths(path) if own is None else JoinedPaths(path, Path(own)) if own else None
     if pair is not None:
@@ -115,14 +115,14 @@ def _open_joined(pair: JoinedPaths, usage: bool) -> tuple[Loaded, Iterator[Recor
 def load(path: Path, progress: Callable[[int], None] | None = None, *, own: str | None = None) -> Loaded:
     """Read the recording in the file `path` to its end.
 
-    `progress` gets the bytes read so far; `own` as for `open_recording`. Raises `NotFound`, `Unreadable`, `NoContext`.
+    `progress` gets the bytes read so far; `own` as for `open_recording`. Raises `CtxtuiError`, such as `NoContext`.
     """
     loaded, news = open_recording(path, own=own)
     return read_to_end(loaded, news, progress)
 
 
 def load_usage(path: Path, *, own: str | None = None) -> Loaded:
-    """Read the usage of the calls in the file `path`; contexts may be left out. Raises what `load` raises."""
+    """Read the usage of the calls in the file `path`; contexts may be left out."""
     try:
         return read_to_end(*open_recording(path, usage=True, own=own))
     except (NeedsContexts, NoContext, UnicodeError):
@@ -142,7 +142,7 @@ def read_to_end(loaded: Loaded, news: Iterable[RecordingNews], progress: Callabl
 def read_content(path: Path) -> bytes:
     """The bytes of the recording `path` as its reader gets them: rows for a database, one stream for several files.
 
-    Raises `NotFound`, `Unreadable`.
+    Raises `CtxtuiError`.
     """
     source = _find_source(path)
     if source is not None:

@@ -57,7 +57,7 @@ class Hit(Struct, frozen=True):
 
 
 class Tally(Struct):
-    """How sessions were searched: `indexed` ones were decided by the index, `direct` ones are read.
+    """How sessions were searched: `indexed` ones are in the index, `direct` ones are not.
 
     `failed` could not be read, by name; `without_context` are the errors of those that have no context.
     """

@@ -70,7 +70,7 @@ def open_counted(
 
 
 def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
-    """Run the session under each variant. Raises what `open_named` raises."""
+    """Run the session under each variant."""
     settings, variants = request
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
@@ -79,7 +79,7 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all candidates for the best variant. Raises what `open_named` raises."""
+    """Run the session under all candidates for the best variant."""
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
@@ -87,21 +87,21 @@ def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
 
 
 def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
-    """Compare each call's report with its forecast from earlier calls. Raises what `open_named` raises."""
+    """Compare each call's report with its forecast from earlier calls."""
     settings, estimator = request
     with open_counted(named, settings, say, "forecasting") as (loaded, counter):
         return audit_session(loaded.session, counter, settings, estimator)
 
 
 def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
-    """Measure the figures that limits apply to. Raises what `open_named` raises."""
+    """Measure the figures that limits apply to."""
     settings, limits = request
     with open_counted(named, settings, say) as (loaded, counter):
         return measure(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
-    """Draft the report on the session, not masked yet. Raises what `open_named` and `draft_report` raise."""
+    """Draft the report on the session, not masked yet."""
     settings, thread, number = request
     with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)

@@ -31,7 +31,7 @@ from ctxtui.views.model.session_summary import SessionSummary
 
 
 def summarize(summary: SessionSummary, settings: Settings, counter: Counter) -> SessionSummary:
-    """Add the figures of its file to `summary`. Raises what `load` raises."""
+    """Add the figures of its file to `summary`."""
     loaded = load(Path(summary.path), own=summary.own)
     book = book_for(loaded.session, counter, settings)
     count_all(book, counter)
@@ -57,7 +57,7 @@ def _read_edit_logs(stored: str, threads: Iterable[str], settings: Settings) -> 
 def summarize_stored(summary: SessionSummary, settings: Settings, version: str = "") -> SessionSummary:
     """Add all figures to `summary`, a session in the database.
 
-    They are cached under `version` (`version_for`) until a call is added. Raises what reading the database raises.
+    They are cached under `version` (`version_for`) until a call is added.
     """
     cache = CountCache(database(settings.data_dir), create=False)
 

@@ -99,7 +99,8 @@ def _destination(start: ChatStart, room: int) -> tuple[str, str]:
 
 def _paragraphs(start: ChatStart) -> Iterator[str]:
     window = f"Its window is {numbers.exact(start.window)} tokens. " if start.window else ""
-    why = f"{safe_text.one_line(start.why, 200).capitalize()}." if start.why else ""
+    why = safe_text.one_line(start.why, 200)
+    why = f"{why[:1].upper()}{why[1:]}." if why else ""
     if window or why:
         yield window + why
     if start.offline:

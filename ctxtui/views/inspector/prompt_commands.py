@@ -81,18 +81,17 @@ def parse_command(text: str, calls: int) -> PromptCommand:
     ``139`` or ``#139``, ``miss``, ``-turn`` (previous one), ``user result`` (only these categories), ``-thinking`` (all
     but these), ``all``.
     """
+    digits = text.strip().removeprefix("#").replace(",", "")
+    if digits.isdecimal():
+        number = int(digits[:9])
+        return Go(number) if 1 <= number <= calls else ParseError(f"no call {number:,}: the last is {calls:,}")
     words = text.lower().replace("tool call", "call").replace("tool result", "result").replace(",", " ").split()
     if not words or words == ["all"]:
         return Show()
     if len(words) == 1:
-        word = words[0].lstrip("#")
-        if word.isdecimal():
-            number = int(word[:9])
-            return Go(number) if 1 <= number <= calls else ParseError(f"no call {number:,}: the last is {calls:,}")
-        step, kind = (-1, word[1:]) if word.startswith("-") else (1, word)
-        if kind.removesuffix("s") in KINDS:
-            return Seek(kind.removesuffix("s"), step)
-        if kind in KINDS:
+        step, word = (-1, words[0][1:]) if words[0].startswith("-") else (1, words[0])
+        kind = next((kind for kind in (word, word.removesuffix("s"), word.removesuffix("es")) if kind in KINDS), "")
+        if kind:
             return Seek(kind, step)
     return _parse_categories(words)
 

@@ -108,7 +108,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     mtime: float = 0.0
     size: int = 0
-    """Bytes of the file; for a session in a database the number of its messages or turns."""
+    """Bytes of the file; for a session in a database the number of its messages, turns or calls."""
     own: str = ""
     """Path of the client's transcript of a session that ctxtui recorded.
 

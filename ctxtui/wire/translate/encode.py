@@ -39,7 +39,7 @@ def build_body(
 ) -> tuple[bytes, list[str]]:
     """Build a request body in `dialect` from `items` of any dialect. Also return what it could not express, in lines.
 
-    - If `items` were recorded in `dialect`, blocks are written verbatim, else through their reading.
+    - If `items` were recorded in `dialect` (but Ollama's), blocks are written verbatim, else through their reading.
     - Tool results directly follow their calls.
     - Left out are calls and results without counterpart, content that was not recorded and unreadable records.
 

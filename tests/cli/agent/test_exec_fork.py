@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from ctxtui.cli.agent.exec import prefer_own_recording
 from ctxtui.core.call import EDITS
 from ctxtui.offline import Provider, RunningProvider, Server, offline
 from ctxtui.services.attach.forking.recorded_answers import RecordedAnswer, RecordedAnswers, messages_in
+from ctxtui.services.config.paths import attached_dir
 from ctxtui.services.recordings.open import load
 from tests.cli.conftest import Run
 from tests.warm import warm_ctxtui, warm_python
@@ -45,6 +47,16 @@ def ran(
     command = [*warm_ctxtui(), "exec", *arguments, "--", *warm_python(), "agent.py", *words]
     env = {**os.environ, "ANTHROPIC_BASE_URL": provider.url, "OPENAI_BASE_URL": provider.openai_url}
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=180, check=False)
+
+
+def test_an_exact_name_of_a_recording_wins_over_longer_ones(home: Path) -> None:
+    folder = attached_dir()
+    folder.mkdir(parents=True)
+    for name in ("talk-1", "talk-12", "other"):
+        (folder / f"{name}.jsonl").touch()
+    own = {name: prefer_own_recording(name) for name in ("talk-1", "talk", "oth", "", "last")}
+    paths = {name: str(folder / f"{name}.jsonl") for name in ("talk-1", "other")}
+    assert own == {"talk-1": paths["talk-1"], "talk": "talk", "oth": paths["other"], "": "", "last": "last"}
 
 
 def recording() -> Path:

@@ -32,6 +32,11 @@ def test_what_stays_on_the_machine_is_said_to_stay_and_to_cost_nothing() -> None
     assert "whether it forwards data is not known" in told(gateway) and "nothing leaves" not in told(gateway)
 
 
+def test_the_reason_names_a_variable_as_it_is_written() -> None:
+    why = "key of anthropic; ANTHROPIC_BASE_URL names the address"
+    assert "Key of anthropic; ANTHROPIC_BASE_URL names the address." in told(replace(HOSTED, why=why))
+
+
 def test_the_offline_provider_is_no_model() -> None:
     assert "no model is running" in told(ChatStart("offline", "offline", local=True, keeps=True, offline=True))
 

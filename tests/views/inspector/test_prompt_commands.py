@@ -40,7 +40,9 @@ def test_the_next_event(number: int, kind: str, step: int, expected: tuple[int, 
     [
         ("139", Go(139)),
         (" #7 ", Go(7)),
+        ("1,234", Go(1234)),
         ("miss", Seek("miss")),
+        ("-misses", Seek("miss", -1)),
         ("-turn", Seek("turn", -1)),
         ("errors", Seek("error")),
         ("", Show()),
@@ -52,7 +54,7 @@ def test_the_next_event(number: int, kind: str, step: int, expected: tuple[int, 
     ],
 )
 def test_what_a_text_asks_for(text: str, expected: object) -> None:
-    assert parse_command(text, 200) == expected
+    assert parse_command(text, 2000) == expected
 
 
 @pytest.mark.parametrize("text", ["0", "201", "999999999999", "foo", "user foo", "-"])

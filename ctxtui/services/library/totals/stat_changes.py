@@ -155,7 +155,7 @@ def _make_selector(own: OwnCalls, change: Change) -> Callable[[SessionSummary], 
 
     - For a version: those of the compared clients that have one.
     - For a policy: those of the clients that it was used with.
-    - For a compressor: those with any compressor or policy, because others are short.
+    - For a compressor: those with any compressor or policy.
     - For the last two, not those read for usage only: their policies are not known.
     """
     if change.kind == VERSION:

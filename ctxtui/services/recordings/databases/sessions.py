@@ -157,7 +157,7 @@ def list_sessions(database: Path) -> list[DatabaseSession]:
 
 
 def list_roots(database: Path) -> list[DatabaseSession]:
-    """The sessions of `list_sessions` that have no parent and are not empty."""
+    """The sessions of `list_sessions` that have no parent, but messages or children."""
     sessions = list_sessions(database)
     return [
         session
@@ -206,7 +206,8 @@ def session_filter(database: Path, id_: str) -> RowFilter:
     by_session = next((_ROWS[session.source] for session in sessions if session.source in _ROWS), None)
 
     def select_rows(connection: sqlite3.Connection, table: str) -> tuple[str, Mapping[str, object]]:
-        conditions = by_session or _llm_rows(set(tables_of(connection)), _has_tips(connection))
+        tips = "tip_message_hash" in _columns(connection, "threads")
+        conditions = by_session or _llm_rows(set(tables_of(connection)), tips)
         return conditions.get(table, "1"), {"family": json.dumps(family)}
 
     return select_rows
@@ -228,10 +229,6 @@ _ROWS: Final = {
 
 def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
     return {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")')}
-
-
-def _has_tips(connection: sqlite3.Connection) -> bool:
-    return "tip_message_hash" in _columns(connection, "threads")
 
 
 def _llm_rows(existing_tables: set[str], tips: bool) -> dict[str, str]:
