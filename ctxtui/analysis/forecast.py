@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial, reduce
+from functools import partial
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -24,7 +24,7 @@ from ctxtui.core.call import Call, Fidelity
 from ctxtui.core.session import Session
 from ctxtui.tokens.calibrate import Calibration, Errors, TokenizerKey, tokenizer_key
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.features import NOTHING, Features, minus, plus, sum_features
 from ctxtui.tokens.hidden_reminders import ReminderPredictor
 from ctxtui.tokens.models import ModelCard
 from ctxtui.tokens.weights import Weights, prior_weights
@@ -207,8 +207,7 @@ class Forecaster:
         """
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
-        composition = self._cumulated(call.model).composition_at(call.sent_head)
-        features = reduce(plus, composition, NOTHING)
+        features = sum_features(self._cumulated(call.model).composition_at(call.sent_head))
         calibration, report = self._whole_calibration(call.model), call.usage.input
         if calibration.tokens(features._replace(image=0.0, pages=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights

@@ -30,13 +30,7 @@ class PlannedWrite(Struct, frozen=True, kw_only=True):
 
 
 class PlannedCall(Struct, frozen=True):
-    """A call that runs outside of the workspace's rules.
-
-    - `command`: what is run.
-    - `description`: how it is run, and with which access.
-    - `input`: the call's input.
-    - `guard`: the reason to ask each time ("": none).
-    """
+    """A call that runs outside of the workspace's rules: what is run, how, and why to ask each time ("": no need)."""
 
     command: str
     description: str

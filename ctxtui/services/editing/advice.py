@@ -48,12 +48,9 @@ class SearchResult(Struct, frozen=True, dict=True):
 def search_remedies(
     book: Book, counter: Counter, chosen: ChosenCall, prices: PriceTable, share: float, edits: Sequence[Edit] = ()
 ) -> SearchResult:
-    """Search for remedies in the context after the answer of the `chosen` call.
+    """Search for remedies in the context after the answer of the `chosen` call, under the applied `edits`.
 
-    - `share`: share of the context window to fill.
-    - `edits`: those applied already.
-
-    Everything in `book` must be counted.
+    `share` is that of the context window to fill. Everything in `book` must be counted.
     """
     base = curate_context(
         book, counter, chosen, edits=edits, under=edits, after=True, usable_share=share, prices=prices
@@ -79,10 +76,7 @@ def advise(
 
 
 def _without_code(advice: Advice) -> Advice:
-    """`advice` without its policies' code and without `applied`, so that it can be pickled.
-
-    The code may be third-party.
-    """
+    """`advice` without its policies' code, which may be a third party's, so that it can be pickled."""
     steps = tuple(Step(replace(step.policy, propose=_propose_nothing), step.settings) for step in advice.remedy.steps)
     return replace(advice, remedy=replace(advice.remedy, steps=steps, applied=None))
 

@@ -51,12 +51,7 @@ FORMS: Final = (*BODIES, OWN, *RESUMED)
 
 @dataclass(frozen=True, kw_only=True)
 class EditedContext:
-    """A context under edits.
-
-    - `chosen`: the call to which it belongs.
-    - `after`: it is the context after that call's answer, not before it.
-    - `limits`: those of requests to the model.
-    """
+    """A context under edits: that of the `chosen` call, or `after` its answer; `limits` are the model's."""
 
     session: Session
     chosen: ChosenCall
@@ -86,9 +81,7 @@ class WrittenContext:
     """A context written as a file or a request body.
 
     - `lost`: descriptions of what is lost in `data`.
-    - `violations`: what the provider would refuse.
     - `name`: the required file name ("": any).
-    - `id`: the session's id ("": none).
     - `folder`: the folder below the tool's ``sessions`` where it looks for the file ("": any).
     - `beside`: further files of the session, by their path from the folder of the file.
     """

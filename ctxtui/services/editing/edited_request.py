@@ -43,20 +43,14 @@ def try_applied_edits(loaded: Loaded, settings: Settings, chosen: ChosenCall) ->
 
 
 class EditedRequest(Struct, frozen=True, dict=True):
-    """The request that a context makes under `applied` edits.
-
-    Its blocks are the path to the node `head`.
-    """
+    """The request that a context makes under `applied` edits: the path to the node `head`."""
 
     applied: Applied
     head: int
 
     @classmethod
     def from_applied(cls, applied: Applied) -> EditedRequest:
-        """Make the nodes of the request as it would be sent.
-
-        Blocks that were sent already keep their nodes.
-        """
+        """Make the nodes of the request as it would be sent."""
         return cls(applied, applied.context.tree.extend(ROOT, sent_items(applied)))
 
     @cached_property
@@ -68,8 +62,7 @@ class EditedRequest(Struct, frozen=True, dict=True):
     ) -> PriceQuestion:
         """Make the price question for `next_request`, the request at `head` after `call`.
 
-        The question has the breakpoints that are applied. `raw` is the request without edits; `count` gives the tokens
-        of a new block.
+        `raw` is the request without edits; `count` gives the tokens of a new block.
         """
         prompt, place = next_request.prompt, next_request.ends
         if call.is_edited:
@@ -97,10 +90,7 @@ class EditedRequest(Struct, frozen=True, dict=True):
         )
 
     def _find_parting(self, call: Call) -> int | None:
-        """The raw position from which the request differs from what `call` sent and its answer.
-
-        None if it only continues that.
-        """
+        """The raw position from which the request differs from what `call` sent; None if it continues that."""
         tree = self.applied.context.tree
         shared = tree.common(self.head, call.sent_head)
         if shared == call.sent_head:

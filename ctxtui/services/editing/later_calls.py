@@ -22,11 +22,8 @@ def recorded_savings(
 ) -> EditedCalls | None:
     """Savings of the edits to the end of the recording.
 
-    - `next_request`, `tag`: give the prices (None: unknown).
-    - `ledger`: the costs of the later calls.
-
-    None if no call followed, blocks are still being counted, the ledger has not reached the last call yet, or the call
-    shown was sent under edits already.
+    `next_request` and `tag` give the prices (None: unknown), `ledger` the costs of the later calls. None if no call
+    followed, something is still being counted, or the call shown was sent under edits already.
     """
     scene = staging.scene
     if ledger is None or ledger.done < len(scene.calls) or not staging.counted or not staging.was_sent_plain:
@@ -42,8 +39,7 @@ def policy_context_of(
 ) -> PolicyContext:
     """The policy context of the call shown under the edits in `before`.
 
-    Each block is counted by itself, as the command line does. Without `next_request`, tokens that are in no block are
-    not known (`hidden` is 0).
+    Without `next_request`, tokens that are in no block are not known (`hidden` is 0).
     """
     context, tree = before.context, staging.scene.session.tree
     strips = staging.scene.running.strips_thinking

@@ -91,13 +91,7 @@ class LaterCharges:
 
 
 class PricedRequest(Struct, frozen=True, dict=True):
-    """The next request of an open session, with its price.
-
-    - `question`: for the price tag.
-    - `forecast`: for the screen.
-    - `weigh`: converts features to tokens on the scale of the request.
-    - `charge`: prices later calls.
-    """
+    """The next request of an open session: `weigh` converts features to its tokens, `charge` prices later calls."""
 
     question: PriceQuestion
     forecast: NextCallForecast
@@ -115,13 +109,9 @@ def following_request(
     at: float | None = None,
     under: EditedRequest | None = None,
 ) -> PricedRequest:
-    """The request after `call` with the context `head`.
+    """The request after `call` with the context `head`, or `under` edits; `calls` are the thread's up to `call`.
 
-    - `calls`: those of the thread up to `call`.
-    - `at`: when it is sent (None: when `call` ended).
-    - `under`: the context under edits (None: none).
-
-    Everything in `book` must be counted.
+    `at` is when it is sent (None: when `call` ended). Everything in `book` must be counted.
     """
     rules = cache_rules_by_call(book)
     price_question, request, weigh = price_question_under(

@@ -29,10 +29,7 @@ SETTINGS = Path(".claude") / "settings.local.json"
 
 
 class Hook(Struct, frozen=True):
-    """A hook of Claude Code.
-
-    The event, its matcher ("": none), and a pattern of the commands that this or an earlier version of ctxtui wrote.
-    """
+    """A hook of Claude Code, and a pattern of the commands that this or an earlier version of ctxtui wrote (`own`)."""
 
     event: str
     matcher: str
@@ -49,10 +46,7 @@ COLD_HOOK: Final = Hook("UserPromptSubmit", "", re.compile(r" -m ctxtui cache ")
 
 
 class PinnedBlock(Struct, frozen=True):
-    """A pinned block.
-
-    `name` is the called tool's ("": no call), `text` the block's content or a call's arguments.
-    """
+    """A pinned block: the called tool's name ("": no call), and the block's content or a call's arguments."""
 
     name: str
     text: str
@@ -139,10 +133,7 @@ def _is_own_command(command: Any, kind: Hook) -> bool:
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """The user's own Claude Code settings of the project in `folder`; {} if there are none.
-
-    Raises `CtxtuiError`.
-    """
+    """The user's own Claude Code settings of the project in `folder`; {} if there are none. Raises `CtxtuiError`."""
     path = folder / SETTINGS
     if not path.exists():
         return {}
@@ -158,8 +149,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def install(folder: Path, settings: dict[str, Any]) -> Path:
     """Write `settings` as the user's own of the project in `folder`; return the path.
 
-    A symbolic link stays, and the file that it names is written. Raises `CtxtuiError` if that is impossible, or if a
-    number is too large for JSON.
+    A symbolic link stays, and the file that it names is written. Raises `CtxtuiError`.
     """
     path = folder / SETTINGS
     create_folder(path.parent)

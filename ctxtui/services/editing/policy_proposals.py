@@ -39,16 +39,12 @@ from ctxtui.views.model.scene import Scene
 
 
 class AdviceSearch(Struct, frozen=True, kw_only=True):
-    """A search for advice in a context under all its edits.
-
-    `prices` are those of further edits; None if unknown.
-    """
+    """A search for advice in a context under all its edits; `prices` are those of further edits (None: unknown)."""
 
     policy_context: PolicyContext
     prices: EditPrices | None
 
     def priced(self, after: Applied) -> PriceTag | None:
-        """The price of the edits in `after`; None if unknown."""
         return self.prices.tag(after) if self.prices is not None else None
 
     def advice(
@@ -102,10 +98,8 @@ MAX_SEARCH_SECONDS: Final = 20.0
 class Proposals:
     """Proposals of every policy for the context of `scene` under its edits.
 
-    - A policy has its default settings, or those given to `set`.
-    - `find_next_request`: returns the next request without staged edits (None: no prices).
-
-    The constructor is quick; `rows` and `row` are for a worker.
+    `find_next_request` returns the next request without staged edits (None: no prices). The constructor is quick;
+    `rows` and `row` are for a worker.
     """
 
     def __init__(
@@ -151,7 +145,7 @@ class Proposals:
             return replace(row, why=error.message)
 
     def _wait_for_next_request(self) -> None:
-        """Wait for the next request, which another worker computes: prices need it."""
+        """Wait for the next request, which another worker computes."""
         until = time.monotonic() + PRICE_TIMEOUT_S
         while self._next_request is None and time.monotonic() < until:
             # Read this first, so that a result finished meanwhile is not missed.
@@ -214,7 +208,7 @@ class Proposals:
     def advice(self, horizon: int, stopped: Callable[[], bool] = lambda: False) -> list[Advice]:
         """Advice beyond the edits in force, by risk, then by savings over `horizon` calls.
 
-        For a worker, which sets `stopped` to end it early. After `MAX_SEARCH_SECONDS` the search begins nothing new.
+        For a worker; when `stopped` returns true, it ends early.
         """
         advice_search, staged = self.start_search()
         policies = [policy for policy in self._policies if policy.name != budget.NAME]

@@ -1,7 +1,4 @@
-"""Apply policies' edits if the price allows it.
-
-Otherwise they are postponed until the next cache miss.
-"""
+"""Apply policies' edits if the price allows it; else postpone them until the next cache miss."""
 
 from __future__ import annotations
 

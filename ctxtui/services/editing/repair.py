@@ -20,10 +20,7 @@ from ctxtui.tokens.models import ModelCard
 class Diagnosis(Struct, frozen=True):
     """Faults of a session's next request and their repair.
 
-    - `context`: that of the request.
-    - `rules`: those of its model.
-    - `mended`: the repair.
-    - `too_long`: an error says that the context is too long, so that only fewer tokens help.
+    `too_long`: an error says that the context is too long, so that only fewer tokens help.
     """
 
     chosen: ChosenCall
@@ -59,10 +56,7 @@ def _ends_with_answer(context: Context) -> bool:
 
 
 def recording_line(session: Session, context: Context, position: int) -> int:
-    """The line of the last call before the one that first has the block at `position`.
-
-    It is a line of the recording, from 1; 0 if it is unknown.
-    """
+    """The recording's line (from 1; 0: unknown) of the last call before the first one that has the block."""
     node = context.nodes[position]
     before: Call | None = None
     for call in session.calls.values():

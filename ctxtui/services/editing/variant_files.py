@@ -14,16 +14,11 @@ from ctxtui.services.config.paths import data_dir
 from ctxtui.services.editing.exporting import write_private
 
 MAX_VARIANT_FILES: Final = 20
-"""Maximum number of variant files; the oldest is deleted when another is opened."""
 _UNSAFE: Final = re.compile(r"[^\w.+-]+", re.ASCII)
-"""Characters that are replaced in file names."""
 
 
 class VariantFile(NamedTuple):
-    """A variant's file.
-
-    `elsewhere` is the reason why it is not in the folder of variants ("": it is).
-    """
+    """A variant's file, and the reason why it is not in the folder of variants ("": it is)."""
 
     path: Path
     elsewhere: str = ""
@@ -68,10 +63,7 @@ def _safe_name(text: str) -> str:
 
 
 def _delete_oldest(folder: Path, exclude: Path) -> None:
-    """Delete the oldest files, down to `MAX_VARIANT_FILES`, but never `exclude`.
-
-    Another process may do so at the same time.
-    """
+    # Another process may do so at the same time.
     by_age: list[tuple[int, Path]] = []
     for path in folder.glob("*.jsonl"):
         try:

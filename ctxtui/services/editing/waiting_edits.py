@@ -18,13 +18,10 @@ def conditions_met(
     at: float,
     is_other_model: bool,
 ) -> frozenset[str]:
-    """The `conditions` that are met if the next request is sent `at` (Unix seconds).
+    """The `conditions` (`EXPIRY`, `MISS`) that are met if the next request is sent `at` (Unix seconds).
 
-    All of them if nothing is known of that request, or nothing is cached.
-
-    - `conditions`: `edit_log.EXPIRY`, `edit_log.MISS`.
-    - `price_request`: prices that request under the applied edits, sent at a time (None: when the last call ended).
-    - `is_other_model`: it goes to another model.
+    All of them if nothing is known of that request, or nothing is cached. `price_request` prices it under the applied
+    edits, sent at a time (None: when the last call ended).
     """
     waits = frozenset(conditions)
     if not waits:

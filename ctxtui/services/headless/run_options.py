@@ -30,13 +30,10 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     - `task`: the first message.
     - `rounds`: maximum number of requests for each message; 0: no limit.
     - `named`: the policies that the user named.
-    - `messages`: maximum messages of a request.
-    - `length`: maximum characters of a tool result.
-    - `budget_usd`: maximum cost; None: no limit.
+    - `messages`, `length`: limits for the messages of a request and the characters of a tool result; 0: no limit; None:
+      the default limit, or none if policies are named; or `AUTO`.
     - `allow`: names or patterns of tools that need no permission.
     - `log_dir`: the folder for the run's log, in addition to the record.
-
-    For `messages` and `length`, 0 is no limit, None the default limit, or none if policies are named, or `AUTO`.
     """
 
     task: str

@@ -5,7 +5,7 @@ itself with the program. It imports nothing of ctxtui.
 
     python -I -S inside.py OPTIONS -- PROGRAM [ARGUMENT ...]
 
-Any error ends it with `REFUSED`: nothing runs unconfined.
+If that fails it ends with `REFUSED`: nothing runs unconfined.
 """
 
 from __future__ import annotations

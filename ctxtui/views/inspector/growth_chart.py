@@ -57,7 +57,7 @@ def lines(chart: GrowthChart, room: int, height: int) -> list[Spans]:
     drawn = braille.rows([(mask, "ink")])
     for y in range(height):
         label = scale.short(chart.usable) if y == limit else "0" if y == height - 1 else ""
-        spans = _draw_limit(drawn[y]) if y == limit else drawn[y]
+        spans = draw_limit(drawn[y]) if y == limit else drawn[y]
         out.append([Span(f" {label:>5} ", "warn" if y == limit else "faint"), *spans])
     for share in chart.compactions:
         _draw_compaction(out, 7 + min(chart_width - 1, round(share * (chart_width - 1))))
@@ -72,7 +72,8 @@ def _draw_compaction(lines: list[Spans], column: int) -> None:
     lines[free] = merged([*line[:column], MARK["compaction"].span, *line[column + 1 :]])
 
 
-def _draw_limit(line: Spans) -> list[Span]:
+def draw_limit(line: Spans) -> list[Span]:
+    """Draw a limit into the free cells of a line."""
     return merged(Span("┄", "warn") if char == " " else Span(char, style) for text, style in line for char in text)
 
 

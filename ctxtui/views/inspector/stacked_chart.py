@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from ctxtui.analysis.context_window import ContextWindow
 from ctxtui.analysis.growth.growth import PARTS, RESIDUAL, Growth
+from ctxtui.views.inspector.growth_chart import draw_limit
 from ctxtui.views.inspector.strip_columns import axis, stacked_cell
 from ctxtui.views.text import bars, cells, scale, signs
 from ctxtui.views.text.signs import MARK, Sign
@@ -85,10 +86,11 @@ def lines(chart: StackedChart, room: int, height: int, *, colour: bool = False) 
     for y in range(chart_height):
         draw = stacked_cell if colour else _glyph_cell
         row = [draw(level, chart_height - 1 - y) for level in levels]
-        drawn = [Span(text * per, style) for text, style in row]
-        lead = [Span(f" {scale.short(chart.window.usable):>{AXIS}} "[: AXIS + 2], "warn")] if y == limit else None
-        line = [*(lead or [Span(" "), *figures[y]]), *drawn]
-        out.append(_draw_limit(line, AXIS + 2, room) if y == limit else merged(line))
+        drawn, lead = [Span(text * per, style) for text, style in row], [Span(" "), *figures[y]]
+        if y == limit:
+            lead = [Span(f" {scale.short(chart.window.usable):>{AXIS}} "[: AXIS + 2], "warn")]
+            drawn = draw_limit([*drawn, Span(" " * max(0, chart_width - 1 - width(drawn)))])
+        out.append(merged([*lead, *drawn]))
     out.append(_marks(chart, groups, per))
     return out
 
@@ -111,13 +113,6 @@ def _glyph_cell(levels: list[tuple[int, str]], row: int) -> Span:
         most = max(most, (min(end, 8 * row + 8) - max(start, 8 * row), style), key=lambda part: part[0])
         start = end
     return Span(glyphs.get(most[1], "░"), most[1])
-
-
-def _draw_limit(line: Sequence[Span], lead: int, room: int) -> list[Span]:
-    used_width = width(line)
-    spans = [Span(char, style) for text, style in line for char in text]
-    with_limit = [Span("┄", "warn") if n >= lead and span.text == " " else span for n, span in enumerate(spans)]
-    return merged([*with_limit, Span("┄" * max(0, room - used_width - 1), "warn")])
 
 
 def _marks(chart: StackedChart, groups: Sequence[range], per: int) -> Spans:

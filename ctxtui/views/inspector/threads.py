@@ -1,4 +1,4 @@
-"""The threads of a session: the main thread and its subagents."""
+"""The threads of a session as a tree: the main one, subagents and other requests."""
 
 from __future__ import annotations
 
