@@ -21,7 +21,7 @@ from ctxtui.store.errors import explain_errors, explains_errors
 from ctxtui.store.fulltext import FullTextIndex
 from ctxtui.store.leases import all_living_hosts, in_use_error
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals, unpriced
+from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, unpriced
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 from ctxtui.store.sessions import changes, edits, listing, read, write
@@ -196,9 +196,9 @@ class Store:
         return listing.find(self._conn, prefix)[1]
 
     @explains_errors
-    def totals(self) -> StoreTotals:
-        """Sums over all calls; a call that several sessions hold counts once."""
-        return listing.totals(self._conn)
+    def count_calls(self) -> int:
+        """Number of calls, each once even if several sessions hold it."""
+        return listing.count_calls(self._conn)
 
     @explains_errors
     def rename(self, session_id: str, title: str) -> str:
