@@ -60,17 +60,17 @@ class Replay:
             self._replay_context(event)
 
     def _replay_context(self, event: FlightEvent) -> None:
-        data, talk = event.data, self.conversation
+        data, conversation = event.data, self.conversation
         if event.kind == "said" and isinstance(data, str):
-            talk.add_user_message(data)
+            conversation.add_user_message(data)
             self._remove_from_queue(data)
         elif event.kind == "context":
             self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.add_results([_decode_result(*result) for result in json.loads(data)])
+            conversation.add_results([_decode_result(*result) for result in json.loads(data)])
         elif event.kind == "back":
-            path = talk.tree.path(talk.head)
-            talk.rewind_to(path[int(data) - 1] if int(data) else 0)
+            path = conversation.tree.path(conversation.head)
+            conversation.rewind_to(path[int(data) - 1] if int(data) else 0)
         elif event.kind == "sent":
             self._begin_answer(json.loads(data))
         elif event.kind == "heard" and self.exchange is not None:
@@ -94,8 +94,8 @@ class Replay:
         self._remove_from_queue(about["text"])
 
     def _begin_answer(self, about: dict[str, object]) -> None:
-        talk = self.conversation
-        draft = Draft(b"", talk.head, talk.head, talk.skeleton)
+        conversation = self.conversation
+        draft = Draft(b"", conversation.head, conversation.head, conversation.skeleton)
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
         assert isinstance(at, float | int) and isinstance(attempt, int)
@@ -104,7 +104,7 @@ class Replay:
             reader,
             thread=MAIN,
             provider=self._provider,
-            model=talk.model,
+            model=conversation.model,
             own_id=self._own_id,
             started=float(at),
             attempt=attempt,

@@ -207,12 +207,14 @@ class Host:
         if continuation is not None and continuation.stored:
             pending = abandoned_events(database(self.config.settings.data_dir), continuation.stored, self._process)
             dialect_ = dialect_of(pending, continuation.last) or dialect
-            talk, self.recovered = restore_conversation(session, pending, dialect_, params, chat_model.endpoint.name)
+            conversation, self.recovered = restore_conversation(
+                session, pending, dialect_, params, chat_model.endpoint.name
+            )
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
             if dialect_ == dialect:
-                return self.own.add_missing_tools(talk, self.tools) if self.tools is not None else talk
-            history = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
+                return self.own.add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
+            history = tuple(item for item in session.tree.items(conversation.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
         system = (continuation.system if continuation is not None else "") or self.own.system or SYSTEM
         return begin(session.tree, ConversationStart(dialect, params, tools, system, history))

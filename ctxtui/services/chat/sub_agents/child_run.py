@@ -76,11 +76,11 @@ class ChildRun:
         params = params_for(chat_model, dataclasses.replace(settings, answer_tokens=tokens))
         system = host.own.system or SYSTEM if task.system is None else task.system
         start = ConversationStart(chat_model.endpoint.dialect, params, tools.definitions, system)
-        self._talk = begin(host.session.tree, start)
+        self._conversation = begin(host.session.tree, start)
         if chat_model.endpoint.dialect == ANTHROPIC:
             # Other sub-agents with the same system text can read that from the cache, but not the rest.
-            self._talk.static = CACHED
-        self._talk.shape = shape
+            self._conversation.static = CACHED
+        self._conversation.shape = shape
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._refusal_reason,
@@ -88,7 +88,7 @@ class ChildRun:
             clock=host.clock,
             recorded=host.wait_recorded,
         )
-        self._runner = Runner(self._talk, tools, host.line, surroundings)
+        self._runner = Runner(self._conversation, tools, host.line, surroundings)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 
@@ -97,7 +97,9 @@ class ChildRun:
         thread_event = ThreadSeen(self._thread, label, MAIN)
         assert self._host.writer is not None
         self._host.writer.put(thread_event)
-        self._host.tell(ChatNews(None, (thread_event, TipMoved(self._thread, self._talk.head)), thread=self._thread))
+        self._host.tell(
+            ChatNews(None, (thread_event, TipMoved(self._thread, self._conversation.head)), thread=self._thread)
+        )
 
     async def run_to_end(self) -> ChildResult:
         try:
