@@ -26,7 +26,7 @@ async def failing_later(*arguments: Any) -> Any:
         ("_around", "judge", failing_later),
         ("_around", "before", failing_later),
         ("_around", "attached", failing_later),
-        ("_around", "exchange", failing),
+        ("_around", "make_reader", failing),
         ("conversation", "shape", failing),
         ("line", "send", failing),
     ],

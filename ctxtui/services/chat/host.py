@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from ctxtui import __version__
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.child import Caller
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, resume, with_tools
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
@@ -153,7 +153,7 @@ class Host:
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._judge_draft,
-            exchange=self._make_reader,
+            make_reader=self._make_reader,
             clock=self.clock,
             recorded=self.wait_recorded,
             before=self._before_request,

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.child import ChildResult, ChildTask
 from ctxtui.agent.conversation import CACHED, ConversationStart, Draft, begin
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.core.block import HEADER
@@ -84,7 +84,7 @@ class ChildRun:
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._refusal_reason,
-            exchange=self._make_reader,
+            make_reader=self._make_reader,
             clock=host.clock,
             recorded=host.wait_recorded,
         )
