@@ -80,12 +80,14 @@ class Surroundings(Struct, kw_only=True):
 
 
 class Runner:
-    """Runs the turns of `conversation` with `line` and `tools`. User actions go to `feed`."""
+    """Runs the turns of `conversation` with `client` and `tools`. User actions go to `feed`."""
 
-    def __init__(self, conversation: Conversation, tools: Tools, line: BodySender, surroundings: Surroundings) -> None:
+    def __init__(
+        self, conversation: Conversation, tools: Tools, client: BodySender, surroundings: Surroundings
+    ) -> None:
         self.conversation = conversation
         self.tools = tools
-        self.line = line
+        self.client = client
         self.state = TurnState()
         self._around = surroundings
         self.draft: Draft | None = None
@@ -261,7 +263,7 @@ class Runner:
 
     async def _listen(self, reader: AnswerReader) -> None:
         began = False
-        async for data in self.line.send(reader.draft.body):
+        async for data in self.client.send(reader.draft.body):
             deltas = reader.feed(data, self._around.clock())
             if not began and ((response := reader.response).id or deltas):
                 began = True
@@ -320,10 +322,10 @@ def _is_transient(error: str) -> bool:
     return any(word in error.lower() for word in _TRANSIENT_ERRORS)
 
 
-async def send_once(line: BodySender, dialect: str, body: bytes) -> Response:
+async def send_once(client: BodySender, dialect: str, body: bytes) -> Response:
     """Send a request once, without a turn or a record. Raises `ProviderError`, also if the answer broke off."""
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
-    async for data in line.send(body):
+    async for data in client.send(body):
         reader.feed(parser.feed(data))
     reader.feed(parser.close())
     response = reader.response()

@@ -92,7 +92,7 @@ class Host:
         self._record: ChatRecorder | None = None
         self._queue: tuple[str, ...] = ()
         """Messages that wait for the next request, as recorded."""
-        self.line: SdkClient | None = None
+        self.client: SdkClient | None = None
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
         self._epoch = Epoch()
@@ -159,8 +159,8 @@ class Host:
             before=self._before_request,
             attached=self._read_attachments,
         )
-        assert self.line is not None
-        self.runner = Runner(conversation, tools, self.line, surroundings)
+        assert self.client is not None
+        self.runner = Runner(conversation, tools, self.client, surroundings)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
@@ -169,10 +169,10 @@ class Host:
         """Connect to `chat_model`; the embedded provider is started."""
         if chat_model.is_offline:
             chat_model, self._close_offline = await start_offline(chat_model)
-        self.line = SdkClient(chat_model.endpoint, self.clock)
-        await self.line.open()
+        self.client = SdkClient(chat_model.endpoint, self.clock)
+        await self.client.open()
         if not chat_model.endpoint.local:
-            chat_model = await add_listed_details(chat_model, self.line, self.config)
+            chat_model = await add_listed_details(chat_model, self.client, self.config)
         self._use_model(chat_model)
 
     def _use_model(self, chat_model: ChatModel) -> None:
@@ -329,7 +329,7 @@ class Host:
     @property
     def headroom(self) -> tuple[Headroom, ...]:
         """The rate limits' remainders at the last answer, the tightest first."""
-        return self.line.headroom if self.line is not None else ()
+        return self.client.headroom if self.client is not None else ()
 
     def change_model(self, model: str) -> None:
         """Continue with another model of the same provider from the next request on.
@@ -429,8 +429,8 @@ class Host:
             await self.runner.close()
         elif self.tools is not None:
             await self.tools.close()
-        if self.line is not None:
-            await self.line.close()
+        if self.client is not None:
+            await self.client.close()
         if self._close_offline is not None:
             await self._close_offline()
         if self.writer is not None:

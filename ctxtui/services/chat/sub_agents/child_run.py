@@ -55,7 +55,7 @@ class ChildRun:
     def __init__(
         self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, shape: RequestEditor
     ) -> None:
-        assert host.writer is not None and host.line is not None
+        assert host.writer is not None and host.client is not None
         self._host = host
         self._task = task
         self._thread = thread
@@ -88,7 +88,7 @@ class ChildRun:
             clock=host.clock,
             recorded=host.wait_recorded,
         )
-        self._runner = Runner(self._conversation, tools, host.line, surroundings)
+        self._runner = Runner(self._conversation, tools, host.client, surroundings)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 
