@@ -597,9 +597,9 @@ class Masker:
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
         for match in _ENCODED.finditer(text):
-            found = match.group()
-            if len(found) <= _LONGEST_ENCODED and _decode_text(found[:64]) and self._holds_secret(_decode_text(found)):
-                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
+            word = match.group()
+            if len(word) <= _LONGEST_ENCODED and _decode_text(word[:64]) and self._holds_secret(_decode_text(word)):
+                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", word)
 
     def _holds_secret(self, text: str) -> bool:
         return next(self._match_rules(text), None) is not None
