@@ -18,7 +18,7 @@ from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 from ctxtui.curation.price.request_count import Measure, RequestCount, body_sums
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, minus, plus
+from ctxtui.tokens.features import Features, minus, sum_features
 from ctxtui.tokens.weights import Weights, weigh
 from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.translate.anthropic import is_signed
@@ -127,9 +127,8 @@ def weigh_as_reported(book: Book, model: str, head: int, request: NextRequest) -
 
     If the blocks present count more than the reported total, all are scaled down to it.
     """
-    tree, counts, weights, features_read = book.session.tree, book.cumulated(model), book.weights(model), NOTHING
-    for features in counts.composition_at(head):
-        features_read = plus(features_read, features)
+    tree, counts, weights = book.session.tree, book.cumulated(model), book.weights(model)
+    features_read = sum_features(counts.composition_at(head))
     start = tree[head].turn_start
     if book.card(model).strips_thinking and start != ROOT:
         features_read = minus(features_read, counts.features_at(tree[start].parent, INDEX["thinking"]))

@@ -208,7 +208,7 @@ def _find_cause(book: Book, call: Call, tokens: int, since: int) -> str:
         if tools and tokens <= _MAX_OVERHEAD:
             return "the provider's own instructions for tools, which no request contains"
         return "text that the provider adds to a request, or a different tokenizer"
-    first_of_epoch = next(earlier for earlier in calls if earlier.epoch.number == began.epoch.number)
-    if first_of_epoch is began and began.epoch.start in COMPACTIONS:
+    own_epoch = (earlier for earlier in calls if earlier.epoch.number == began.epoch.number)
+    if began.epoch.start in COMPACTIONS and next(own_epoch, None) is began:
         return "unrecorded text that the client added after it shrank the context"
     return likely_addition(book, since, call)

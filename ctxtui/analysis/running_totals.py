@@ -85,12 +85,15 @@ class RunningTotals:
 
     def _extend_totals(self, totals: array[int], thoughts: array[int], limit: int | None) -> None:
         book, model = self._book, self._model
-        cumulated = book.cumulated(model)
+        # The weights of one version, also if another thread publishes new ones meanwhile.
+        cumulated, whole_tokens = book.cumulated(model), book.whole_tokens(model)
         first, last = len(thoughts), cumulated.done
         for id_ in range(first, last if limit is None else min(last, first + limit)):
             node = self._tree[id_]
-            categories = cumulated.categories(id_)
-            block_tokens = 0 if node.block.kind == HEADER else book.block_tokens(model, id_)
+            categories, block_tokens = cumulated.categories(id_), 0
+            if node.block.kind != HEADER:
+                for c in categories:
+                    block_tokens += whole_tokens.category_tokens(id_, c) - whole_tokens.category_tokens(node.parent, c)
             if len(categories) > 1 or categories[0] != node.category:
                 self._note_moved_category(id_)
             thinking = block_tokens if node.category == _THINKING else 0

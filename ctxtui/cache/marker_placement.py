@@ -146,7 +146,6 @@ STRATEGIES: Final = (
         "anchored", "five minutes for the last block, an hour up to the block after what is cached", mark_anchored
     ),
 )
-"""Every strategy."""
 RECOMMENDED: Final = next(strategy for strategy in STRATEGIES if strategy.name == "anchored")
 """Marked with * and explained by ``ctxtui cache --markers``."""
 PREFIX_STRATEGIES: Final = ("static prefix", "static + tail")

@@ -55,7 +55,7 @@ class RuleTable:
         self._rules = rules
         self._parameters = parameters
         self._defaults = defaults
-        self._known: dict[tuple[str, str, str], CacheRules] = {}
+        self._by_model: dict[tuple[str, str, str], CacheRules] = {}
 
     def for_model(self, card: ModelCard, provider: str = "", client: str = "") -> CacheRules:
         """Cache rules of the model of `card` at `provider`, as a client's version uses them.
@@ -63,9 +63,9 @@ class RuleTable:
         `provider` "" is the model's maker; `client` "" an unknown version: rules from a version on do not apply.
         """
         key = (card.id, provider, client)
-        rules = self._known.get(key)
+        rules = self._by_model.get(key)
         if rules is None:
-            rules = self._known[key] = self._merge_rules(card, (provider or card.provider).lower(), _version(client))
+            rules = self._by_model[key] = self._merge_rules(card, (provider or card.provider).lower(), _version(client))
         return rules
 
     def for_call(self, call: Call, card: ModelCard) -> CacheRules:

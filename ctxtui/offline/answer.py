@@ -60,14 +60,13 @@ class ModelAnswer(Struct, frozen=True):
 
 
 def limit_answer(
-    answer: ModelAnswer, stops: Sequence[str], max_tokens: int | None, count: Callable[[str], int]
+    answer: ModelAnswer, stops: Sequence[str], max_tokens: int, count: Callable[[str], int]
 ) -> ModelAnswer:
-    """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens` (None: no limit).
+    """Cut `answer` at the first of `stops` in one of its texts, and at `max_tokens`.
 
     A call that does not fit is left out. `count` gives a text's tokens.
     """
-    stopped = _cut_at_stops(answer, stops)
-    return stopped if max_tokens is None else _cut_at_tokens(stopped, max_tokens, count)
+    return _cut_at_tokens(_cut_at_stops(answer, stops), max_tokens, count)
 
 
 def _cut_at_stops(answer: ModelAnswer, stops: Sequence[str]) -> ModelAnswer:

@@ -393,11 +393,10 @@ def _make_answer(
         schema=form if isinstance(form, dict) else {"type": "object"} if form == "json" else None,
     )
     answer = provider.make_answer(weighed.request, read_task(weighed.request), answer_options)
-    requested = options.get("num_predict")
     stops = [stop for stop in as_list(options.get("stop")) if isinstance(stop, str)]
-    is_limited = isinstance(requested, int) and 0 < requested < MAX_OUTPUT_TOKENS
-    max_tokens = requested if is_limited else MAX_OUTPUT_TOKENS
-    return limit_answer(answer, stops, max_tokens, text_counter(request.model))
+    requested = options.get("num_predict")
+    limit = min(requested, MAX_OUTPUT_TOKENS) if isinstance(requested, int) and requested > 0 else MAX_OUTPUT_TOKENS
+    return limit_answer(answer, stops, limit, text_counter(request.model))
 
 
 def _make_message(provider: Provider, answer: ModelAnswer) -> dict[str, Json]:

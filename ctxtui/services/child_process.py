@@ -1,4 +1,4 @@
-"""Runs work in a child process: the screen never waits for it, and a crash stays there.
+"""Runs work in a child process, so that a crash stays there.
 
 Parent and child exchange pickles over pipes, one answer to each request. The child's standard error is discarded.
 """

@@ -52,12 +52,11 @@ class SourceInfo(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """A stored session in a list. Times in Unix seconds, tokens, USD; None means unknown.
+    """A stored session in a list.
 
     - `title`: the user's if there is one, else the recording's.
-    - `peak`: the largest input of any call.
-    - `input`, `output`: sums over all calls with a report.
-    - `subscription`: a subscription paid, so that `cost` is by list price.
+    - `ended` (None: unknown), `imported`: Unix seconds.
+    - `subscription`: a subscription paid for it.
     """
 
     id: str
@@ -65,16 +64,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     source: str
     cwd: str
     client: str
-    model: str
     calls: int
-    threads: int
-    started: float | None
     ended: float | None
-    peak: int | None
-    input: int | None
-    cache_read: int | None
-    output: int | None
-    cost: float | None
     imported: float
     archived: bool
     path: str
@@ -89,20 +80,6 @@ class Glance(NamedTuple):
     title: str = ""
     cwd: str = ""
     version: str = ""
-
-
-class StoreTotals(Struct, frozen=True):
-    """Totals of all calls of the store, each counted once even if several sessions hold it.
-
-    `cost` is USD over the calls with a known price, `unpriced` the number of other calls.
-    """
-
-    calls: int
-    input: int
-    cache_read: int
-    output: int
-    cost: float
-    unpriced: int
 
 
 class Info(Struct, frozen=True, kw_only=True):

@@ -21,11 +21,10 @@ from ctxtui.store.errors import explain_errors, explains_errors
 from ctxtui.store.fulltext import FullTextIndex
 from ctxtui.store.leases import all_living_hosts, in_use_error
 from ctxtui.store.notes import Notes
-from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, StoreTotals, unpriced
+from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceInfo, unpriced
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 from ctxtui.store.sessions import changes, edits, listing, read, write
-from ctxtui.store.sessions.edits import ArtifactRow
 from ctxtui.store.sessions.identity import identify
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
@@ -196,9 +195,9 @@ class Store:
         return listing.find(self._conn, prefix)[1]
 
     @explains_errors
-    def totals(self) -> StoreTotals:
-        """Sums over all calls; a call that several sessions hold counts once."""
-        return listing.totals(self._conn)
+    def count_calls(self) -> int:
+        """Number of calls, each once even if several sessions hold it."""
+        return listing.count_calls(self._conn)
 
     @explains_errors
     def rename(self, session_id: str, title: str) -> str:
@@ -271,22 +270,14 @@ class Store:
         return edits.add_edits(self._conn, session_id, more, thread=thread, now=time.time() if now is None else now)
 
     @explains_errors
-    def put_artifact(
-        self, session_id: str, name: str, data: bytes, media_type: str = "text/plain", now: float | None = None
-    ) -> ArtifactRow:
-        """Store `data` under `name`, replacing old data."""
-        moment = time.time() if now is None else now
-        return edits.put_artifact(self._conn, session_id, name, data, media_type, moment)
+    def put_artifact(self, session_id: str, name: str, data: bytes) -> None:
+        """Store `data`, a text, under `name`, replacing old data."""
+        edits.put_artifact(self._conn, session_id, name, data, time.time())
 
     @explains_errors
     def artifact(self, session_id: str, name: str) -> bytes:
         """The content stored under `name`. Raises `NotFound`."""
         return edits.read_artifact(self._conn, session_id, name)
-
-    @explains_errors
-    def artifacts(self, session_id: str) -> list[ArtifactRow]:
-        """The artifacts of a session, in order of storage."""
-        return edits.list_artifacts(self._conn, session_id)
 
     @explains_errors
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:

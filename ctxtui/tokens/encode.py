@@ -36,8 +36,8 @@ class TokenizerFailure(RuntimeError):
 def count_text(encoding: Encoding, text: str) -> int:
     """Count the tokens of `text` as ordinary text.
 
-    The spelling of a special token counts as its characters. A text longer than `PIECE_CHARACTERS` that cannot be cut
-    safely is off by one or two tokens per cut. Raises `TokenizerFailure`.
+    The spelling of a special token counts as its characters. A text longer than `PIECE_CHARACTERS` may be off by a
+    token or two for each cut that is not safe. Raises `TokenizerFailure`.
     """
     if len(text) <= PIECE_CHARACTERS:
         return _count_piece(encoding, text)

@@ -145,9 +145,9 @@ def _add_same_answers(pairs: CallPairs, wire: Session, own: Session) -> None:
     for call in own.calls.values() if answers_sent else ():
         if call.id in pairs.wire:
             continue
-        words = _answer_text(own, call)
+        text = _answer_text(own, call)
         same = next(
-            (n for n in range(next_index, len(answers_sent)) if _is_same_answer(answers_sent[n][1], words)), None
+            (n for n in range(next_index, len(answers_sent)) if _is_same_answer(answers_sent[n][1], text)), None
         )
         if same is not None:
             pairs.add(call, answers_sent[same][0])

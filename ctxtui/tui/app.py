@@ -162,7 +162,7 @@ class CtxtuiApp(KeepsCopiedBlocks, App[None]):
         self._end_by_signal(signal.SIGHUP)
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle keys and mouse first: the screen's background work pauses until they are done."""
+        """Pause the screen's background work while a key or the mouse is handled."""
         if not isinstance(event, events.InputEvent):
             await super().on_event(event)
             return

@@ -271,8 +271,8 @@ def test_cut_to_length_and_at_stops() -> None:
     def words(text: str) -> int:
         return len(text.split())
 
-    assert limit_answer(said, [], None, words) == said
-    assert limit_answer(said, ["two"], None, words) == ModelAnswer((Thought("a b"), PlainText("one ")), STOP, "two")
+    assert limit_answer(said, [], 100, words) == said
+    assert limit_answer(said, ["two"], 100, words) == ModelAnswer((Thought("a b"), PlainText("one ")), STOP, "two")
     cut = limit_answer(said, [], 4, words)
     assert (cut.parts[:1], cut.text.strip(), cut.ended) == ((Thought("a b"),), "one two", LENGTH)
     assert limit_answer(said, [], 5, words) == ModelAnswer((Thought("a b"), PlainText("one two three")), LENGTH)

@@ -77,7 +77,7 @@ class Screen:
         edits = loads(json.dumps(one["edits"]).encode())
         table.overlay.stage_all(edits)
         for _ in range(3):
-            pane = table.desk.pane(table.desk.staging(table.scene), None, at_once)
+            pane = table.desk.pane(table.desk.staging(table.scene), at_once)
             table.work()
         moments = {moment.name: moment for moment in pane.moments}
         best, rest = moments.get(one["when"]), one["rest"]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from typing import Any
 
 from hypothesis import strategies as st
@@ -28,6 +30,7 @@ from ctxtui.core.session import (
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.usage import Usage
 from ctxtui.store.rows import SourceInfo
+from ctxtui.store.store import Store
 
 FILE = SourceInfo("/recordings/a.jsonl", 100, 1.5, "claude code")
 
@@ -198,3 +201,15 @@ LEXICON = ["".join(random.Random(n).choices("etaoinshrdlucmfwypvbgkjqxz", k=2 + 
 
 def _says(role: str, words: str) -> Item:
     return Item(block.text(words), Place("messages", role))
+
+
+def query(store: Store, sql: str) -> list[tuple[Any, ...]]:
+    """What people who open the database read."""
+    with closing(sqlite3.connect(store.path)) as conn:
+        return conn.execute(sql).fetchall()
+
+
+def totals(store: Store) -> tuple[Any, ...]:
+    """Number of calls, their fresh input, output and cost, and the number without a price; each call once."""
+    (sums,) = query(store, "SELECT count(*), sum(fresh), sum(output), sum(cost), sum(cost IS NULL) FROM calls_once")
+    return sums

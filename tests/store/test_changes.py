@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from ctxtui.core.call import SUM
 from ctxtui.core.errors import CtxtuiError, NotFound, Several
+from ctxtui.core.usage import Usage
 from ctxtui.store.store import Store
-from tests.store.builders import FILE, named, state, talk
+from tests.store.builders import FILE, named, query, state, talk, totals
 
 GROWN = replace(FILE, size=200, mtime=2.5)
 DAY = 86_400.0
@@ -62,9 +64,21 @@ def test_a_row_says_what_home_shows(store: Store) -> None:
         "cli",
         FILE.path,
     )
-    assert (row.calls, row.threads, row.model) == (3, 1, "claude-sonnet-4-5")
-    assert (row.peak, row.input, row.cache_read, row.output) == (313, 636, 600, 150)
-    assert (row.started, row.ended, row.imported, row.cost) == (1.7e9 + 60, 1.7e9 + 185, 1e9, None)
+    assert (row.calls, row.ended, row.imported) == (3, 1.7e9 + 185, 1e9)
+    columns = "threads, model, peak, input, cache_read, output, started, cost"
+    assert query(store, f"SELECT {columns} FROM sessions") == [
+        (1, "claude-sonnet-4-5", 313, 636, 600, 150, 1.7e9 + 60, None)
+    ]
+
+
+def test_a_record_that_sums_up_calls_is_no_peak(store: Store) -> None:
+    session = talk(3)
+    last = session.calls["msg_session-1_3"]
+    used = Usage(fresh=9_999)
+    session.calls[last.id] = replace(last, usage=used, extra={SUM: 4})
+    store.import_session(session, FILE)
+    ((peak, input_),) = query(store, "SELECT peak, input FROM sessions")
+    assert peak < 999 and input_ > 9_999
 
 
 def test_deleting_collects_only_what_nothing_else_holds(store: Store) -> None:
@@ -120,5 +134,5 @@ def test_progress_and_prices_are_asked_for(store: Store) -> None:
         price=lambda call: Cost() if call.id.endswith("1") else None,
     )
     assert seen == [(500, 1201), (1000, 1201), (1201, 1201)]
-    assert store.session("session-1").cost == 0.25 * 40
-    assert (store.totals().cost, store.totals().unpriced) == (0.25 * 40, 360)
+    assert query(store, "SELECT cost FROM session_overview") == [(0.25 * 40,)]
+    assert totals(store)[3:] == (0.25 * 40, 360)

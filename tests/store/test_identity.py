@@ -27,7 +27,7 @@ def test_a_provisional_call_id_leaves_no_ghost(store: Store) -> None:
     id_ = store.import_session(early, FILE)
     assert store.import_session(talk(5), GROWN) == id_
     assert list(store.load(id_).calls) == [f"msg_session-1_{n}" for n in range(1, 6)]
-    assert store.totals().calls == 5
+    assert store.count_calls() == 5
 
 
 def test_a_subagents_file_with_its_parents_id_stands_apart_until_the_whole_comes(store: Store) -> None:

@@ -13,7 +13,7 @@ from ctxtui.store.rows import SourceInfo
 from ctxtui.store.store import Store
 from tests.cases import claude_code
 from tests.corpus import corpus_params
-from tests.store.builders import state
+from tests.store.builders import state, totals
 
 
 def info(path: Path) -> SourceInfo:
@@ -30,9 +30,9 @@ def test_every_recording_comes_back_as_it_was(path: Path, store: Store) -> None:
         pytest.skip("holds no context")
     id_ = store.import_session(session, info(path))
     assert state(store.load(id_)) == state(session)
-    before, rows = store.totals(), store.info().rows
+    before, rows = totals(store), store.info().rows
     assert store.import_session(load(path).session, info(path)) == id_
-    assert (store.totals(), store.info().rows) == (before, rows)
+    assert (totals(store), store.info().rows) == (before, rows)
 
 
 def test_a_recording_that_grows_ends_as_a_fresh_import(tmp_path: Path, store: Store) -> None:
@@ -45,7 +45,7 @@ def test_a_recording_that_grows_ends_as_a_fresh_import(tmp_path: Path, store: St
     assert len(ids) == 1
     session: Session = load(path).session
     assert state(store.load(ids.pop())) == state(session)
-    assert store.totals().calls == len(session.calls)
+    assert store.count_calls() == len(session.calls)
     assert store.info().rows["threads"] == len(session.threads)
 
 

@@ -342,10 +342,10 @@ async def test_no_other_alarm_hides_what_is_not_recorded(tmp_path: Path, size: t
     script = [answer("m1", text("all the same"))]
     async with provider(script) as server, chatting(tmp_path, server, size) as (screen, pilot):
         await until(pilot, lambda: "not recorded" in shown(screen))
-        screen.state.tells.alarm.emit("and cut the rest")
+        screen.state.chat_signals.alarm.emit("and cut the rest")
         await say(screen, pilot, "hi")
         screen.owner(TurnController).dismiss_alarm()
-        screen.state.tells.alarm.emit("and cut the rest")
+        screen.state.chat_signals.alarm.emit("and cut the rest")
         await pilot.pause(0.2)
         assert "not recorded" in shown(screen) and "and cut the rest" not in shown(screen)
         home.unlink()

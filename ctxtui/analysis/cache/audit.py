@@ -291,7 +291,7 @@ def summarize_reads(rows: Sequence[AuditedRead]) -> dict[str, Any]:
     by_provider: dict[str, list[AuditedRead]] = {}
     for row in rows:
         by_provider.setdefault(row.provider, []).append(row)
-    return {provider: _provider_figures(some) for provider, some in sorted(by_provider.items())}
+    return {provider: _provider_figures(own) for provider, own in sorted(by_provider.items())}
 
 
 def _provider_figures(rows: Sequence[AuditedRead]) -> dict[str, Any]:
@@ -317,10 +317,10 @@ def summarize_bands(rows: Sequence[AuditedRead]) -> dict[str, Any]:
             by_provider.setdefault(row.provider, []).append(row)
     return {
         provider: {
-            "holds_pct": _percent(row.floor <= row.reported <= row.ceiling for row in some),
-            "median_width_pct": percentile((100 * (r.ceiling - r.floor) / max(r.input, 1) for r in some), 50),
+            "holds_pct": _percent(row.floor <= row.reported <= row.ceiling for row in own),
+            "median_width_pct": percentile((100 * (r.ceiling - r.floor) / max(r.input, 1) for r in own), 50),
         }
-        for provider, some in sorted(by_provider.items())
+        for provider, own in sorted(by_provider.items())
     }
 
 

@@ -65,7 +65,7 @@ class RefreshTotals(Struct, frozen=True):
 
 
 class KeepWarmStatus(Struct, frozen=True, kw_only=True):
-    """The refreshes of a run so far, the limit of their cost (`cap_usd`), and why none is made now ("": one is)."""
+    """The refreshes of a run so far, their limit (`cap_usd`), and why the session is not kept warm ("": it is)."""
 
     cap_usd: float
     usd: float = 0.0

@@ -18,7 +18,7 @@ from ctxtui.core.call import Call, answer_start
 from ctxtui.core.canonical import Json
 from ctxtui.core.tree import ROOT, PathItems, Tree
 from ctxtui.tokens.cumulate import Cumulated
-from ctxtui.tokens.features import NOTHING, Features, plus
+from ctxtui.tokens.features import NOTHING, Features, plus, sum_features
 from ctxtui.wire.grammar import ANTHROPIC, CHAT, RESPONSES
 from ctxtui.wire.request import Request
 from ctxtui.wire.translate.turns import detect_dialect
@@ -132,8 +132,7 @@ class CachePrompts:
         return self.front(call) + round(self._count_blocks(call, head))
 
     def _count_blocks(self, call: Call, head: int) -> float:
-        parts = self._counts(call.model).composition_at(head)
-        return self.weigher(call)(Features._make(map(sum, zip(*parts, strict=True))))
+        return self.weigher(call)(sum_features(self._counts(call.model).composition_at(head)))
 
     def prompt(
         self,
@@ -265,8 +264,7 @@ class CachePrompts:
     def salt(self, call: Call) -> PrefixSalt:
         rules = self._rules(call)
         if call.skeleton is not None:
-            self._params[call.thread] = dialect, params = call.skeleton.dialect, sent_params(call)
-            return prefix_salt(rules, dialect, provider=call.provider, model=call.model, params=params)
+            self._params[call.thread] = call.skeleton.dialect, sent_params(call)
         if call.thread in self._params:
             # A client keeps its parameters, also in a request that is not recorded or not made yet.
             dialect, params = self._params[call.thread]

@@ -64,7 +64,7 @@ class Replay:
         self._other_forecasts = other_forecasts
         self._borrowed: CallForecaster | None = None
         """The other code's forecaster when it was last used."""
-        self._known = self._new_forecaster()
+        self._own = self._new_forecaster()
         self._lives: tuple[list[Call], float] = [], 0.0
         """Calls of the last `longest_life`, and its result."""
 
@@ -85,7 +85,7 @@ class Replay:
         other_forecaster = self._other_forecasts()
         if self._borrowed is not None and self._borrowed is not other_forecaster:
             # The other code has replaced it, so it is ours to train.
-            self._known, self._borrowed = self._borrowed, None
+            self._own, self._borrowed = self._borrowed, None
         if (
             other_forecaster is not None
             and inclusive
@@ -94,9 +94,9 @@ class Replay:
         ):
             self._borrowed = other_forecaster
             return other_forecaster
-        if calls[: len(self._known.calls)] != self._known.calls:  # identity is compared first, which is fast
-            self._known = self._new_forecaster()
-        forecasts = self._known
+        if calls[: len(self._own.calls)] != self._own.calls:  # identity is compared first, which is fast
+            self._own = self._new_forecaster()
+        forecasts = self._own
         for call in calls[len(forecasts.calls) :]:
             forecasts.learn(call, forecasts.forecast(call))
         return forecasts
@@ -128,8 +128,8 @@ class Replay:
         """
         forecasts = self._advance_to(call, inclusive=True)
         started = time if time is not None else call.ended or call.started
-        if time is None and forecasts.calls and (kept := forecasts.calls[-1]).keeps_warm and started is not None:
-            started = max(started, kept.started or 0.0)
+        if time is None and forecasts.calls and (last_call := forecasts.calls[-1]).keeps_warm and started is not None:
+            started = max(started, last_call.started or 0.0)
         next_call = replace(
             call,
             id=f"after {call.id} with {head}",

@@ -268,19 +268,19 @@ class VariantPass:
         assert shared.context is not None and shared.literals is not None
         context, literals = shared.context, shared.literals
         rules = rules_for(context.dialect, self._book.card(model))
-        tokens = model, sizes.person_position
+        basis = model, sizes.person_position
 
         def propose(applied: Applied, log: tuple[Edit, ...]) -> tuple[tuple[Edit, ...], Applied]:
             literals.advance()
-            known_tokens, earlier = thread.earlier or (None, None)
+            earlier_basis, earlier = thread.earlier or (None, None)
             if earlier is not None and (earlier.log is not log or not _is_same_result(earlier.applied, applied)):
                 earlier = None
-            if earlier is not None and known_tokens != tokens:
+            if earlier is not None and earlier_basis != basis:
                 # In a new turn only the freed tokens change.
-                freed = earlier.freed if known_tokens is not None and known_tokens[0] == model else None
+                freed = earlier.freed if earlier_basis is not None and earlier_basis[0] == model else None
                 removed_tokens = (
-                    sizes.stripped_tokens(known_tokens[1], applied.changes)
-                    if known_tokens is not None and freed is not None
+                    sizes.stripped_tokens(earlier_basis[1], applied.changes)
+                    if earlier_basis is not None and freed is not None
                     else 0
                 )
                 earlier = replace(earlier, freed=freed - removed_tokens if freed is not None else None)
@@ -299,7 +299,7 @@ class VariantPass:
                 earlier=earlier,
             )
             after = after_all(self.variant.steps, policy_context)
-            thread.earlier = tokens, after.computed_so_far()
+            thread.earlier = basis, after.computed_so_far()
             return after.log, after.applied
 
         return propose

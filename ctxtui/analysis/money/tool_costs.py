@@ -74,7 +74,7 @@ class _ToolState(Struct, kw_only=True):
 
 
 def tool_costs(session: Session, threads: Iterable[ThreadCosts], names: Names) -> list[ToolCosts]:
-    """Every tool that a session defines, lists or calls, heaviest definition first."""
+    """The tools of a session, heaviest definition first."""
     return _SessionReading(session, list(threads), names).rows()
 
 

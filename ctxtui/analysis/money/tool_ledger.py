@@ -14,7 +14,7 @@ KEEP, DEFER, DROP = "keep", "defer", "drop"
 MIN_CALLS: Final = 10
 """Calls that must have carried a definition before a tool without calls is judged."""
 MIN_SESSIONS: Final = 3
-"""Number of sessions without a single call after which a tool should be dropped, not only deferred."""
+"""Sessions needed to drop a tool that none of them called, or to defer one that few of them called."""
 MAX_SELDOM_SHARE: Final = 0.25
 """Share of sessions below which a tool is used so seldom that it can be deferred."""
 MIN_RARE_RATIO: Final = 100

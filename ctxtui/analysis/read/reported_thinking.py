@@ -24,7 +24,7 @@ _MIN_REASONING: Final = 16
 _MAX_VOTES: Final = 9
 """Number of newest reports that decide."""
 _MAX_WAITING: Final = 256
-"""Maximum number of calls without usage that may still get one: more are never in flight."""
+"""Calls without usage that may still get one."""
 
 
 class ReportedThinking:

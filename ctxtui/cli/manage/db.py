@@ -70,7 +70,7 @@ def info(context: click.Context, as_json: bool) -> None:
         )
         return
     with open_existing(context) as store:
-        database_info, calls = store.info(), store.totals().calls
+        database_info, calls = store.info(), store.count_calls()
     if as_json:
         fields = to_builtins(database_info)
         fields["database_schema"] = fields.pop("schema_version")

@@ -142,7 +142,7 @@ def _usage(counts: JsonObject, *, long: bool) -> Usage | None:
 
 
 def _usable(model: str, window: int, settings: Settings) -> int:
-    """Usable tokens of a window: the user's number for the model, or the share; `window` if the settings have none."""
+    """Usable tokens of the client's `window` (or the user's for the model): the user's number, or the share."""
     window = settings.context_sizes.get(model.removesuffix("[1m]"), window)
     own = settings.usable_contexts.get(model.removesuffix("[1m]"))
     return min(own, window) if own else round(window * settings.usable_share)

@@ -136,10 +136,10 @@ def _recover_agents(
     for thread in dict.fromkeys(event.thread for event in pending):
         for host_events in group_by_host([event for event in pending if event.thread == thread]):
             begun = session.threads[thread].tip if thread in session.threads else ROOT
-            talk = resume(session.tree, begun, dialect, params)
+            conversation = resume(session.tree, begun, dialect, params)
             own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
-            recovered = recover(talk, host_events, provider, frozenset(session.calls), own_id)
-            call = recovered.partial or _unanswered(talk, recovered.head, host_events[-1].at, provider, own_id)
+            recovered = recover(conversation, host_events, provider, frozenset(session.calls), own_id)
+            call = recovered.partial or _unanswered(conversation, recovered.head, host_events[-1].at, provider, own_id)
             # The system prompt and tools may have been in flight, too.
             skeleton = skeleton_for(dialect, params, session.tree.items(call.raw_head))
             calls.append((host_events[0].host, replace(call, thread=thread, skeleton=skeleton)))

@@ -281,12 +281,8 @@ class StagingArea:
     def counted(self, scene: Scene, applied: Applied) -> RequestCount | None:
         return self._counts.count(scene, applied)
 
-    def pane(self, staging: Staging, moment: int | None, later: Later, *, live: bool = False) -> StagedPane:
-        """The content of the pane of staged edits.
-
-        - `moment`: index of the chosen price; None: that of the moment at which the edits will be applied.
-        - `later`, `live`: as in `next_call`.
-        """
+    def pane(self, staging: Staging, later: Later, *, live: bool = False) -> StagedPane:
+        """The content of the pane of staged edits; `later`, `live` as in `next_call`."""
         applied, usable = staging.applied, staging.scene.limits.usable
         next_request = self._next_request(staging.scene, self.before, later, live=live)
         overlay = self._edits_of(staging.scene)
@@ -317,10 +313,9 @@ class StagingArea:
             for price in tag.moments
         )
         names = [price.name for price in moments]
-        default = next((names.index(wait.moment) for wait in waits if wait.moment in names), 0)
         return make(
             moments=moments,
-            chosen=default if moment is None else moment % max(1, len(moments)),
+            chosen=next((names.index(wait.moment) for wait in waits if wait.moment in names), 0),
             cheapest=tag.cheapest,
             thinking_lost=tag.thinking_lost,
             warnings=tuple(_list_warnings(tag)),

@@ -26,7 +26,7 @@ _PAUSE_FACTOR: Final = 5.0
 
 
 class StoredSession(Loaded):
-    """The session `id_` in the database `path`. Raises `NotFound`, `CtxtuiError`."""
+    """The session `id_` in the database `path`. Raises `CtxtuiError`."""
 
     def __init__(self, path: Path, id_: str) -> None:
         stored = read_if_changed(path, id_)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from ctxtui.core import canonical
-from ctxtui.core.call import Call
+from ctxtui.core.call import SUM, Call
 from ctxtui.store.rows import Priced, sql_text
 from ctxtui.store.sessions.content_rows import Skeletons
 
@@ -73,7 +73,7 @@ UPDATE sessions SET
   threads = (SELECT count(*) FROM threads WHERE session = :session),
   started = (SELECT min(coalesce(started, ended)) {_OF}),
   ended = (SELECT max(coalesce(ended, started)) {_OF}),
-  peak = (SELECT max({_TOTAL}) {_OF}),
+  peak = (SELECT max({_TOTAL}) {_OF} AND json_extract(extra, '$.{SUM}') IS NULL),
   input = (SELECT sum({_TOTAL}) {_OF}),
   cache_read = (SELECT sum(cache_read) {_OF}),
   output = (SELECT sum(output) {_OF}),

@@ -8,12 +8,12 @@ from contextlib import suppress
 from typing import Any
 
 from ctxtui.core.errors import NotFound, Several
-from ctxtui.store.rows import SessionRow, StoreTotals, py_text, sql_text
+from ctxtui.store.rows import SessionRow, py_text, sql_text
 from ctxtui.store.schema.damage import check_rows, decodes
 
 _COLUMNS = """
-    s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.model, s.calls, s.threads, s.started,
-    s.ended, s.peak, s.input, s.cache_read, s.output, s.cost, s.imported, s.archived, s.subscription,
+    s.id, coalesce(s.name, s.title) AS title, s.source, s.cwd, s.client, s.calls, s.ended, s.imported, s.archived,
+    s.subscription,
     coalesce((SELECT path FROM sources WHERE session = s.key AND part = 0), '') AS path"""
 
 _MAX_CANDIDATES = 8
@@ -96,11 +96,5 @@ def find_exact(conn: sqlite3.Connection, id_: str) -> int:
     return int(row[0])
 
 
-def totals(conn: sqlite3.Connection) -> StoreTotals:
-    """Sums over all calls; of several with one id, the one with the largest output counts."""
-    row = conn.execute(
-        "SELECT count(*), coalesce(sum(fresh + cache_read + write_5m + write_1h + write_30m + write_12h), 0),"
-        " coalesce(sum(cache_read), 0), coalesce(sum(output), 0), coalesce(sum(cost), 0.0),"
-        " coalesce(sum(cost IS NULL), 0) FROM calls_once"
-    ).fetchone()
-    return StoreTotals(*row)
+def count_calls(conn: sqlite3.Connection) -> int:
+    return int(conn.execute("SELECT count(DISTINCT id) FROM calls").fetchone()[0])

@@ -23,8 +23,8 @@ from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM, Exchange, identify_sender, parse_body, read_betas
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MARK, VERSION, BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.quota import read_quota_headers
 from ctxtui.transcripts.kit.readers import lines_reader

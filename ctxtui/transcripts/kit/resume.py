@@ -310,7 +310,7 @@ def outdated_reports(
 ) -> Iterator[tuple[int, int | None]]:
     """Yield the answers whose usage describes the old context, each with its new input tokens.
 
-    `answers` are the numbers of all remaining answers in `entries`. The tokens are known at most for the last one, else
+    `answers` are the numbers of remaining answers in `entries`. The tokens are known at most for the last one, else
     None. An answer that is itself the first change keeps its report if they are unknown.
     """
     first = first_change(entries)

@@ -79,7 +79,7 @@ class EditMessage(Command):
     This starts a branch; the old one stays recorded.
     """
 
-    name, keys, label, short_label, group = "edit and resend message", ("U",), "edit", "edit", "chat"
+    name, keys, label, group = "edit and resend message", ("U",), "edit", "chat"
     run = Act(TalkController, TalkController.edit_message)
     key_unless = frozenset({QUESTION})
     panes = ("transcript",)

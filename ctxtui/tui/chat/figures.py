@@ -43,8 +43,8 @@ class FiguresController(ChatController):
         self._checked_call = ""
         self._alarmed = False
         state.on.shown.subscribe(self._on_shown)
-        state.tells.grown.subscribe(self._update_figures)
-        state.tells.began.subscribe(self._call_began)
+        state.chat_signals.grown.subscribe(self._update_figures)
+        state.chat_signals.began.subscribe(self._call_began)
 
     @property
     def incoming(self) -> dict[int, int]:
@@ -97,7 +97,7 @@ class FiguresController(ChatController):
         level = context_level(used, usable, self.host.config.settings)
         if level.number > self._level:
             if level.number == CRITICAL:
-                self.state.tells.alarm.emit(f"{level.description}: {REMEDY} (`?` lists the keys)")
+                self.state.chat_signals.alarm.emit(f"{level.description}: {REMEDY} (`?` lists the keys)")
             else:
                 self.show_message(warned(level.description))
         self._level = level.number
@@ -126,7 +126,7 @@ class FiguresController(ChatController):
             self._alarmed = True
             fix = truncated_prompt.fix_for(model.endpoint.kind, cut.sent)
             message = f"{model.endpoint.name} read {cut.read:,} of about {cut.sent:,} tokens and cut the rest. Fix:"
-            self.state.tells.alarm.emit(f"{message} {fix}")
+            self.state.chat_signals.alarm.emit(f"{message} {fix}")
         if cut is not None:
             self.panels.transcript.redraw()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ctxtui.agent import events as ev
+from ctxtui.agent import events
 from ctxtui.tui.chat.prompt import PAUSE_SECONDS, TalkController
 from ctxtui.tui.chat.state import ChatController, ChatState
 from ctxtui.tui.commands.situation import HELD
@@ -31,7 +31,7 @@ class HeldController(ChatController):
         self._edits, self._talk, self._log = edits, talk, log
         self._question: Question | None = None
         """The last question of this controller."""
-        state.tells.held.subscribe(self._on_held)
+        state.chat_signals.held.subscribe(self._on_held)
         state.on.shown.subscribe(self._close_question)
 
     def facts(self) -> set[str]:
@@ -92,6 +92,6 @@ class HeldController(ChatController):
                 # The edits were refused, or a summary must be read first; the line says so.
                 return
         if key == "x":
-            self.host.feed(ev.Interrupted())
+            self.host.feed(events.Interrupted())
         else:
-            self.host.feed(ev.Released())
+            self.host.feed(events.Released())

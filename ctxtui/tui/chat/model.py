@@ -81,7 +81,7 @@ class ModelController(ChatController):
         try:
             self.host.change_model(name)
         except CtxtuiError as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
             return
         self.show_message([Span("◊ ", "cat-document"), Span(f"next request: {safe_text.one_line(name, 60)}", "dim")])
         self.state.grow_soon()
@@ -96,7 +96,7 @@ class ModelController(ChatController):
             with self.access.suspended():
                 show_in_pager(safe_text.lines(body), self._pager)
         except CtxtuiError as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
         self.access.repaint()
 
     async def show_rendered(self) -> None:
@@ -112,5 +112,5 @@ class ModelController(ChatController):
             with self.access.suspended():
                 show_in_pager(safe_text.lines(text), self._pager)
         except CtxtuiError as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
         self.access.repaint()

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from textual.timer import Timer
 
-from ctxtui.agent import events as ev
+from ctxtui.agent import events
 from ctxtui.agent.events import ToolCall
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
@@ -62,7 +62,7 @@ class TalkController(ChatController):
         self._draft_aside = ""
         """The draft put aside while an earlier message is edited."""
         state.on.complete.subscribe(self.talk)
-        state.tells.permission.subscribe(self._ask_permission_if_idle)
+        state.chat_signals.permission.subscribe(self._ask_permission_if_idle)
 
     def facts(self) -> set[str]:
         is_own = self.prompt.question is self._own_question
@@ -218,7 +218,7 @@ class TalkController(ChatController):
         call = self._approval_layout.take_answered_call()
         self._open_prompt(self._draft)
         if call is not None:
-            self.host.feed(ev.Permitted(call.id, ev.ToolLeave[_PERMISSIONS[key]]))
+            self.host.feed(events.Permitted(call.id, events.ToolLeave[_PERMISSIONS[key]]))
 
     def _answer_quit(self, key: str, leave: Callable[[], None]) -> None:
         self._open_prompt(self._draft)
@@ -248,10 +248,10 @@ class TalkController(ChatController):
             self._branch_from(None)
         if self.host.runner is None:
             self._early_messages = (*self._early_messages, words)
-            self.state.tells.early.emit(len(self._early_messages))
+            self.state.chat_signals.early.emit(len(self._early_messages))
             return
         self.state.follow_end()
-        self.host.feed(ev.UserSaid(words))
+        self.host.feed(events.UserSaid(words))
 
     def _open_prompt(self, text: str) -> None:
         self._talk_question = Question(
@@ -336,7 +336,7 @@ class TalkController(ChatController):
                 [Span("○ ", "dim"), Span("The model is not ready, so there is no request to hold.", "dim")]
             )
             return
-        self.host.feed(ev.Released() if self.state.is_held else ev.HoldNext())
+        self.host.feed(events.Released() if self.state.is_held else events.HoldNext())
         if self.state.is_held or not runner.state.hold:
             self.show_message(())
         elif not self.is_talking:
@@ -344,10 +344,10 @@ class TalkController(ChatController):
         self.refresh_keys()
 
     def interrupt(self) -> None:
-        self.host.feed(ev.Interrupted())
+        self.host.feed(events.Interrupted())
 
     def resend(self) -> None:
-        self.host.feed(ev.Released())
+        self.host.feed(events.Released())
 
     def leave(self) -> None:
         """Close one thing on `esc`: a search, marks, another pane; else interrupt a running turn.

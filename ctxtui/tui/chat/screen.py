@@ -145,7 +145,7 @@ class ChatScreen(SessionScreen):
             ServersController(*parts, self.figures.compare, self.talk.append_draft, pager),
         )
         self.state.on.complete.subscribe(self._complete)
-        self.state.tells.alarm.subscribe(self._show_alarm)
+        self.state.chat_signals.alarm.subscribe(self._show_alarm)
 
     def compose(self) -> ComposeResult:
         yield from super().compose()

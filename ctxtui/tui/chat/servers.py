@@ -114,7 +114,7 @@ class ServersController(ChatController):
         try:
             await work()
         except CtxtuiError as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
 
     # Offering
 
@@ -356,6 +356,6 @@ class ServerLogScreen(ListScreen[str, None]):
             with self.app.suspend():
                 show_in_pager(safe_text.lines(self._server.log_text()), self._pager)
         except CtxtuiError as error:
-            self.message_line.show_message([Span(safe_text.one_line(str(error), 200), "crit")])
+            self.show_message([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:
             self.app.refresh()

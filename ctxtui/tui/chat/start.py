@@ -44,8 +44,8 @@ class StartController(ChatController):
         self._pane = pane
         self._has_begun = bool(self.host.choice.name)
         state.on.shown.subscribe(self._check_begun)
-        state.tells.early.subscribe(self._show_waiting)
-        state.tells.model.subscribe(self._show_model)
+        state.chat_signals.early.subscribe(self._show_waiting)
+        state.chat_signals.model.subscribe(self._show_model)
 
     @property
     def is_shown(self) -> bool:

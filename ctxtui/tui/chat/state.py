@@ -24,7 +24,7 @@ class ChatState(InspectorState):
         super().__init__(source, panels, access, follow=True)
         self.is_held = False
         self.is_following = True
-        self.tells = ChatSignals()
+        self.chat_signals = ChatSignals()
         self.on.moved.subscribe(self._moved)
 
     @property

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from textual.timer import Timer
 
-from ctxtui.agent import progress as mo
+from ctxtui.agent import progress
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.tools import command_tool
 from ctxtui.core.session import MAIN
@@ -65,7 +65,7 @@ class TurnController(ChatController):
         return {RUNNING if self.state.is_running else RESTING}
 
     def dismiss_alarm(self) -> None:
-        self.state.tells.alarm.emit("")
+        self.state.chat_signals.alarm.emit("")
 
     # News of the host
 
@@ -73,7 +73,7 @@ class TurnController(ChatController):
         """Handle news of the host; runs in the event loop."""
         if self._deferred_news is not None:
             self._deferred_news.append(news)
-        elif self._is_unpainted and news.thread == MAIN and isinstance(news.moment, mo.CallEnded):
+        elif self._is_unpainted and news.thread == MAIN and isinstance(news.moment, progress.CallEnded):
             # Paint the last words first: laying out the finished block takes longer.
             self._deferred_news = [news]
             if self._frame_timer is not None:
@@ -99,7 +99,7 @@ class TurnController(ChatController):
 
             self.state.add_hosted_news(RecordingNews(list(news.events)))
         if news.chat_model is not None:
-            self.state.tells.model.emit(news.chat_model)
+            self.state.chat_signals.model.emit(news.chat_model)
         # Sub-agents are shown in their own threads.
         if news.moment is not None and news.thread == MAIN:
             handler = self._handlers().get(type(news.moment))
@@ -108,29 +108,29 @@ class TurnController(ChatController):
 
     def _handlers(self) -> dict[type, Callable[..., None]]:
         return {
-            mo.RequestDrafted: self._on_drafted,
-            mo.DraftHeld: self._on_held,
-            mo.RequestSent: self._on_sent,
-            mo.CallBegan: self._on_call_began,
-            mo.PieceReceived: self._on_piece,
-            mo.CallEnded: self._on_call_ended,
-            mo.CallFailed: self._on_call_failed,
-            mo.ToolWaits: self._on_tool_waits,
-            mo.ToolBegan: self._on_tool_began,
-            mo.PermissionRequested: self._on_permission_requested,
-            mo.RetryWaits: self._on_retry_waits,
-            mo.Notice: self._on_notice,
-            mo.TurnEnded: self._on_turn_ended,
+            progress.RequestDrafted: self._on_drafted,
+            progress.DraftHeld: self._on_held,
+            progress.RequestSent: self._on_sent,
+            progress.CallBegan: self._on_call_began,
+            progress.PieceReceived: self._on_piece,
+            progress.CallEnded: self._on_call_ended,
+            progress.CallFailed: self._on_call_failed,
+            progress.ToolWaits: self._on_tool_waits,
+            progress.ToolBegan: self._on_tool_began,
+            progress.PermissionRequested: self._on_permission_requested,
+            progress.RetryWaits: self._on_retry_waits,
+            progress.Notice: self._on_notice,
+            progress.TurnEnded: self._on_turn_ended,
         }
 
-    def _on_drafted(self, moment: mo.RequestDrafted) -> None:
+    def _on_drafted(self, moment: progress.RequestDrafted) -> None:
         self._note("preparing the request")
 
-    def _on_held(self, moment: mo.DraftHeld) -> None:
+    def _on_held(self, moment: progress.DraftHeld) -> None:
         self._note(f"held before sending: {moment.reason}", is_held=True)
-        self.state.tells.held.emit()
+        self.state.chat_signals.held.emit()
 
-    def _on_sent(self, moment: mo.RequestSent) -> None:
+    def _on_sent(self, moment: progress.RequestSent) -> None:
         self._draft_sent = moment.draft
         # Show the answer among all rows, even if only edited ones were shown.
         self.state.show_only_edits(False)
@@ -144,11 +144,11 @@ class TurnController(ChatController):
             self._live_count = self.state.source.live_count(self.state.study, model.model)
         self._count_timer = self._count_timer or self.access.every(_COUNT_SECONDS, self._count_answer)
 
-    def _on_call_began(self, moment: mo.CallBegan) -> None:
+    def _on_call_began(self, moment: progress.CallBegan) -> None:
         if self._draft_sent is not None and moment.call.first_byte is not None:
-            self.state.tells.began.emit(self._draft_sent, moment.call.first_byte)
+            self.state.chat_signals.began.emit(self._draft_sent, moment.call.first_byte)
 
-    def _on_piece(self, moment: mo.PieceReceived) -> None:
+    def _on_piece(self, moment: progress.PieceReceived) -> None:
         rows = self.state.rows
         if rows is None:
             return
@@ -193,7 +193,7 @@ class TurnController(ChatController):
             if number in rows.answer.blocks:
                 rows.answer.blocks[number].tokens = tokens
         self._paint_soon()
-        self.state.tells.grown.emit()
+        self.state.chat_signals.grown.emit()
 
     def _end_answer(self) -> None:
         for timer in (self._frame_timer, self._count_timer):
@@ -203,7 +203,7 @@ class TurnController(ChatController):
         if self.state.rows is not None:
             self.state.rows.answer = None
 
-    def _on_call_ended(self, moment: mo.CallEnded) -> None:
+    def _on_call_ended(self, moment: progress.CallEnded) -> None:
         self._end_answer()
         self._open_answer(moment.call.raw_head, moment.head)
 
@@ -218,32 +218,32 @@ class TurnController(ChatController):
             if tree[node].category == text_category and tree[node].block.kind != "header":
                 rows.opened[node] = OpenBlock(ALL_LINES)
 
-    def _on_call_failed(self, moment: mo.CallFailed) -> None:
+    def _on_call_failed(self, moment: progress.CallFailed) -> None:
         self._end_answer()
 
-    def _on_tool_began(self, moment: mo.ToolBegan) -> None:
+    def _on_tool_began(self, moment: progress.ToolBegan) -> None:
         self._note(
             f"{safe_text.one_line(command_tool.describe_call(moment.call), 80)} is running; in the panes, esc ends it"
         )
 
-    def _on_tool_waits(self, moment: mo.ToolWaits) -> None:
+    def _on_tool_waits(self, moment: progress.ToolWaits) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} waits until the answer is recorded")
 
-    def _on_permission_requested(self, moment: mo.PermissionRequested) -> None:
+    def _on_permission_requested(self, moment: progress.PermissionRequested) -> None:
         self._note(f"{safe_text.one_line(moment.call.name, 40)} needs your permission")
-        self.state.tells.permission.emit()
+        self.state.chat_signals.permission.emit()
 
-    def _on_retry_waits(self, moment: mo.RetryWaits) -> None:
-        again = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
-        self._note(f"{safe_text.one_line(moment.reason, 80)}; {again}")
+    def _on_retry_waits(self, moment: progress.RetryWaits) -> None:
+        retry = f"trying again in {moment.seconds:.1f} s (attempt {moment.attempt} of {moment.max_attempts})"
+        self._note(f"{safe_text.one_line(moment.reason, 80)}; {retry}")
 
-    def _on_notice(self, moment: mo.Notice) -> None:
+    def _on_notice(self, moment: progress.Notice) -> None:
         if moment.kind != "retry":  # `_on_retry_waits` shows these.
             is_error = moment.kind == "error"
             sign = [Span("✗ ", "crit")] if is_error else []
             self.show_message([*sign, Span(safe_text.one_line(moment.text, 300), "crit" if is_error else "dim")])
 
-    def _on_turn_ended(self, moment: mo.TurnEnded) -> None:
+    def _on_turn_ended(self, moment: progress.TurnEnded) -> None:
         self._end_answer()
         self.state.set_held(False)
 

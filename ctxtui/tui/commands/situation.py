@@ -55,7 +55,7 @@ RESTING: Final = "resting"
 
 BLOCK: Final = "block"
 """The cursor is on a block."""
-PUT_IN: Final = "put in"
+INSERTED: Final = "inserted"
 """The cursor is on a block that an edit inserted: a summary, a note to the model, a copied block."""
 USER_ROW: Final = "user row"
 """In a chat, the cursor is on a message of the user."""

@@ -34,7 +34,7 @@ class MatchingCommands(Pane):
         self.matches = list(commands)
 
     def search(self, query: str) -> None:
-        """Keep commands that match `query` by name, help or synonym, the last first."""
+        """Keep commands whose name, help or a synonym matches `query`, best first."""
         self.matches = list(self.all_commands)
 
         def has_synonym(each: type[Command]) -> bool:

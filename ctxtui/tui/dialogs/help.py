@@ -68,25 +68,21 @@ def rows(page: Help, query: str, room: int) -> list[Spans]:
     out: list[Spans] = []
     if not terms:
         out += [*_section("signs on the screens (`=` explains each of them in place)"), *_legend(room)]
+    now = page.now or frozenset(page.commands)
     best_matches = [each for each in page.commands if terms and set(terms) <= set(each.synonyms)]
     if best_matches:
         out += _section("best matches")
-        out += [line for each in best_matches for line in _command_lines(each, each in page.now or not page.now, room)]
+        out += [line for each in best_matches for line in _command_lines(each, each in now, room)]
     for title, members in _by_task(page):
-        if not terms:
-            matching = [each for each in members if each.keys and each.__name__ not in shared]
+        if terms:
+            searched = [(each, (each.name, each.help(), _keys(each), title, *each.synonyms)) for each in members]
+            matching = [each for each, texts in searched if each not in best_matches and _contains_all(terms, *texts)]
         else:
-            matching = [
-                each
-                for each in members
-                if _contains_all(terms, each.name, each.help(), _keys(each), title, *each.synonyms)
-            ]
-        matching = [each for each in matching if each not in best_matches]
+            matching = [each for each in members if each.keys and each.__name__ not in shared]
         moving = [entry for entry in MOVING if _contains_all(terms, *entry)] if title == TASKS["general"] else []
         if matching or moving:
             out += _section(title)
-            availability = [(each, each in page.now or not page.now) for each in matching]
-            out += [line for each, now in availability for line in _command_lines(each, now, room, alone=not terms)]
+            out += [line for each in matching for line in _command_lines(each, each in now, room, alone=not terms)]
             out += [
                 line for keys, name, text in moving for line in _help_lines([_key_span(keys)], name, text, "ink", room)
             ]

@@ -13,7 +13,7 @@ from ctxtui.tui.commands.situation import (
     CALLS,
     FILTERED,
     FOLLOWS,
-    PUT_IN,
+    INSERTED,
     QUESTION,
     THREADS,
 )
@@ -197,7 +197,7 @@ class RawJson(_BlockCommand):
 
 
 class _TextCommand(_BlockCommand):
-    needs_any = frozenset({BLOCK, PUT_IN})
+    needs_any = frozenset({BLOCK, INSERTED})
 
 
 class CopyBlock(_TextCommand):

@@ -16,7 +16,7 @@ from ctxtui.core.edit import Edit
 from ctxtui.core.edit_kinds import TRANSPLANT
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.tui.commands.command import Command
-from ctxtui.tui.commands.situation import BLOCK, EDITS, MARKED, PUT_IN, STAGED, TOOLS, UNDOABLE
+from ctxtui.tui.commands.situation import BLOCK, EDITS, INSERTED, MARKED, STAGED, TOOLS, UNDOABLE
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.edit_answers import EditAnswers, SizesBefore
 from ctxtui.tui.inspector.prompt import SessionPrompt
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from ctxtui.curation.sent_blocks import SentBlocks
     from ctxtui.services.editing.overlay import ThreadEdits
     from ctxtui.services.editing.staging import StagingArea
-    from ctxtui.views.model.staging import Staging
     from ctxtui.views.transcript.staged_pane import StagedPane
 
 
@@ -91,10 +90,10 @@ class ContextEdits:
         staging_area.session_edits.has_database_changed()  # only later changes count
         if self._watch is None:
             self._watch = self._access.every(_CHECK_SECONDS, self._check_other_programs)
-        brought, self._pending_edits = self._pending_edits, ()
+        pending, self._pending_edits = self._pending_edits, ()
         overlay = staging_area.overlay(self._state.thread)
-        if brought and not overlay.log:
-            overlay.stage_all(brought)
+        if pending and not overlay.log:
+            overlay.stage_all(pending)
             overlay.apply()
             self._access.after_frame(self._save_later)
         if staging_area.has_edits(self._state.thread):
@@ -153,7 +152,8 @@ class ContextEdits:
 
     def is_editable(self) -> bool:
         """Whether all of the context shown is loaded, so that it can be edited."""
-        return self.staging_area is not None and self._state.glimpse is None and self._state.panels.scene is not None
+        state = self._state
+        return self.staging_area is not None and state.recording_end is None and state.panels.scene is not None
 
     def check_ready(self, *, counted: bool = False) -> bool:
         """Whether the context can be edited now, and is `counted` if required; if not, shows why."""
@@ -162,7 +162,8 @@ class ContextEdits:
             self._prompt.show_message(warned(self._load_error))
             return False
         if not self.is_editable() or scene is None:
-            what = "this recording is" if self._state.glimpse is not None or scene is None else "earlier edits are"
+            is_reading = self._state.recording_end is not None or scene is None
+            what = "this recording is" if is_reading else "earlier edits are"
             self._prompt.show_message([Span(f"{what} still being read", "dim")])
             return False
         if counted and not scene.counted:
@@ -231,21 +232,18 @@ class ContextEdits:
 
     # What comes of it
 
-    def edits_of(self, scene: Scene) -> tuple[Staging, StagedPane] | None:
-        """Return the effect of the thread's edits on the context shown.
-
-        None without edits, and while a worker still reads a large context.
-        """
+    def staged_pane_of(self, scene: Scene) -> StagedPane | None:
+        """Return the effect of the thread's edits on a context; None without edits, or until it is read."""
         state, area = self._state, self.staging_area
         if area is None or area.study is not state.study or not area.has_edits(scene.thread):
             return None
-        if not area.is_ready(scene, state.feed.request_load):
+        if not area.is_ready(scene, state.loader.request_load):
             return None
         staging = area.staging(scene, frozenset(state.marks))
-        pane = area.pane(staging, None, state.feed.request_load, live=state.live)
+        pane = area.pane(staging, state.loader.request_load, live=state.live)
         if area.study.has_pending:
-            state.feed.work()
-        return pane.staging, pane
+            state.loader.work()
+        return pane
 
     def next_call_of(self, scene: Scene) -> NextCallForecast | None:
         """Return the forecast of the next call if it is to be shown and is computed, else None."""
@@ -262,7 +260,7 @@ class ContextEdits:
         is_requested = self.shows_next_call or edited or live
         if not is_requested and not should_forecast_ahead(area.study.book, scene, time.time()):
             return None
-        forecast = area.forecast(scene, state.feed.request_load, live=live)
+        forecast = area.forecast(scene, state.loader.request_load, live=live)
         if forecast is None:
             return None
         is_cached = forecast.expires is not None and forecast.expires > time.time()
@@ -306,20 +304,14 @@ class ContextEdits:
         self.shows_next_call = not (self.shows_next_call or self._state.panels.next_call is not None)
         self._state.show()
         scene = self._state.panels.scene
-        if (
-            not self.shows_next_call
-            or self._state.panels.next_call is not None
-            or self.staging_area is None
-            or scene is None
-        ):
-            return
-        has_cache = scene.call.usage is not None and scene.call.usage.has_cache
-        why = (
-            "The forecast is still being computed."
-            if has_cache
-            else "No forecast: this call reported no cache figures."
-        )
-        self.answers.say_quietly(why)
+        is_missing = self.shows_next_call and self._state.panels.next_call is None
+        if is_missing and self.staging_area is not None and scene is not None:
+            has_cache = scene.call.usage is not None and scene.call.usage.has_cache
+            self.answers.say_quietly(
+                "The forecast is still being computed."
+                if has_cache
+                else "No forecast: this call reported no cache figures."
+            )
 
     # Staging
 
@@ -387,7 +379,7 @@ class ContextEdits:
         # Saving competes with painting, so it starts after the frame. Garbage of the edit is collected now rather than
         # during the next key, but not before the thread that writes the frame to the terminal is done.
         self._access.timer(_FRAME_SENT_SECONDS, partial(gc.collect, 1))
-        self._state.feed.work()
+        self._state.loader.work()
         if self.staging_area is not None and self.staging_area.unsaved:
             self._access.work(self._save, "edits")
 
@@ -424,4 +416,4 @@ class BlocksCommand(Command):
 class BlocksOrInsertsCommand(BlocksCommand):
     """The same, also for inserted blocks."""
 
-    needs_any = frozenset({BLOCK, MARKED, PUT_IN})
+    needs_any = frozenset({BLOCK, MARKED, INSERTED})

@@ -84,7 +84,7 @@ class ReportCache:
 POST_SECONDS: Final = 0.1
 """Seconds between two posts about figures, short enough to look continuous."""
 _MAX_DISPLAY_WAIT_SECONDS: Final = 0.03
-"""Longest wait of the first reading until a part is added; ten times that until `Glimpsed` is drawn."""
+"""Longest wait of the first reading until a part is added; ten times that until `EndRead` is drawn."""
 
 _LOW_PRIORITY_PAUSE_SECONDS: Final = 0.01
 """Seconds between two slices of low-priority work."""
@@ -98,7 +98,7 @@ Collections of so many would take 1/6 of the processor, up to 0.2 s each.
 """
 
 
-class Glimpsed(Message):
+class EndRead(Message):
     """The end of a long recording, before the recording itself is read."""
 
     def __init__(self, end: RecordingEnd) -> None:
@@ -175,7 +175,7 @@ class SessionLoader:
         """Open and read to the end, then follow; for a worker thread."""
         try:
             if (end := self._source.read_end()) is not None:
-                self._post(Glimpsed(end))
+                self._post(EndRead(end))
                 self._displayed.wait(_MAX_DISPLAY_WAIT_SECONDS * 10)
             loaded, pieces = self._source.open()
             self._post(Began(loaded))
@@ -225,7 +225,7 @@ class SessionLoader:
             self._key_handled.wait(left)
 
     def on_displayed(self) -> None:
-        """The last `Glimpsed` or `Brought` was handled."""
+        """The last `EndRead` or `Brought` was handled."""
         self._displayed.set()
 
     def work_on(self, study: Study) -> None:

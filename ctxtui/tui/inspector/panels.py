@@ -183,8 +183,8 @@ class Panels:
         thread_study = study.thread(view.thread)
         scene = self.scene = study.scene(view.thread, view.index)
         view = replace(view, marks=frozenset(edits.nodes_in(scene, view.marks))) if edits is not None else view
-        edited = edits.edits_of(scene) if edits is not None else None
-        self.staging, pane = edited if edited is not None else (None, None)
+        pane = edits.staged_pane_of(scene) if edits is not None else None
+        self.staging = pane.staging if pane is not None else None
         self._show_rows(thread_study, scene, view)
         self.show_progress(study, view.shown)
         record = thread_study.records[scene.number] if scene.number < len(thread_study.records) else (0, 0)
@@ -333,8 +333,8 @@ class Panels:
 
 
 def _marked_note(rows: ContextRows, scene: Scene, marks: Collection[int]) -> Spans:
-    here = [node for node in marks if rows.holds(node)]
-    return transcript_notes.marked_note(scene, here, len(marks) - len(here))
+    shown = [node for node in marks if rows.holds(node)]
+    return transcript_notes.marked_note(scene, shown, len(marks) - len(shown))
 
 
 def _staged_map(staging: Staging, node: int | None, pixels: int) -> context_map.ContextMap:

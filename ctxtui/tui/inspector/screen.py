@@ -24,8 +24,8 @@ from ctxtui.tui.commands.situation import (
     CALLS,
     FILTERED,
     FOLLOWS,
+    INSERTED,
     MARKED,
-    PUT_IN,
     SEARCHING,
     SKIPPED,
     STAGED,
@@ -50,7 +50,7 @@ from ctxtui.tui.inspector.controllers.search import SearchController
 from ctxtui.tui.inspector.controllers.summaries import RecordedModelAccess
 from ctxtui.tui.inspector.controllers.why import WhyController
 from ctxtui.tui.inspector.held_requests import ATTACHED_KEYS, DecideRequest, HeldRequestsController
-from ctxtui.tui.inspector.loader import Glimpsed
+from ctxtui.tui.inspector.loader import EndRead
 from ctxtui.tui.inspector.map_board import MapBoard
 from ctxtui.tui.inspector.navigation import NavigationController
 from ctxtui.tui.inspector.panels import ALL_LINES, Panels
@@ -156,9 +156,9 @@ class SessionScreen(StillScreen, Commanded):
         self.offer_keys()
         self.state.on.shown.subscribe(self.offer_keys)
         self.state.on.fitted.subscribe(self.offer_keys)
-        self.state.on.told.subscribe(self.line.show_message)
+        self.state.on.message.subscribe(self.line.show_message)
         self.state.on.complete.subscribe(self._all_read)
-        self.line.message_shown.subscribe(self.state.on.said.emit)
+        self.line.message_shown.subscribe(self.state.on.message_shown.emit)
         self.set_interval(1.0, self._tick)
 
     def begin(self) -> None:
@@ -185,10 +185,10 @@ class SessionScreen(StillScreen, Commanded):
     has_background_work = True
 
     def pause_background(self) -> None:
-        self.state.feed.pause_for_key()
+        self.state.loader.pause_for_key()
 
     def resume_background(self) -> None:
-        self.call_after_refresh(self.state.feed.resume)
+        self.call_after_refresh(self.state.loader.resume)
 
     def on_delivery(self, message: Delivery) -> None:
         message.do()
@@ -215,7 +215,7 @@ class SessionScreen(StillScreen, Commanded):
     def on_pane_chosen(self, message: Pane.Chosen) -> None:
         if message.pane is self.panels.transcript:
             rule = self.panels.transcript.place.rule
-            if rule is not None and self.state.glimpse is not None:
+            if rule is not None and self.state.recording_end is not None:
                 self.line.refuse(NOT_LOADED)
             elif rule is None:
                 self.call_later(self.owner(BlocksController).open_block)
@@ -297,7 +297,7 @@ class SessionScreen(StillScreen, Commanded):
         """Run a command; ask first if it would only change marked blocks out of view."""
         command, do = self.command(name), partial(super().action_command, name)
         if command is not None and not self._is_read_for(command):
-            self.line.refuse(NOT_LOADED if self.state.glimpse is not None else _NOTHING_LOADED)
+            self.line.refuse(NOT_LOADED if self.state.recording_end is not None else _NOTHING_LOADED)
             return
         marked = command is not None and issubclass(command, BlocksCommand) and command.on_marked
         if not marked or not self.owner(MarkController).ask_if_out_of_view(lambda: self.call_later(do)):
@@ -309,7 +309,7 @@ class SessionScreen(StillScreen, Commanded):
     @property
     def _is_all_loaded(self) -> bool:
         """Whether more than a preview of the session's end is loaded."""
-        return self.state.glimpse is None
+        return self.state.recording_end is None
 
     def _all_read(self) -> None:
         """Clear the message that a key needs the whole session."""
@@ -346,14 +346,14 @@ class SessionScreen(StillScreen, Commanded):
         facts |= {ASKING} if self.line.is_asking else set()
         facts = facts.union(*(controller.facts() for controller in self.controllers))
         pane, at = (self.focused.id or "") if self.focused is not None else "", self.panels.transcript
-        row = BLOCK if at.node is not None else PUT_IN if at.place.new is not None else ""
+        row = BLOCK if at.node is not None else INSERTED if at.place.new is not None else ""
         return CommandContext(pane, row if pane == "transcript" else "", frozenset(facts))
 
     def offer_keys(self) -> None:
         """Show the keys that are available now."""
         question, situation = self.line.question, self._command_context()
         choice, esc = (bool(question.keys), question.esc) if question is not None else (False, "")
-        is_partial = self.state.glimpse is not None
+        is_partial = self.state.recording_end is not None
         if (situation, choice, esc, is_partial) != self._last_offer:
             self._last_offer = situation, choice, esc, is_partial
             top = len(self.app.screen_stack) == 1
@@ -399,7 +399,7 @@ class InspectorScreen(SessionScreen):
         self.state.on.loader.subscribe(self._heard)
 
     def _heard(self, message: Message) -> None:
-        if isinstance(message, Glimpsed):
+        if isinstance(message, EndRead):
             self.offer_keys()
 
     def _complete(self) -> None:

@@ -132,10 +132,10 @@ class Sides:
         """Return the legend of the marks with their numbers, for the rule."""
         if self._kind_counts[0] is not thread_study.events:
             kinds = Counter(event.kind for event in thread_study.events)
-            folds = sum(many for kind, many in kinds.items() if kind.endswith("compaction"))
-            self._kind_counts = thread_study.events, (kinds["miss"], folds, kinds["error"], kinds["loop"])
-        misses, folds, errors, loops = self._kind_counts[1]
-        return call_strip.legend(misses, folds, errors, room, loops)
+            compactions = sum(count for kind, count in kinds.items() if kind.endswith("compaction"))
+            self._kind_counts = thread_study.events, (kinds["miss"], compactions, kinds["error"], kinds["loop"])
+        misses, compactions, errors, loops = self._kind_counts[1]
+        return call_strip.legend(misses, compactions, errors, room, loops)
 
     def heaviest(self, scene: Scene, path: Sequence[int]) -> list[int]:
         return self._heavy.update(scene, path)
@@ -158,9 +158,13 @@ class Sides:
     def growth(self, thread_study: ThreadStudy, scene: Scene) -> GrowthChart:
         sizes = [column.total for column in self.columns(thread_study, scene).columns]
         last = max(1, len(sizes) - 1)
-        folds = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
+        compactions = tuple((event.number - 1) / last for event in thread_study.events if event.kind == COMPACTION)
         return GrowthChart(
-            growth_chart.downsample(sizes, _MAX_CURVE_POINTS), scene.limits.usable, scene.index, scene.limits, folds
+            growth_chart.downsample(sizes, _MAX_CURVE_POINTS),
+            scene.limits.usable,
+            scene.index,
+            scene.limits,
+            compactions,
         )
 
     def threads(self, study: Study) -> list[ThreadRow]:

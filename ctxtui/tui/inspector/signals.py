@@ -42,7 +42,7 @@ class Signals:
     - `fitted`: panes were updated for another size, or facts changed without new rows (edits, an attached program).
     - `moved`: the cursor moved.
     - `closed`: close or clear; subscribers return whether they did.
-    - `told`: show a message on the prompt line; `said`: it was shown.
+    - `message`: show a message on the prompt line; `message_shown`: it was shown.
     - `edit`: a list requests an edit of this kind; `compare`: a list requests the comparison of two calls.
     """
 
@@ -57,7 +57,7 @@ class Signals:
         self.fitted: Signal[[]] = Signal()
         self.moved: Signal[[]] = Signal()
         self.closed: Signal[[]] = Signal()
-        self.told: Signal[[Spans]] = Signal()
-        self.said: Signal[[Spans]] = Signal()
+        self.message: Signal[[Spans]] = Signal()
+        self.message_shown: Signal[[Spans]] = Signal()
         self.edit: Signal[[str]] = Signal()
         self.compare: Signal[[tuple[str, int], tuple[str, int], int, Callable[[], object]]] = Signal()

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from msgspec import Struct
 from textual.message import Message
 
 from ctxtui.core.session import MAIN, AnswerGrew, Event
@@ -34,19 +33,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Following(Struct, frozen=True):
-    """Whether the view follows a growing recording, and whether the user chose so."""
-
-    on: bool
-    by_hand: bool = False
-
-
 class InspectorState:
     """The state of an inspector, which shows call `index` (from 0) of `thread`.
 
     - `shown`: how each category is shown.
     - `loaded`: reads the session; `study`: has its figures.
-    - `glimpse`: the end of the session, until all of it is read.
+    - `recording_end`: the end of the session, until all of it is read.
     - `live`: the recording is being written; `complete`: the first reading is done.
     - `only_edits`: show only rows that edits touch; `edits`: those of the context, if any.
     - `list_positions`: order and cursor of closed lists, which the lists keep here.
@@ -54,13 +46,16 @@ class InspectorState:
 
     def __init__(self, source: SessionSource, panels: Panels, access: ScreenAccess, *, follow: bool) -> None:
         self.source, self.panels = source, panels
-        self.feed = SessionLoader(source, self._posted)
+        self.loader = SessionLoader(source, self._posted)
         self.study: Study | None = None
         self.loaded: Loaded | None = None
-        self.glimpse: RecordingEnd | None = None
+        self.recording_end: RecordingEnd | None = None
         self.thread, self.index = MAIN, 0
         self.shown: tuple[str, ...] = ALL_LINES
-        self._following = Following(follow)
+        self.follows = follow
+        """Whether the view follows a growing recording."""
+        self._follows_by_hand = False
+        """Whether the user chose to follow."""
         self.live = self.complete = False
         self._has_position = False
         """Whether `grow` has placed the view."""
@@ -84,10 +79,6 @@ class InspectorState:
         return len(self.study.thread(self.thread).calls) if self.study is not None else 0
 
     @property
-    def follows(self) -> bool:
-        return self._following.on
-
-    @property
     def previous_thread(self) -> str:
         """The thread shown before this one; the main thread if there was none."""
         return next(reversed(self._last_indexes), MAIN)
@@ -103,7 +94,7 @@ class InspectorState:
         if self.held_countdown is not None:
             return "held"
         growing = self.loaded is not None and self.loaded.follows and self.complete
-        if growing and self._following == Following(True, by_hand=True) and self.at_end:
+        if growing and self._follows_by_hand and self.at_end:
             return "following"
         return "live" if self.live else "recorded"
 
@@ -127,8 +118,8 @@ class InspectorState:
         """Update the screen; the cursor stays on its block unless the view goes to the end."""
         study, transcript = self.study, self.panels.transcript
         place = None if to_end else transcript.place
-        if self.glimpse is not None:
-            self.panels.show_preview(self.glimpse)
+        if self.recording_end is not None:
+            self.panels.show_preview(self.recording_end)
             transcript.update_rows(place)
             return
         if study is None or not study.session.threads:
@@ -141,7 +132,7 @@ class InspectorState:
 
     def fit(self) -> None:
         """Update panes that became visible or larger after a resize."""
-        if self.study is None or self.glimpse is not None or not self.study.session.threads:
+        if self.study is None or self.recording_end is not None or not self.study.session.threads:
             return
         transcript = self.panels.transcript
         place, rows = transcript.place, transcript.row_count
@@ -193,7 +184,7 @@ class InspectorState:
         count, self._marks = len(self._marks), ()
         if count:
             self.show()
-            self.on.told.emit([Span(f"{numbers.many(count, 'mark')} cleared", "dim")])
+            self.on.message.emit([Span(f"{numbers.many(count, 'mark')} cleared", "dim")])
         return count > 0
 
     def set_edits(self, edits: ContextEdits) -> None:
@@ -225,7 +216,7 @@ class InspectorState:
         last_index = self._last_indexes.get(thread)
         self.index = self.count - 1 if last_index is None else min(last_index, self.count - 1)
         self.show(to_end=last_index is None)
-        self.feed.work()
+        self.loader.work()
 
     def to_call(self, thread: str, number: int) -> None:
         """Show a call by its number in its thread, from 1."""
@@ -238,7 +229,7 @@ class InspectorState:
         if rows is None or node is None:
             return
         if not rows.holds(node):
-            self.on.told.emit([Span("That block is not in the context of this call.", "dim")])
+            self.on.message.emit([Span("That block is not in the context of this call.", "dim")])
             return
         self.unfold(node)
         self.panels.transcript.move_to(rows.index_of(node))
@@ -265,7 +256,7 @@ class InspectorState:
 
     def follow(self, follows: bool) -> None:
         """Follow the recording or not, as the user chose."""
-        self._following = Following(follows, by_hand=True)
+        self.follows = self._follows_by_hand = follows
 
     # What lists ask
 
@@ -295,8 +286,8 @@ class InspectorState:
 
     def subscribe_messages(self, do: Callable[[Spans], object]) -> Callable[[], object]:
         """Subscribe to messages; return a function that unsubscribes."""
-        self.on.said.subscribe(do)
-        return lambda: self.on.said.unsubscribe(do)
+        self.on.message_shown.subscribe(do)
+        return lambda: self.on.message_shown.unsubscribe(do)
 
     def preview(self, node: int) -> Preview:
         rows = self.panels.transcript.data
@@ -308,19 +299,19 @@ class InspectorState:
         if self.study is not None:
             for id_ in list(self.study.session.threads):
                 self.study.thread(id_)
-            self.feed.work()
+            self.loader.work()
 
     def report(self, kind: Report[T]) -> T:
         """Return a report, cached until the recording grows; slow."""
         assert self.loaded is not None
-        return self.feed.reports.get(kind, self.loaded)
+        return self.loader.reports.get(kind, self.loaded)
 
     # Opening, and growing
 
-    def open_glimpse(self, end: RecordingEnd) -> None:
+    def open_end(self, end: RecordingEnd) -> None:
         """Show the end of a long recording until all of it is read."""
-        self.glimpse, self.thread = end, end.thread
-        self.panels.open(end.session, end.names, self.feed.request_load)
+        self.recording_end, self.thread = end, end.thread
+        self.panels.open(end.session, end.names, self.loader.request_load)
         self.show(to_end=True)
 
     def open(self, loaded: Loaded) -> None:
@@ -329,9 +320,9 @@ class InspectorState:
         self._has_position = False
         self.study = self.source.study(loaded.session)
         self.study.note_read(whole=self.complete)
-        if self.glimpse is None:
-            self.panels.open(self.study.session, self.study.book.names, self.feed.request_load)
-        self.feed.work_on(self.study)
+        if self.recording_end is None:
+            self.panels.open(self.study.session, self.study.book.names, self.loader.request_load)
+        self.loader.work_on(self.study)
 
     def add_news(self, news: RecordingNews) -> None:
         if self.loaded is None:
@@ -353,12 +344,12 @@ class InspectorState:
         """
         if self.study is None:
             return
-        if self.glimpse is not None:
+        if self.recording_end is not None:
             # None of it is shown yet: process its threads once, when all is read.
             with suppress(OSError):  # the file may be gone
                 if self.loaded is not None and self.loaded.paths:
                     self.panels.show_reading_progress(self.loaded.bytes_read, self.loaded.paths[0].stat().st_size)
-            self.feed.work()
+            self.loader.work()
             return
         self.study.session_grew(events)
         counted = self.study.count_new()
@@ -368,15 +359,15 @@ class InspectorState:
         goes_to_end = at_end and (self.follows or first or not self.complete)
         self.index = self.count - 1 if goes_to_end else self.index
         self.show(to_end=goes_to_end)
-        self.feed.grew(counted=counted)
+        self.loader.grew(counted=counted)
 
     def end_reading(self) -> None:
         """All present records are read."""
         self.complete = True
         self.on.reopened.emit()
-        if self.glimpse is not None and self.study is not None:
-            self.glimpse, restore_cursor = None, save_cursor(self.panels.transcript)
-            self.panels.open(self.study.session, self.study.book.names, self.feed.request_load)
+        if self.recording_end is not None and self.study is not None:
+            self.recording_end, restore_cursor = None, save_cursor(self.panels.transcript)
+            self.panels.open(self.study.session, self.study.book.names, self.loader.request_load)
             self.index = self.count - 1
             self.grow(at_end=True)
             restore_cursor()
@@ -386,13 +377,13 @@ class InspectorState:
             # `take_figures` may have shown the first call before any records were added: go to the end.
             self.grow(at_end=True)
         # A thread first shown after the last part has no figures yet.
-        self.feed.work()
+        self.loader.work()
         self.on.complete.emit()
 
     def take_figures(self, *, done: bool) -> None:
         """Show new figures in place of dots; with `done`, a round of work ended (see `Worked`)."""
         study = self.study
-        if study is None or self.glimpse is not None or not study.session.threads:
+        if study is None or self.recording_end is not None or not study.session.threads:
             return
         figures = study.known_state(self.thread, self.index)
         if done and self.panels.transcript.data is not None:

@@ -1,1 +1,1 @@
-"""Lists over the inspector, one module each: misses, threads, the bill and others."""
+"""Lists over the inspector: misses, threads, the bill and others."""

@@ -148,7 +148,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         elif message.result is not None:
             self.findings = message.result
         elif message.error is not None:
-            self.message_line.show_message(warned(message.error))
+            self.show_message(warned(message.error))
         # A cursor that was not moved yet stays at the top.
         previous = self.pane.row if self.pane.cursor else None
         self.rows = self.load()
@@ -205,9 +205,9 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         command = self._command(self.pane.row)
         if command:
             self.app.copy_to_clipboard(command)
-            self.message_line.show_message([Span("✓ ", "ok"), Span("command line copied", "dim")])
+            self.show_message([Span("✓ ", "ok"), Span("command line copied", "dim")])
         elif self.pane.row is not None:
-            self.message_line.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
+            self.show_message([Span("No command line makes these edits; ⏎ stages them.", "dim")])
 
     def accept(self) -> None:
         """Show the blocks that the row would change; if none would, stage its edits at once, which says so."""
@@ -216,7 +216,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
             return
         if not row.edits:
             why = row.finding.why_not if row.finding is not None else ""
-            self.message_line.show_message([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
+            self.show_message([Span("Nothing to stage: ", "warn"), Span(safe_text.one_line(why))])
             return
         if not self.source.changed(row.edits):
             self.dismiss(row.edits)
@@ -234,7 +234,7 @@ class AdviceScreen(ListScreen[Suggestion, Sequence[Edit] | Proposed]):
         if edits:
             self.dismiss(edits)
         else:
-            self.message_line.show_message([Span("No safe advice frees tokens here.", "dim")])
+            self.show_message([Span("No safe advice frees tokens here.", "dim")])
 
     def show_policies(self) -> None:
 

@@ -70,7 +70,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
 
     def _show_message(self, message: Spans) -> None:
         if message:
-            self.message_line.show_message(message)
+            self.show_message(message)
         self._redraw()
 
     def _redraw(self) -> None:
@@ -123,9 +123,7 @@ class BlockList(HostedList[Row, int], Generic[Row]):
         row, marks = self.pane.row, self.host.marks
         if marks and not any(self.node(each) in marks for each in self.rows):
             message = f"{len(marks):,} marked block{' is' if len(marks) == 1 else 's are'} not in this list. "
-            self.message_line.show_message(
-                [Span(message, "warn"), Span("esc esc", "accent bold"), Span(" clears the marks", "dim")]
-            )
+            self.show_message([Span(message, "warn"), Span("esc esc", "accent bold"), Span(" clears the marks", "dim")])
         elif row is not None:
             self.host.edit(kind, self.node(row))
 
@@ -315,7 +313,7 @@ class RepeatsScreen(BlockList[Repeated]):
         if row is not None and row.repeat.counterpart != ROOT:
             self.dismiss(row.repeat.counterpart)
         elif row is not None:
-            self.message_line.show_message(
+            self.show_message(
                 [Span("The same content is in the file, not in this context; there is no other block.", "dim")]
             )
 

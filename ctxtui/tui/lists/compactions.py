@@ -200,10 +200,13 @@ class CompactionsScreen(FactList[CompactionAction]):
         def usd(node: int, tokens: int) -> float | None:
             return ledger.block_usd(node, tokens, calls) if ledger is not None else None
 
-        every = find_compactions(study.book, self._thread, usd)
+        compactions = find_compactions(study.book, self._thread, usd)
         if first:
-            self.index = max((n for n, compaction in enumerate(every) if compaction.number <= self._number), default=0)
-        self.compactions, self.compaction = every, every[self.index] if every else None
+            self.index = max(
+                (n for n, compaction in enumerate(compactions) if compaction.number <= self._number), default=0
+            )
+        self.compactions = compactions
+        self.compaction = compactions[self.index] if compactions else None
         return self.facts()
 
     def is_final(self, rows: Sequence[Fact]) -> bool:

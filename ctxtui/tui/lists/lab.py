@@ -230,7 +230,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
             if self.lab is None:
                 self.fail(message.error)
             else:
-                self.message_line.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
+                self.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
             return
         if step.result is None:
             self._show_progress(step)
@@ -286,7 +286,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         if row is None or self.lab is None:
             return
         index = self.lab.rows.index(row.row)
-        self.message_line.show_message([Span("writing the variant as a session", "dim")])
+        self.show_message([Span("writing the variant as a session", "dim")])
 
         def work() -> None:
             try:
@@ -299,11 +299,11 @@ class LabScreen(ListScreen[LabLine, LabAction]):
 
     def on_lab_written(self, message: LabWritten) -> None:
         if message.variant is not None and not self.is_current:
-            self.message_line.show_message([Span(f"written: {safe_text.one_line(str(message.variant.path))}")])
+            self.show_message([Span(f"written: {safe_text.one_line(str(message.variant.path))}")])
         elif message.variant is not None:
             self.dismiss(LabAction(OPEN, path=str(message.variant.path), note=message.variant.elsewhere))
         else:
-            self.message_line.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
+            self.show_message([Span("▲ ", "warn"), Span(safe_text.one_line(message.error))])
 
     def stage(self) -> None:
         """Close with the row whose edits are to be staged."""
@@ -313,7 +313,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         if any(row.row.edits.values()):
             self.dismiss(LabAction(STAGE, row.row))
         else:
-            self.message_line.show_message([Span("This variant makes no edits, so there is nothing to stage.", "dim")])
+            self.show_message([Span("This variant makes no edits, so there is nothing to stage.", "dim")])
 
     def place(self) -> None:
         """Close with the strategy whose breakpoints are to be staged."""
@@ -324,7 +324,7 @@ class LabScreen(ListScreen[LabLine, LabAction]):
         if cache:
             self.dismiss(LabAction(PLACE, cache=cache))
         else:
-            self.message_line.show_message([Span("No strategy was tried: C tries one, ! all of them.", "dim")])
+            self.show_message([Span("No strategy was tried: C tries one, ! all of them.", "dim")])
 
     def toggle_curve(self) -> None:
         row = self.pane.row

@@ -156,7 +156,7 @@ class MissesScreen(HostedList[CacheMiss, CallAt]):
         if row is not None:
             self.host.compare(row.thread, (row.base, row.number), row.block, self.dismiss)
         elif self.pane.rows is None:
-            self.message_line.show_message([Span("The misses are still being computed.", "dim")])
+            self.show_message([Span("The misses are still being computed.", "dim")])
 
     def step(self, step: int) -> None:
         self.pane.move_to(self.pane.cursor + step)

@@ -137,7 +137,7 @@ class PoliciesScreen(ListScreen[Proposed, Proposed]):
         try:
             self._proposals.set(index, text)
         except BadConfig as error:
-            self.message_line.show_message(failed(error))
+            self.show_message(failed(error))
             return
         self._rows[index] = self._proposals.empty[index]
         self.show(self.load())

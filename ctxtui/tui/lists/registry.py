@@ -39,7 +39,7 @@ class ShowBlocks(ListCommand):
 
     name, keys, opens = "blocks: heaviest, stale, duplicates", ("W",), "blocks.HeaviestScreen"
     synonyms = ("big", "large", "expensive", "old", "stale", "remove", "heaviest blocks, by tokens or carry")
-    label, short_label = "blocks", "blocks"
+    label = "blocks"
 
 
 class ShowRepeats(ListCommand):

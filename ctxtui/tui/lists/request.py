@@ -141,7 +141,7 @@ class RequestScreen(PageScreen[Texts, None]):
             with self.app.suspend():
                 show_in_pager(safe_text.lines(self._texts.body.decode("utf-8", "replace")), self._pager)
         except NoPager as error:
-            self.message_line.show_message([Span(safe_text.one_line(str(error), 200), "crit")])
+            self.show_message([Span(safe_text.one_line(str(error), 200), "crit")])
         finally:
             self.app.refresh()
 
@@ -150,9 +150,7 @@ class RequestScreen(PageScreen[Texts, None]):
             return
         size = len(self._texts.body)
         if size > MAX_CLIPBOARD_BYTES:
-            self.message_line.show_message(
-                [Span(f"{size:,} bytes do not fit into the clipboard; o opens the pager", "warn")]
-            )
+            self.show_message([Span(f"{size:,} bytes do not fit into the clipboard; o opens the pager", "warn")])
             return
         self.app.copy_to_clipboard(self._texts.body.decode("utf-8", "replace"))
-        self.message_line.show_message([Span(f"copied, {size:,} bytes", "dim")])
+        self.show_message([Span(f"copied, {size:,} bytes", "dim")])

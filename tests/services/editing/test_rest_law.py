@@ -101,7 +101,7 @@ class Told(NamedTuple):
 def law(table: Table, book: Book, counter: Counter) -> list[Told]:
     """Each later call as the ghost has it and sent again; none where nothing is foretold."""
     for _ in range(3):
-        pane = table.desk.pane(table.desk.staging(table.scene), None, at_once)
+        pane = table.desk.pane(table.desk.staging(table.scene), at_once)
         table.work()
     coming = table.desk.next_call(table.scene, at_once)
     refused = pane.staging.applied.refused or pane.staging.applied.rejected

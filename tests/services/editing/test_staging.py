@@ -84,7 +84,7 @@ class Table:
     def pane(self) -> StagedPane:
         """What the pane shows when everything is known."""
         for _ in range(3):
-            found = self.desk.pane(self.desk.staging(self.scene), None, at_once)
+            found = self.desk.pane(self.desk.staging(self.scene), at_once)
             self.work()
         return found
 
@@ -365,7 +365,7 @@ def test_a_long_context_is_priced_in_a_worker_and_to_the_same(monkeypatch: pytes
     queue: list[Callable[[], None]] = []
 
     def shown() -> StagedPane:
-        return table.desk.pane(table.desk.staging(table.scene), None, queue.append)
+        return table.desk.pane(table.desk.staging(table.scene), queue.append)
 
     table.stage(DROP, table.results()[4])
     assert not shown().is_breakage_known and not shown().is_breakage_known, (

@@ -74,7 +74,7 @@ async def test_what_is_shown_first_stays_where_it_is(name: str, settings: Settin
     screen = InspectorScreen(source)
     app = CtxtuiApp(lambda: screen, lambda _: screen, name)
     async with app.run_test(size=size) as pilot:
-        await until(pilot, lambda: screen.state.glimpse is not None and MARK in text(screen))
+        await until(pilot, lambda: screen.state.recording_end is not None and MARK in text(screen))
         first = text(screen).splitlines()
         assert "reading" in first[0] and "call 600" not in first[0]
         title = next(line for line in first if "━ transcript" in line)
@@ -96,7 +96,7 @@ async def test_who_went_up_and_opened_a_block_meanwhile_stays_there(name: str, s
     screen = InspectorScreen(source)
     app = CtxtuiApp(lambda: screen, lambda _: screen, name)
     async with app.run_test(size=(120, 40)) as pilot:
-        await until(pilot, lambda: screen.state.glimpse is not None and MARK in text(screen))
+        await until(pilot, lambda: screen.state.recording_end is not None and MARK in text(screen))
         await pilot.press(*["up"] * 40)
         await pilot.press("enter", "down")
         first, pane = text(screen).splitlines(), screen.panels.transcript

@@ -117,7 +117,7 @@ async def test_a_cursor_key_paints_two_rows_and_lays_out_nothing(monkeypatch: py
 async def test_work_in_the_background_waits_until_the_frame_of_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(every_category(), (140, 40)) as (screen, pilot):
         await pilot.pause(0.2)
-        feed, told = screen.state.feed, list[str]()
+        feed, told = screen.state.loader, list[str]()
         hold, go_on, update = feed.pause_for_key, feed.resume, Compositor.render_update
 
         def painted(compositor: Compositor, *args: object, **more: object) -> object:

@@ -296,7 +296,7 @@ async def test_a_search_that_nobody_waits_for_ends() -> None:
         await listed(screen, pilot)
         scene, desk = screen.panels.scene, screen.edits.staging_area
         assert scene is not None and desk is not None
-        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, screen.state.feed.request_load))
+        proposals = Proposals(desk, scene, lambda: desk.next_call(scene, screen.state.loader.request_load))
         assert proposals.advice(20, lambda: True) == []
 
 

@@ -21,8 +21,8 @@ from ctxtui.transcripts.formats.attached import NAME
 from ctxtui.transcripts.kit.conversations import CLIENT_TEXT
 from ctxtui.transcripts.kit.fields import get_path
 from ctxtui.transcripts.kit.http_exchange.decode import decode
-from ctxtui.transcripts.kit.http_exchange.line_kinds import BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, parse_body
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.wire.translate.turns import RESULT, SYSTEM
 

@@ -173,7 +173,7 @@ def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     return ""
 
 
-NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
+_NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
 
 
 class BodiesReader(Reader):
@@ -199,11 +199,9 @@ class BodiesReader(Reader):
     @property
     def tail(self) -> Skipped | None:
         incomplete = self._stream.rest
-        return (
-            Skipped(incomplete.number, f"cut off: {len(incomplete.data):,} bytes without an end")
-            if incomplete
-            else None
-        )
+        if incomplete is None:
+            return None
+        return Skipped(incomplete.number, f"cut off: {len(incomplete.data):,} bytes without an end")
 
     def feed(self, data: bytes) -> list[Event]:
         self._fed = data
@@ -279,7 +277,7 @@ class BodiesReader(Reader):
                 line, start = text.line + before.count("\n"), text.start + len(encode_text(before))
                 yield from self._handle_piece(walk_value(text.text[item.start : item.end], line, start))
         else:
-            yield Skipped(text.line, NO_CONTEXT)
+            yield Skipped(text.line, _NO_CONTEXT)
 
     def _add_call(self, pair: Pair, text: JsonText) -> Iterator[Event]:
         decoded = self._decoder.decode(pair)
@@ -327,9 +325,6 @@ def _is_record(text: str) -> bool:
     except (Malformed, RecursionError):
         return False
     return record and not text[len(walked.text) :].strip()
-
-
-NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses", GOOGLE: "google"}
 
 
 _SHAPE_CONFIDENCES: Final = {
@@ -403,11 +398,8 @@ def _detect_cut(value: Json) -> tuple[str, float]:
             return (RESPONSES if "type" in defined[0] else ANTHROPIC), _CUT_REQUEST_CONFIDENCE
     if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
         return ANTHROPIC, _CUT_REQUEST_CONFIDENCE
-    return (
-        (RESPONSES, _CUT_REQUEST_CONFIDENCE)
-        if isinstance(value.get("instructions"), str) and "model" in value
-        else ("", 0.0)
-    )
+    has_instructions = isinstance(value.get("instructions"), str) and "model" in value
+    return (RESPONSES, _CUT_REQUEST_CONFIDENCE) if has_instructions else ("", 0.0)
 
 
 def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:

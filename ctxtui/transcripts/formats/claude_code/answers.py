@@ -203,7 +203,7 @@ def add_facts(record: ClaudeRecord, message: ClaudeMessage, facts: dict[str, Jso
     return merged
 
 
-PROVIDER: Final = "anthropic"
+_PROVIDER: Final = "anthropic"
 ASSISTANT: Final = message_place("assistant")
 
 
@@ -267,7 +267,7 @@ class Answers:
             head,
             head,
             head,
-            provider=PROVIDER,
+            provider=_PROVIDER,
             model=message.model,
             started=estimate_start(before, time),
             epoch=thread.epoch,

@@ -104,9 +104,9 @@ def _handle_synthetic(
         items = [Item(part.block, ASSISTANT) for part in message.parts]
         return state.move(thread, state.add(record, parent, SAID, items))
     # The client shows an API error as an answer, but does not send it.
-    words = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
+    text = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
-    return [Happened("api error", replace_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
+    return [Happened("api error", replace_surrogates(text), thread.id, parse_timestamp(record.timestamp), thread.call)]
 
 
 def _handle_user(
@@ -205,15 +205,15 @@ def _emit_unanswered(
     """Emit a request without an answer, in a thread of its own, so that no figure counts it as answered."""
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
-    words = "a request has no recorded answer"
+    text = "a request has no recorded answer"
     if next_request.last is first_request.last and next_request.last is not None:
-        words += "; it was sent again"
-    events: list[Event] = [Happened(UNANSWERED, words, thread, first_request.at, owner.call if owner else "")]
+        text += "; it was sent again"
+    events: list[Event] = [Happened(UNANSWERED, text, thread, first_request.at, owner.call if owner else "")]
     rebuilt, notes = state.requests(agent).rebuild(first_request)
     events += notes
     if rebuilt is None:
         return events
-    call = replace(rebuilt, thread=unanswered_thread(thread), error=words)
+    call = replace(rebuilt, thread=unanswered_thread(thread), error=text)
     return [*events, ThreadSeen(unanswered_thread(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 

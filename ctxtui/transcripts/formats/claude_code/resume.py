@@ -240,8 +240,8 @@ def _unwrapped_texts(value: dict[str, Any]) -> list[str]:
     return []
 
 
-def _strip_wrapper(words: Any) -> str:
-    bare: str = words.strip() if isinstance(words, str) else ""
+def _strip_wrapper(text: Any) -> str:
+    bare: str = text.strip() if isinstance(text, str) else ""
     if bare.startswith(_OPEN) and bare.endswith(_CLOSE):
         return bare[len(_OPEN) : -len(_CLOSE)].strip()
     return bare

@@ -193,9 +193,9 @@ def _iter_slots(type_: str, payload: dict[str, Any]) -> Iterator[Slot]:
             yield _text_slot(payload["message"])
     elif type_ == SESSION_META:
         base = payload.get("base_instructions")
-        words = base.get("text") if isinstance(base, dict) else base
-        if isinstance(words, str) and words:
-            yield _text_slot(words)
+        text = base.get("text") if isinstance(base, dict) else base
+        if isinstance(text, str) and text:
+            yield _text_slot(text)
 
 
 def _make_slot(value: Any) -> Slot:
@@ -205,8 +205,8 @@ def _make_slot(value: Any) -> Slot:
     return Slot(value=value, digests=digests, pieces=pieces, ends_with_session=bool(digests))
 
 
-def _text_slot(words: str) -> Slot:
-    return Slot(value=words, digests=[block.text(words).digest])
+def _text_slot(text: str) -> Slot:
+    return Slot(value=text, digests=[block.text(text).digest])
 
 
 def _to_items(new: Iterable[Item]) -> list[Any]:
@@ -396,10 +396,10 @@ def _write_translated(order: TranslatedOrder) -> ResumedFile:
     lines: list[tuple[str, Body]] = [(SESSION_META, meta)]
     for item in order.body["input"]:
         lines.append((ITEM, item))
-        words = "\n".join(part["text"] for part in item.get("content", []) if part.get("text"))
-        if item["type"] == "message" and item["role"] in _EVENTS and words:
+        text = "\n".join(part["text"] for part in item.get("content", []) if part.get("text"))
+        if item["type"] == "message" and item["role"] in _EVENTS and text:
             # The client displays these, and continues from the items.
-            lines.append((EVENT, {"type": _EVENTS[item["role"]], "message": words}))
+            lines.append((EVENT, {"type": _EVENTS[item["role"]], "message": text}))
     meta[COPIED_LINES] = len(lines)
     data = b"".join(
         canonical.dumps({"timestamp": time_text, "type": type_, "payload": payload}) + b"\n" for type_, payload in lines

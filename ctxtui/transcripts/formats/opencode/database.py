@@ -60,8 +60,8 @@ def _convert_message(row: Row) -> OpenCodeMessage | None:
     return None
 
 
-def _text_part(words: Json) -> Part:
-    return {"type": "text", "text": words}
+def _text_part(text: Json) -> Part:
+    return {"type": "text", "text": text}
 
 
 def _convert_error(error: dict[str, Json]) -> dict[str, Json]:

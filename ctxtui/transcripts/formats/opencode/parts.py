@@ -11,7 +11,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 
-CLEARED: Final = "[Old tool result content cleared]"
+_CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""
 _COMPACTION_TEXT: Final = "What did we do so far?"
 """Text that OpenCode sends in place of a compaction's marker."""
@@ -73,7 +73,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
         return _failed_result(part, state)
     cleared = pruned_at(part)
     if cleared is not None and cleared <= when:
-        return messages.tool_result(part.get("callID"), CLEARED)
+        return messages.tool_result(part.get("callID"), _CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
     files = [_convert_file(attachment) for attachment in as_dicts(state.get("attachments"))]
     if not files:

@@ -34,11 +34,8 @@ def sniff(head: bytes, name: str) -> float:
     if first.get("type") == "session" and "cwd" in first and "payload" not in first:
         return 0.95
     pi_messages = [r for r in records if r.get("type") == "message" and "stopReason" in as_dict(r.get("message"))]
-    return (
-        0.8
-        if any("api" in r["message"] or "totalTokens" in as_dict(r["message"].get("usage")) for r in pi_messages)
-        else 0.0
-    )
+    is_pi = any("api" in r["message"] or "totalTokens" in as_dict(r["message"].get("usage")) for r in pi_messages)
+    return 0.8 if is_pi else 0.0
 
 
 class _Entry(NamedTuple):

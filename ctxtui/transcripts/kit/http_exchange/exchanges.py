@@ -151,7 +151,7 @@ class Exchanges:
             self._stored_items[as_str(answer["name"])] = DIALECTS[GOOGLE].decode_request(dumps(full_body), None).items
         elif exchange.path.endswith("/conversations") and as_str(answer.get("id")):
             parts = [split_item(item, f"$.items[{n}]") for n, item in enumerate(as_list(body.get("items")))]
-            self._stored_items[as_str(answer["id"])] = tuple(part.item for some in parts for part in some)
+            self._stored_items[as_str(answer["id"])] = tuple(part.item for item in parts for part in item)
 
 
 def _scoped_thread(scope: str, thread: str) -> str:

@@ -14,7 +14,7 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 _MAX_EXAMINED: Final = 200
 """Messages and tools that are examined to detect a dialect."""
 
-ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
+_ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
 _PARTS: Final = {
     **dict.fromkeys("tool_use tool_result thinking redacted_thinking server_tool_use document".split(), ANTHROPIC),
@@ -106,7 +106,7 @@ def is_message(value: Json) -> bool:
     """Whether `value` is a message, or an item of a Responses context."""
     if not isinstance(value, dict):
         return False
-    if as_str(value.get("role")) in ROLES:
+    if as_str(value.get("role")) in _ROLES:
         return bool(value.keys() & {"content", "tool_calls", "function_call"})
     kind = as_str(value.get("type"))
     return (kind.endswith(_ITEM_ENDS) and bool(value.keys() & {"call_id", "id"})) or (

@@ -155,7 +155,7 @@ class EditLogController(EditController):
         if area is None or scene is None or staging is None:
             self._nothing_staged("check")
             return
-        broken = area.broken_literals(staging, self.state.feed.request_load, live=self.state.live)
+        broken = area.broken_literals(staging, self.state.loader.request_load, live=self.state.live)
         if broken is None:
             self.edits.answers.say_quietly("This is still being computed, or the call reported no cache.")
             return

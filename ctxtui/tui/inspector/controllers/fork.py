@@ -206,8 +206,7 @@ class ForkController(EditController):
             try:
                 handover = job()
             except CtxtuiError as error:
-                message = safe_text.one_line(str(error), 300)
-                self.access.deliver(lambda: self.show_message(failed(message)))
+                self.access.deliver(partial(self.show_message, failed(error)))
             else:
                 self.access.deliver(lambda: self._report_handover(handover))
 
@@ -233,7 +232,7 @@ class ForkController(EditController):
         if self.state.source.name == "-":
             self.show_message(failed("You cannot continue from standard input; save it to a file first."))
             return
-        if self.state.study is None or self.state.glimpse is not None or loaded is None:
+        if self.state.study is None or self.state.recording_end is not None or loaded is None:
             return
         if self.state.index < self.state.count - 1:
             self._talk_from(self.state.index + 1)
@@ -263,8 +262,8 @@ def _resumed_keys(own: str) -> dict[str, str]:
     """Return the formats that tools can resume, by key: that of the recording tool (`own`), and translations."""
     from ctxtui.transcripts.targets import TARGETS
 
-    others = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
-    return {**({"r": own} if own else {}), **others}
+    translated = {target.key: name for name, target in TARGETS.items() if target.key and name != own}
+    return {**({"r": own} if own else {}), **translated}
 
 
 def _keys(*keys: tuple[str, str]) -> list[Span]:

@@ -25,8 +25,8 @@ class MarkController(EditController):
         node = self.panels.transcript.node
         if not node or not self.edits.check_ready() or not self.edits.require_positions(marked=False):
             return
-        others = [marked for marked in self.state.marks if marked != node]
-        self._mark(others if node in self.state.marks else [*others, node], "")
+        other_marks = [marked for marked in self.state.marks if marked != node]
+        self._mark(other_marks if node in self.state.marks else [*other_marks, node], "")
         self.panels.transcript.move_to(self.panels.transcript.cursor + 1)
 
     def ask_if_out_of_view(self, do: Callable[[], object]) -> bool:
@@ -34,7 +34,7 @@ class MarkController(EditController):
         marks, rows = self.state.marks, self.panels.transcript.data
         if not marks or rows is None or self.panels.transcript.any_in_view(frozenset(marks)):
             return False
-        here = sum(rows.holds(node) for node in marks)
+        is_in_call = any(rows.holds(node) for node in marks)
 
         def answer(key: str) -> None:
             if key == "o":
@@ -43,11 +43,11 @@ class MarkController(EditController):
             do()
 
         count, noun = f"{len(marks):,}", "block is" if len(marks) == 1 else "blocks are"
-        message = f" the {count} marked {noun} " + ("out of view: " if here else "not in this call: ")
+        message = f" the {count} marked {noun} " + ("out of view: " if is_in_call else "not in this call: ")
         words = [Span(message, "warn")]
-        words += [Span(" m", "accent bold"), Span(" edit those")] if here else []
+        words += [Span(" m", "accent bold"), Span(" edit those")] if is_in_call else []
         words += [Span("  o", "accent bold"), Span(" only the one here")]
-        self.prompt.ask_for(words, answer, keys=("m", "o") if here else ("o",), esc="cancel")
+        self.prompt.ask_for(words, answer, keys=("m", "o") if is_in_call else ("o",), esc="cancel")
         return True
 
     def mark_range(self) -> None:
@@ -56,12 +56,12 @@ class MarkController(EditController):
         if not node or scene is None or not self.edits.check_ready():
             return
         last = self.edits.position(next(reversed(self.state.marks), node))
-        here = self.edits.require_positions(marked=False)
-        if here and last is None:
+        cursor = self.edits.require_positions(marked=False)
+        if cursor and last is None:
             self.edits.answers.say_quietly("The last marked block is not in this call; esc clears the marks.")
-        elif here and last is not None:
+        elif cursor and last is not None:
             context = self.edits.context_of(scene)
-            positions = edits_from_selection.blocks_between(context, last, here[0])
+            positions = edits_from_selection.blocks_between(context, last, cursor[0])
             self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in positions]), "")
 
     def widen(self) -> None:
@@ -69,10 +69,10 @@ class MarkController(EditController):
         node, scene = self.panels.transcript.node, self.panels.scene
         if not node or scene is None or not self.edits.check_ready():
             return
-        here = self.edits.require_positions(marked=False)
-        if here:
-            context, now = self.edits.context_of(scene), self.edits.selected_positions() or here
-            wider, what = edits_from_selection.widen_selection(context, here[0], frozenset(now))
+        cursor = self.edits.require_positions(marked=False)
+        if cursor:
+            context, now = self.edits.context_of(scene), self.edits.selected_positions() or cursor
+            wider, what = edits_from_selection.widen_selection(context, cursor[0], frozenset(now))
             self._mark(self.edits.nodes_in(scene, [context.nodes[at] for at in wider]), f": {what}")
 
     def _mark(self, nodes: Sequence[int], what: str) -> None:

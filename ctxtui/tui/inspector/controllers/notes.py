@@ -159,11 +159,11 @@ class NotesController(Controller):
         if not order:
             self.show_message([Span("This session has no notes or bookmarks.", "dim")])
             return
-        here = 0, self.state.index + 1, self.panels.transcript.node or 0
-        if self._last_visited is not None and self._last_visited[1:] == here:
-            here = self._rank(self._last_visited[0])
-        after = [placed for placed in order if self._rank(placed) > here] if step > 0 else []
-        before = [placed for placed in order if self._rank(placed) < here] if step < 0 else []
+        position = 0, self.state.index + 1, self.panels.transcript.node or 0
+        if self._last_visited is not None and self._last_visited[1:] == position:
+            position = self._rank(self._last_visited[0])
+        after = [placed for placed in order if self._rank(placed) > position] if step > 0 else []
+        before = [placed for placed in order if self._rank(placed) < position] if step < 0 else []
         placed = (after or order)[0] if step > 0 else (before or order)[-1]
         previous = self._cursor_position()
         self._to_note(placed)

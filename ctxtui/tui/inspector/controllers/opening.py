@@ -7,7 +7,7 @@ from collections.abc import Callable
 from textual.message import Message
 
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
-from ctxtui.tui.inspector.loader import Began, Brought, Complete, Failed, Glimpsed, RequestsRun, Worked
+from ctxtui.tui.inspector.loader import Began, Brought, Complete, EndRead, Failed, RequestsRun, Worked
 from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.tui.messages import Refused
@@ -22,7 +22,7 @@ class OpeningController(Controller):
     def __init__(self, state: InspectorState, prompt: SessionPrompt, access: ScreenAccess) -> None:
         super().__init__(state, prompt, access)
         self._handlers: dict[type[Message], Callable[..., None]] = {
-            Glimpsed: self._on_glimpsed,
+            EndRead: self._on_end_read,
             Began: self._on_began,
             Brought: self._on_brought,
             Complete: self._on_complete,
@@ -34,19 +34,19 @@ class OpeningController(Controller):
 
     def start(self) -> None:
         """Start loading."""
-        self.access.work(self.state.feed.read, "feed")
-        self.access.work(self.state.feed.compute_figures, "feed")
+        self.access.work(self.state.loader.read, "loader")
+        self.access.work(self.state.loader.compute_figures, "loader")
         self.access.every(_LIVE_CHECK_SECONDS, self.state.check_live)
 
     def close(self) -> None:
-        self.state.feed.stop()
+        self.state.loader.stop()
 
     def handle(self, message: Message) -> None:
         self._handlers[type(message)](message)
 
-    def _on_glimpsed(self, message: Glimpsed) -> None:
-        self.state.open_glimpse(message.end)
-        self.access.after_frame(self.state.feed.on_displayed)
+    def _on_end_read(self, message: EndRead) -> None:
+        self.state.open_end(message.end)
+        self.access.after_frame(self.state.loader.on_displayed)
 
     def _on_began(self, message: Began) -> None:
         self.state.open(message.loaded)
@@ -54,7 +54,7 @@ class OpeningController(Controller):
     def _on_brought(self, message: Brought) -> None:
         if self.state.loaded is not None:
             self.state.add_news(message.news)
-            self.state.feed.on_displayed()
+            self.state.loader.on_displayed()
 
     def _on_complete(self, message: Complete) -> None:
         self._finish_reading()

@@ -52,7 +52,7 @@ class PoliciesController(EditController):
 
         def advice(stopped: Stopped) -> list[Advice]:
             def over() -> bool:
-                self.state.feed.wait_for_keys()
+                self.state.loader.wait_for_keys()
                 return stopped()
 
             return proposals.advice(horizon, over)
@@ -67,7 +67,7 @@ class PoliciesController(EditController):
         def list_changed(edits: Sequence[Edit]) -> list[ChangedBlock]:
             changed = changed_blocks(area.staging(scene), area.staging_with(scene, edits))
             if any(row.after is None for row in changed):
-                self.state.feed.work()
+                self.state.loader.work()
             return changed
 
         def stage_choice(chosen: Sequence[Edit] | Proposed | None) -> None:
@@ -98,7 +98,9 @@ class PoliciesController(EditController):
 
         area = self.edits.staging_area
         assert area is not None
-        return Proposals(area, scene, lambda: area.next_call(scene, self.state.feed.request_load, live=self.state.live))
+        return Proposals(
+            area, scene, lambda: area.next_call(scene, self.state.loader.request_load, live=self.state.live)
+        )
 
     def _policies(self, proposals: Proposals) -> Dialog[Proposed]:
         from ctxtui.tui.lists.policies import PoliciesScreen

@@ -17,7 +17,6 @@ from ctxtui.tui.inspector.context_edits import BlocksCommand, BlocksOrInsertsCom
 from ctxtui.tui.lazy import later
 from ctxtui.views.blocks.editable import is_too_long
 from ctxtui.views.model.scene import Scene
-from ctxtui.views.text import safe_text
 from ctxtui.views.text.span import Span
 
 if TYPE_CHECKING:
@@ -67,12 +66,12 @@ class RewritingController(EditController):
 
     def _replace_inserted(self, edit: Edit, text: str) -> None:
         """Replace the text of the summary or note that `edit` inserts."""
-        again = edits_from_selection.reword_insertion(edit, text)
-        if again is not None and self.edits.overlay is not None:
+        reworded = edits_from_selection.reword_insertion(edit, text)
+        if reworded is not None and self.edits.overlay is not None:
             if not edit.spec.replaces_blocks:
                 # A summary replaces another of the same blocks, but notes add up.
                 self.edits.overlay.revert([edit.id])
-            self.edits.stage([again])
+            self.edits.stage([reworded])
 
     def _replace_text(self, context: Context, at: int, kind: str, text: str) -> None:
         if self.edits.overlay is not None:
@@ -169,7 +168,7 @@ class RewritingController(EditController):
         try:
             rules = parse_settings(manual_edits.COMPACTING, text)
         except BadConfig as error:
-            self.prompt.refuse(safe_text.one_line(str(error), 300))
+            self.prompt.refuse(str(error))
         else:
             self._stage_or_refuse(manual_edits.compact_blocks(*targets, rules))
 

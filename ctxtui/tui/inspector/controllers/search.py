@@ -90,7 +90,7 @@ class SearchController(Controller):
 
     def search(self) -> None:
         rows, transcript = self.panels.transcript.data, self.panels.transcript
-        if self.state.study is None or self.state.glimpse is not None or rows is None or rows.scene is None:
+        if self.state.study is None or self.state.recording_end is not None or rows is None or rows.scene is None:
             self.show_message([Span("Nothing to search yet.", "dim")])
             return
         if self.folding is None:
@@ -206,9 +206,9 @@ class SearchController(Controller):
             self._running_finder().search_for(self._pattern)
         elif len(self._tree.blocks) != self._block_count:
             self._running_finder().notify_blocks_added()
-        here = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
+        hit = self._hits[self._hit_index] if self._hits and self._hit_index is not None else None
         self._count()
-        self._hit_index = self._hits.index_of(here) if self._hits and here is not None else None
+        self._hit_index = self._hits.index_of(hit) if self._hits and hit is not None else None
         self._show_count()
 
     def _count(self) -> None:

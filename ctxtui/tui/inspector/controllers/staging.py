@@ -79,11 +79,11 @@ class StagingController(EditController):
                 return
             context = self.edits.context_of(scene)
             run = sorted(at for target in edit.targets if (at := context.find(target)) is not None)
-            again = edits_from_selection.summarize_run(context, run, area.summary_terms(scene, length))
-            if again is None:
+            summary = edits_from_selection.summarize_run(context, run, area.summary_terms(scene, length))
+            if summary is None:
                 self.show_message(failed(f"No summary fits into {length:,} tokens."))
                 return
-            for staged_edit in self.edits.stage([again])[:1]:
+            for staged_edit in self.edits.stage([summary])[:1]:
                 self.state.to_inserted(staged_edit.id)
 
         self.prompt.ask_for([Span(" maximum tokens of this summary › ", "accent bold")], answered)

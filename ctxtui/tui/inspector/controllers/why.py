@@ -118,7 +118,7 @@ class WhyController(EditController):
         area, subject = self.edits.staging_area, self._subject
         if area is None or subject is None or subject in (self._search_subject, self.panels.reasons.subject):
             return
-        if not self.edits.is_editable() or not area.is_ready(scene, self.state.feed.request_load):
+        if not self.edits.is_editable() or not area.is_ready(scene, self.state.loader.request_load):
             self._schedule(_REST_SECONDS)
             return
         self._search_subject = subject
@@ -134,18 +134,18 @@ class WhyController(EditController):
     def _run_search(self, scene: Scene, area: StagingArea, subject: Subject) -> None:
         if self._closed or self._search_subject != subject:
             return
-        if not area.is_ready(scene, self.state.feed.request_load):
+        if not area.is_ready(scene, self.state.loader.request_load):
             self._search_subject = None
             self._schedule(_REST_SECONDS)
             return
         from ctxtui.services.editing.policy_proposals import Proposals
 
         proposals = Proposals(
-            area, scene, lambda: area.next_call(scene, self.state.feed.request_load, live=self.state.live)
+            area, scene, lambda: area.next_call(scene, self.state.loader.request_load, live=self.state.live)
         )
 
         def stopped() -> bool:
-            self.state.feed.wait_for_keys()
+            self.state.loader.wait_for_keys()
             return self._closed or self._search_subject != subject
 
         def look() -> None:

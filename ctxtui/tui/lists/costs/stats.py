@@ -227,7 +227,7 @@ class StatsScreen(ListScreen[StatRow, WorstMiss]):
         try:
             parse_change(text)
         except CtxtuiError as error:
-            self.message_line.show_message([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
+            self.show_message([Span(f"{error.message}: {_CHANGE_HINT}", "warn")])
         else:
             self.compare(text.strip())
 

@@ -306,7 +306,7 @@ async def test_a_literal_that_a_summary_lost_is_kept_by_one_key() -> None:
         context = screen.edits.context_of(scene)
         edit = edits_from_selection.keep_literal(context, overlay.in_force, "line of code")
         assert edit is not None and str(edit.params["text"]).endswith("- kept: line of code")
-        await until(pilot, lambda: desk.next_call(scene, screen.state.feed.request_load) is not None)
+        await until(pilot, lambda: desk.next_call(scene, screen.state.loader.request_load) is not None)
         await pilot.press("l")
         assert "No later block quotes dropped text" in text(screen)
         at(screen, "first question")
@@ -321,7 +321,7 @@ async def test_a_literal_that_no_summary_lost_leaves_its_list_open() -> None:
         assert overlay is not None and area is not None and scene is not None
         at(screen, "first question")
         await pilot.press("d")
-        await until(pilot, lambda: area.next_call(scene, screen.state.feed.request_load) is not None)
+        await until(pilot, lambda: area.next_call(scene, screen.state.loader.request_load) is not None)
         await pilot.press("l")
         await until(pilot, lambda: isinstance(screen.app.screen, BreaksScreen))
         page = screen.app.screen

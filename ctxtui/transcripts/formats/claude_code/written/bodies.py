@@ -25,7 +25,7 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
 from ctxtui.wire.codec.memo import Memo
 
 REQUEST: Final = ".request.json"
-RESPONSE: Final = ".response.json"
+_RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
@@ -176,7 +176,7 @@ class WrittenBodies:
         for name, value in self.responses.items():
             if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
-                stem = name.removesuffix(RESPONSE)
+                stem = name.removesuffix(_RESPONSE)
                 id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
                 id_ = f"{id_}+{stem}" if any(id_ == exchange.id for exchange in exchanges) else id_
@@ -226,12 +226,8 @@ class WrittenBodies:
     def _latest_request_before(self, order: int, model: str, used: set[str]) -> str | None:
         for name in sorted(self.requests, key=lambda name: -self._order[name]):
             model_of_request = self.requests[name].model
-            alike = (
-                not model
-                or not model_of_request
-                or model.startswith(model_of_request)
-                or model_of_request.startswith(model)
-            )
+            # An unknown model is "".
+            alike = model.startswith(model_of_request) or model_of_request.startswith(model)
             if self._order[name] < order and name not in used and alike:
                 return name
         return None
