@@ -174,7 +174,10 @@ def _events_text(value: Json) -> str:
     """Join a list of stream events to the text of their stream; "" if it is not one."""
     items = as_list(value)
     events = [as_dict(item) for item in items]
-    streamed = [as_str(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in events]
+    streamed = [
+        as_str(item.get("object")) == "chat.completion.chunk" or "candidates" in item or _is_event(item)
+        for item in events
+    ]
     if not items or not all(streamed):
         return ""
     return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)
