@@ -1,4 +1,4 @@
-"""Captured streams of one or several answers without their requests: events, or JSON as it was streamed."""
+"""Streams of one or several answers without their requests, as events or as JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _is_json_stream(head: bytes) -> bool:
-    """Whether a file begins with an unfinished chunk: a line of Ollama's, or the first of Google's list."""
+    """Whether a file begins with an unfinished chunk, of Ollama or in Google's list."""
     values = file_head.parse_values(head)
     if values and isinstance(values[0], list):
         candidate = as_dict(get_path(values[0], 0, "candidates", 0))
