@@ -235,13 +235,13 @@ def _choose_offline(model: str) -> ChatModel:
     return ChatModel(Endpoint(OFFLINE, ANTHROPIC, kind=OFFLINE, local=True), model or OFFLINE, why="your choice")
 
 
-async def add_listed_details(chat_model: ChatModel, line: SdkClient, config: Config) -> ChatModel:
+async def add_listed_details(chat_model: ChatModel, client: SdkClient, config: Config) -> ChatModel:
     """Add the provider's model list, with window and answer limit (Anthropic, Google), if it answers.
 
     Raises what `with_window` raises.
     """
     try:
-        response = await line.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
+        response = await client.get(_MODEL_LISTS.get(chat_model.endpoint.dialect, "/models"))
     except ProviderError:
         return chat_model
     data = response.get("data", response.get("models")) if isinstance(response, dict) else None
