@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.conversation import Conversation, Draft
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
@@ -44,7 +44,7 @@ class Replay:
     def __init__(self, conversation: Conversation, provider: str, existing_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
         self._provider, self._existing_ids, self._own_id = provider, existing_ids, own_id
-        self.exchange: AnswerReader | None = None
+        self.reader: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
         self.replayed = 0
@@ -73,10 +73,10 @@ class Replay:
             conversation.rewind_to(path[int(data) - 1] if int(data) else 0)
         elif event.kind == "sent":
             self._begin_answer(json.loads(data))
-        elif event.kind == "heard" and self.exchange is not None:
-            self.exchange.feed(data.encode() if isinstance(data, str) else data, event.at)
+        elif event.kind == "heard" and self.reader is not None:
+            self.reader.feed(data.encode() if isinstance(data, str) else data, event.at)
         elif event.kind == "failed":
-            self.exchange = None
+            self.reader = None
 
     def _remove_from_queue(self, text: str) -> None:
         """Remove a message from the queue if it was sent after the queue was recorded."""
@@ -99,7 +99,7 @@ class Replay:
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
         assert isinstance(at, float | int) and isinstance(attempt, int)
-        self.exchange = AnswerReader(
+        self.reader = AnswerReader(
             draft,
             reader,
             thread=MAIN,
@@ -113,13 +113,13 @@ class Replay:
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context; returns its call, None without one."""
-        exchange = self.exchange
-        if exchange is None or exchange.first_byte is None:
+        reader = self.reader
+        if reader is None or reader.first_byte is None:
             return None
-        exchange.close()
-        response = exchange.response
+        reader.close()
+        response = reader.response
         self.conversation.add_answer(response, cut=True)
-        return exchange.make_call(response, self.conversation.head, exchange.first_byte, BROKEN_OFF)
+        return reader.make_call(response, self.conversation.head, reader.first_byte, BROKEN_OFF)
 
 
 def _decode_result(id_: str, text: str, is_error: bool, images: Iterable[Iterable[str]] = ()) -> Result:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.child import ChildResult, ChildTask
 from ctxtui.agent.conversation import CACHED, ConversationStart, Draft, begin
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.core.block import HEADER
@@ -48,14 +48,14 @@ async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForeca
 class ChildRun:
     """Runs a sub-agent on `task` as the thread `thread` of `host`'s session.
 
-    `shape` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
+    `editor` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
     keeps its partial answer. `began` is set when its first answer begins.
     """
 
     def __init__(
-        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, shape: RequestEditor
+        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, editor: RequestEditor
     ) -> None:
-        assert host.writer is not None and host.line is not None
+        assert host.writer is not None and host.client is not None
         self._host = host
         self._task = task
         self._thread = thread
@@ -80,15 +80,15 @@ class ChildRun:
         if chat_model.endpoint.dialect == ANTHROPIC:
             # Other sub-agents with the same system text can read that from the cache, but not the rest.
             self._conversation.static = CACHED
-        self._conversation.shape = shape
+        self._conversation.editor = editor
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._refusal_reason,
-            exchange=self._make_reader,
+            make_reader=self._make_reader,
             clock=host.clock,
             recorded=host.wait_recorded,
         )
-        self._runner = Runner(self._conversation, tools, host.line, surroundings)
+        self._runner = Runner(self._conversation, tools, host.client, surroundings)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 

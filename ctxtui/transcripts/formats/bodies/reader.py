@@ -54,7 +54,7 @@ _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", GOOGLE: "google"}
 
 
 class _BodyDecoder:
-    """Decodes the bodies of one recording; `source` is the dialect of a body that does not show its own."""
+    """Decodes bodies; `source` is the dialect of those that do not show their own."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -98,8 +98,8 @@ class _BodyDecoder:
 def _base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     """Build a call from the fields of the record `text` outside its bodies.
 
-    Without an answer's id, equal records are the same call. A request without a model may be incomplete, so its
-    fidelity is that of a transcript.
+    Without an answer's id, equal records are the same call. The fidelity of an answer alone, and of a request without a
+    model, which may be incomplete, is that of a transcript.
     """
     created = pair.answer.get("created", pair.answer.get("created_at")) if isinstance(pair.answer, dict) else None
     model = decoded.response.model or decoded.model
@@ -110,7 +110,9 @@ def _base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
         provider=provider,
         started=pair.started or as_time(created),
         ended=pair.ended,
-        fidelity=Fidelity.WIRE if decoded.model or decoded.dialect == GOOGLE else Fidelity.TRANSCRIPT,
+        fidelity=Fidelity.WIRE
+        if pair.request and (decoded.model or decoded.dialect == GOOGLE)
+        else Fidelity.TRANSCRIPT,
         line=text.line,
         extra=read_betas(pair.headers),
     )
@@ -378,7 +380,7 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request that the head cuts before its messages, by its long system prompt or many tools."""
+    """Detect a request that the head cuts before its messages."""
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:
