@@ -24,11 +24,11 @@ NAVIGATION: Final[tuple[type[Command], ...]] = (
     NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
-"""Commands to move and read, after those for the current task."""
+"""Commands that come after those for the current task."""
 ON_MARKED: Final[tuple[type[Command], ...]] = (
     Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
-"""Commands on marked blocks, listed before `esc`; a model summary comes last without an API key."""
+"""Commands on marked blocks, listed before `esc`; without an API key not a model's summary."""
 MORE_ON_MARKED: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
 ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
 _FIRST: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)

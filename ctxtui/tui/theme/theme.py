@@ -169,7 +169,7 @@ def apply_theme(
     glyphs: str = "auto",
     own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Register the themes, the user's `own` by name too, choose one, and store whether `app` writes ASCII only.
+    """Register all themes (`own`: the user's), choose one, and store whether `app` writes ASCII only.
 
     For App.__init__. Raises `BadConfig` for one that is no theme.
     """
