@@ -99,7 +99,7 @@ class GoToCall(_CallCommand):
 
 
 class NextEvent(_CallCommand):
-    """Go to the next event: turn, miss, compaction, jump, error, change of model.
+    """Go to the next event: turn, miss, compaction, jump, error, loop, change of model or client, resume.
 
     A jump is one of more than 5k tokens.
     """
@@ -125,7 +125,7 @@ def _seek_command(kind: str, step: int) -> type[Command]:
         "miss": "cache miss",
         "model": "change of model",
     }.get(kind, kind)
-    doc = f"Go to the {word} {event_name}."
+    doc = f"Go to the {word} {event_name}{' or client' if kind == 'model' else ''}."
     return type(
         f"{word.title()}{kind.title()}",
         (_CallCommand,),
