@@ -93,7 +93,7 @@ def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
     """Restore the conversation of the stored `session` in `dialect` from the events `pending` of earlier hosts."""
-    tip_, call_count = session.threads[MAIN].tip, len(session.calls)
+    tip, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
     *earlier_hosts, last_events = (
@@ -115,7 +115,7 @@ def restore_conversation(
             )
         )
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
-    begun = _context_at_first(session, last_events) if earlier_hosts else tip_
+    begun = _context_at_first(session, last_events) if earlier_hosts else tip
     conversation = resume(session.tree, begun, dialect, params)
     existing_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
