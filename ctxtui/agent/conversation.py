@@ -120,7 +120,7 @@ def _mark_incomplete(header: Item) -> Item:
     return Item(blocks.make(HEADER, {**value, "status": "incomplete"}), header.place)
 
 
-Shape = Callable[[int, Skeleton], bytes | None]
+Editor = Callable[[int, Skeleton], bytes | None]
 """Builds the request body for the raw context with this head under edits; None if nothing changes."""
 
 
@@ -164,7 +164,7 @@ class Conversation:
         self.model = model
         self.skeleton = skeleton
         self.head = head
-        self.shape: Shape | None = None
+        self.editor: Editor | None = None
         """Applies edits to the requests; None: the context is sent as it is."""
         self.memory: MemoryPlace | None = None
         """Memory to update when the user sends a message; None: leave the context as it is."""
@@ -180,7 +180,7 @@ class Conversation:
             self._note_call_id(item)
 
     def _note_call_id(self, item: Item) -> None:
-        part = to_part(item.block) if _is_talk(item) else None
+        part = to_part(item.block) if _is_message_part(item) else None
         if part is not None and part.category in (CALL, RESULT):
             id_ = read(item.block).call_id
             self._used.add(id_)
@@ -217,7 +217,7 @@ class Conversation:
     def open_calls(self) -> list[AnswerCall]:
         """The calls without result, in order, without their input."""
         items = self.tree.items(self.head)
-        ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_talk(i)]
+        ids_and_parts = [(read(i.block).call_id, to_part(i.block)) for i in items if _is_message_part(i)]
         calls = [AnswerCall(id_, part.reading.name, None) for id_, part in ids_and_parts if part.category == CALL]
         heads = [item.block.value() for item in items if item.block.kind == HEADER and item.place.role == "tool"]
         if self.dialect == OLLAMA:
@@ -237,14 +237,14 @@ class Conversation:
         return system[-2:][:1], self.static
 
     def draft(self) -> Draft:
-        """Encode the request of the current context, with edits applied. Raises what `shape` raises."""
+        """Encode the request of the current context, with edits applied. Raises what `editor` raises."""
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
         marked, marker = self._breakpoints(items)
         if marked:
             plain = self._speller.body(items, marked, marker)
             skeleton = registry.DIALECTS[self.dialect].decode_request(plain, None).skeleton
-        body = self.shape(self.head, skeleton) if self.shape is not None else None
+        body = self.editor(self.head, skeleton) if self.editor is not None else None
         if body is None:
             return Draft(plain or self._speller.body(items), self.head, self.head, skeleton)
         sent = registry.DIALECTS[self.dialect].decode_request(body, None)
@@ -291,40 +291,42 @@ def resume(tree: Tree, head: int, dialect: str, params: Mapping[str, Json]) -> C
     return Conversation(tree, dialect, _model_name(params), skeleton_for(dialect, params, tree.items(head)), head)
 
 
-def with_tools(talk: Conversation, tools: Sequence[Json]) -> Conversation:
-    """A copy of `talk` with other tool definitions (Anthropic's form).
+def with_tools(conversation: Conversation, tools: Sequence[Json]) -> Conversation:
+    """A copy of `conversation` with other tool definitions (Anthropic's form).
 
     Anthropic binds thinking to the tools, so all thinking is left out there (facts §1). Nothing else changes.
     """
-    params = Request((), talk.skeleton).params
-    opening = begin(Tree(), ConversationStart(talk.dialect, params, tools))
+    params = Request((), conversation.skeleton).params
+    opening = begin(Tree(), ConversationStart(conversation.dialect, params, tools))
     new = [item for item in opening.tree.items(opening.head) if item.place.section == "tools"]
-    rest = [item for item in talk.tree.items(talk.head) if item.place.section != "tools"]
-    return _rebuild(talk, new, rest)
+    rest = [item for item in conversation.tree.items(conversation.head) if item.place.section != "tools"]
+    return _rebuild(conversation, new, rest)
 
 
-def with_system(talk: Conversation, parts: Sequence[str]) -> Conversation:
-    """A copy of `talk` with another system text, in `parts`.
+def with_system(conversation: Conversation, parts: Sequence[str]) -> Conversation:
+    """A copy of `conversation` with another system text, in `parts`.
 
     Thinking is left out as in `with_tools`, nothing else changes.
     """
-    params = Request((), talk.skeleton).params
-    opening = begin(Tree(), ConversationStart(talk.dialect, params, (), parts))
-    items = talk.tree.items(talk.head)
+    params = Request((), conversation.skeleton).params
+    opening = begin(Tree(), ConversationStart(conversation.dialect, params, (), parts))
+    items = conversation.tree.items(conversation.head)
     tools = [item for item in items if item.place.section == "tools"]
     rest = [item for item in items if item.place.section == "messages" and item.place.role != "system"]
-    conversation = _rebuild(talk, [*tools, *opening.tree.items(opening.head)], rest)
-    conversation.static = opening.static
-    return conversation
+    rebuilt = _rebuild(conversation, [*tools, *opening.tree.items(opening.head)], rest)
+    rebuilt.static = opening.static
+    return rebuilt
 
 
-def _rebuild(talk: Conversation, new: Sequence[Item], rest: Sequence[Item]) -> Conversation:
-    """A copy of `talk` with the items `new`, then the `rest` of its own."""
-    items = [*new, *(_without_thinking(rest) if talk.dialect == ANTHROPIC else rest)]
-    skeleton = skeleton_for(talk.dialect, Request((), talk.skeleton).params, items)
-    conversation = Conversation(talk.tree, talk.dialect, talk.model, skeleton, talk.tree.extend(ROOT, items))
-    conversation.shape, conversation.memory, conversation.static = talk.shape, talk.memory, talk.static
-    return conversation
+def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Item]) -> Conversation:
+    """A copy of `conversation` with the items `new`, then the `rest` of its own."""
+    items = [*new, *(_without_thinking(rest) if conversation.dialect == ANTHROPIC else rest)]
+    skeleton = skeleton_for(conversation.dialect, Request((), conversation.skeleton).params, items)
+    rebuilt = Conversation(
+        conversation.tree, conversation.dialect, conversation.model, skeleton, conversation.tree.extend(ROOT, items)
+    )
+    rebuilt.editor, rebuilt.memory, rebuilt.static = conversation.editor, conversation.memory, conversation.static
+    return rebuilt
 
 
 def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str, Json] | None:
@@ -334,10 +336,10 @@ def _system_breakpoint(dialect: str, system: str | Sequence[str]) -> Mapping[str
 
 def _without_thinking(items: Sequence[Item]) -> list[Item]:
     """The items without thinking, and without headers of messages that held nothing else."""
-    left = [item for item in items if not _is_talk(item) or to_part(item.block).category != THINKING]
-    talks = [_is_talk(item) for item in left] + [False]
+    left = [item for item in items if not _is_message_part(item) or to_part(item.block).category != THINKING]
+    are_parts = [_is_message_part(item) for item in left] + [False]
     header = [item.block.kind == HEADER and item.place.section == "messages" for item in left]
-    return [item for n, item in enumerate(left) if not header[n] or talks[n + 1]]
+    return [item for n, item in enumerate(left) if not header[n] or are_parts[n + 1]]
 
 
 def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]) -> Skeleton:
@@ -346,7 +348,7 @@ def skeleton_for(dialect: str, params: Mapping[str, Json], items: Sequence[Item]
     return build_template(dialect, dict(params), tools, system)
 
 
-def _is_talk(item: Item) -> bool:
+def _is_message_part(item: Item) -> bool:
     return item.place.section == "messages" and item.block.kind != HEADER
 
 

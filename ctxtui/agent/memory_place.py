@@ -43,12 +43,12 @@ def with_memory(tree: Tree, head: int, dialect: str, user_items: Sequence[Item],
     memory_blocks = tuple(Attachment(block.text(text), MARK) for text in memory.texts)
     message = user_message(dialect, "", memory_blocks) if memory_blocks else ()
     path = tree.items(head)
-    talk = [item for item in path if item.place.mark != MARK]
-    start = next((n for n, item in enumerate(talk) if _is_conversation(item)), len(talk)) if memory.first else len(talk)
+    rest = [item for item in path if item.place.mark != MARK]
+    start = next((n for n, item in enumerate(rest) if _is_conversation(item)), len(rest)) if memory.first else len(rest)
     if memory.first:
-        items = [*talk[:start], *message, *talk[start:], *user_items]
+        items = [*rest[:start], *message, *rest[start:], *user_items]
     else:
-        items = [*talk, *user_items, *message]
+        items = [*rest, *user_items, *message]
     if memory.binds:
         items = _without_unbound_thinking(path, items)
     return tree.extend(ROOT, items)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable
 from typing import Final, Protocol
 
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.conversation import Conversation, Draft
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core import block, canonical
 from ctxtui.core.block import Item, Place
 from ctxtui.core.call import Call
@@ -44,7 +44,7 @@ class Replay:
     def __init__(self, conversation: Conversation, provider: str, existing_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
         self._provider, self._existing_ids, self._own_id = provider, existing_ids, own_id
-        self.exchange: AnswerReader | None = None
+        self.reader: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
         self.replayed = 0
@@ -60,23 +60,23 @@ class Replay:
             self._replay_context(event)
 
     def _replay_context(self, event: FlightEvent) -> None:
-        data, talk = event.data, self.conversation
+        data, conversation = event.data, self.conversation
         if event.kind == "said" and isinstance(data, str):
-            talk.add_user_message(data)
+            conversation.add_user_message(data)
             self._remove_from_queue(data)
         elif event.kind == "context":
             self._add_with_attachments(json.loads(data))
         elif event.kind == "results":
-            talk.add_results([_decode_result(*result) for result in json.loads(data)])
+            conversation.add_results([_decode_result(*result) for result in json.loads(data)])
         elif event.kind == "back":
-            path = talk.tree.path(talk.head)
-            talk.rewind_to(path[int(data) - 1] if int(data) else 0)
+            path = conversation.tree.path(conversation.head)
+            conversation.rewind_to(path[int(data) - 1] if int(data) else 0)
         elif event.kind == "sent":
             self._begin_answer(json.loads(data))
-        elif event.kind == "heard" and self.exchange is not None:
-            self.exchange.feed(data.encode() if isinstance(data, str) else data, event.at)
+        elif event.kind == "heard" and self.reader is not None:
+            self.reader.feed(data.encode() if isinstance(data, str) else data, event.at)
         elif event.kind == "failed":
-            self.exchange = None
+            self.reader = None
 
     def _remove_from_queue(self, text: str) -> None:
         """Remove a message from the queue if it was sent after the queue was recorded."""
@@ -94,17 +94,17 @@ class Replay:
         self._remove_from_queue(about["text"])
 
     def _begin_answer(self, about: dict[str, object]) -> None:
-        talk = self.conversation
-        draft = Draft(b"", talk.head, talk.head, talk.skeleton)
+        conversation = self.conversation
+        draft = Draft(b"", conversation.head, conversation.head, conversation.skeleton)
         reader = DIALECTS[str(about["dialect"])].stream_reader()
         at, attempt = about["at"], about["attempt"]
         assert isinstance(at, float | int) and isinstance(attempt, int)
-        self.exchange = AnswerReader(
+        self.reader = AnswerReader(
             draft,
             reader,
             thread=MAIN,
             provider=self._provider,
-            model=talk.model,
+            model=conversation.model,
             own_id=self._own_id,
             started=float(at),
             attempt=attempt,
@@ -113,13 +113,13 @@ class Replay:
 
     def settle(self) -> Call | None:
         """Put the received part of a broken-off answer into the context; returns its call, None without one."""
-        exchange = self.exchange
-        if exchange is None or exchange.first_byte is None:
+        reader = self.reader
+        if reader is None or reader.first_byte is None:
             return None
-        exchange.close()
-        response = exchange.response
+        reader.close()
+        response = reader.response
         self.conversation.add_answer(response, cut=True)
-        return exchange.make_call(response, self.conversation.head, exchange.first_byte, BROKEN_OFF)
+        return reader.make_call(response, self.conversation.head, reader.first_byte, BROKEN_OFF)
 
 
 def _decode_result(id_: str, text: str, is_error: bool, images: Iterable[Iterable[str]] = ()) -> Result:

@@ -14,8 +14,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.conversation import Conversation, Draft
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.tools.tool import Planned
 from ctxtui.agent.turn import TurnPhase, TurnState, step
 from ctxtui.core.errors import CtxtuiError, ProviderError
@@ -63,7 +63,7 @@ class Surroundings(Struct, kw_only=True):
     """The functions that a runner calls.
 
     - `judge`: checks a request before it is sent; returns the reason to hold it, or "".
-    - `exchange`: makes the reader of the answer to a draft, with the number of the attempt.
+    - `make_reader`: makes the reader of the answer to a draft, with the number of the attempt.
     - `clock`: the time in Unix seconds.
     - `recorded`: waits so many seconds for the record to catch up; returns whether it has.
     - `before`: runs before each request is built.
@@ -72,7 +72,7 @@ class Surroundings(Struct, kw_only=True):
 
     tell: Callable[[progress.ProgressEvent], None]
     judge: Callable[[Draft], Awaitable[str]]
-    exchange: Callable[[Draft, int], AnswerReader]
+    make_reader: Callable[[Draft, int], AnswerReader]
     clock: Callable[[], float] = time.time
     recorded: Callable[[float], Awaitable[bool]] = _assume_recorded
     before: Callable[[], Awaitable[None]] = _do_nothing
@@ -80,12 +80,14 @@ class Surroundings(Struct, kw_only=True):
 
 
 class Runner:
-    """Runs the turns of `conversation` with `line` and `tools`. User actions go to `feed`."""
+    """Runs the turns of `conversation` with `client` and `tools`. User actions go to `feed`."""
 
-    def __init__(self, conversation: Conversation, tools: Tools, line: BodySender, surroundings: Surroundings) -> None:
+    def __init__(
+        self, conversation: Conversation, tools: Tools, client: BodySender, surroundings: Surroundings
+    ) -> None:
         self.conversation = conversation
         self.tools = tools
-        self.line = line
+        self.client = client
         self.state = TurnState()
         self._around = surroundings
         self.draft: Draft | None = None
@@ -244,59 +246,59 @@ class Runner:
 
     async def _send(self, attempt: int) -> None:
         assert self.draft is not None
-        exchange = self._around.exchange(self.draft, attempt)
-        self._around.tell(progress.RequestSent(self.draft, exchange.started, attempt))
+        reader = self._around.make_reader(self.draft, attempt)
+        self._around.tell(progress.RequestSent(self.draft, reader.started, attempt))
         try:
-            await self._listen(exchange)
+            await self._listen(reader)
         except asyncio.CancelledError:
             if self.state.phase != TurnPhase.CUTTING:
                 raise
-            self._handle_end(exchange, cut=True)
+            self._handle_end(reader, cut=True)
         except ProviderError as error:
-            self._handle_break(exchange, str(error), error.retry, error.after)
+            self._handle_break(reader, str(error), error.retry, error.after)
         except Exception as error:  # noqa: BLE001 - the boundary of a request: what arrived is kept
-            self._handle_break(exchange, _error_text(error), False, None)
+            self._handle_break(reader, _error_text(error), False, None)
         else:
-            self._finish_answer(exchange)
+            self._finish_answer(reader)
 
-    async def _listen(self, exchange: AnswerReader) -> None:
+    async def _listen(self, reader: AnswerReader) -> None:
         began = False
-        async for data in self.line.send(exchange.draft.body):
-            deltas = exchange.feed(data, self._around.clock())
-            if not began and ((response := exchange.response).id or deltas):
+        async for data in self.client.send(reader.draft.body):
+            deltas = reader.feed(data, self._around.clock())
+            if not began and ((response := reader.response).id or deltas):
                 began = True
-                self._around.tell(progress.CallBegan(exchange.make_call(response, exchange.draft.raw_head)))
+                self._around.tell(progress.CallBegan(reader.make_call(response, reader.draft.raw_head)))
             self._around.tell(progress.PieceReceived(data, deltas))
-        last_deltas = exchange.close()
+        last_deltas = reader.close()
         if last_deltas:
             self._around.tell(progress.PieceReceived(b"", last_deltas))
 
-    def _finish_answer(self, exchange: AnswerReader) -> None:
-        response = exchange.response
+    def _finish_answer(self, reader: AnswerReader) -> None:
+        response = reader.response
         if response.error:
-            self._handle_break(exchange, response.error, _is_transient(response.error), None)
+            self._handle_break(reader, response.error, _is_transient(response.error), None)
         elif not response.complete:
-            self._handle_break(exchange, "the answer broke off", True, None)
+            self._handle_break(reader, "the answer broke off", True, None)
         else:
-            self._handle_end(exchange, cut=False)
+            self._handle_end(reader, cut=False)
 
-    def _handle_end(self, exchange: AnswerReader, *, cut: bool) -> None:
-        response = exchange.response
+    def _handle_end(self, reader: AnswerReader, *, cut: bool) -> None:
+        response = reader.response
         # An answer that reached its limit may end in the middle of a call.
         is_incomplete = cut or response.stop_reason in LIMIT_REASONS
         settled = self.conversation.add_answer(response, cut=is_incomplete)
         head, error = self.conversation.head, "interrupted" if cut else ""
-        call = exchange.make_call(response, head, self._around.clock(), error)
+        call = reader.make_call(response, head, self._around.clock(), error)
         self._around.tell(progress.CallEnded(call, head, cut))
         calls = tuple(events.ToolCall(c.id, c.name, c.input, self.tools.asks(c.name)) for c in settled.calls)
         self.feed(events.Answered(calls, cut, again=response.stop_reason == "pause_turn"))
 
-    def _handle_break(self, exchange: AnswerReader, message: str, retry: bool, after: float | None) -> None:
+    def _handle_break(self, reader: AnswerReader, message: str, retry: bool, after: float | None) -> None:
         call = None
-        if exchange.first_byte is not None:
-            response = exchange.response
-            shown = self.conversation.tree.extend(exchange.draft.raw_head, response.items)
-            call = exchange.make_call(response, shown, self._around.clock(), message)
+        if reader.first_byte is not None:
+            response = reader.response
+            shown = self.conversation.tree.extend(reader.draft.raw_head, response.items)
+            call = reader.make_call(response, shown, self._around.clock(), message)
         self._around.tell(progress.CallFailed(message, call))
         self.feed(events.Broke(message, retry, after))
 
@@ -320,10 +322,10 @@ def _is_transient(error: str) -> bool:
     return any(word in error.lower() for word in _TRANSIENT_ERRORS)
 
 
-async def send_once(line: BodySender, dialect: str, body: bytes) -> Response:
+async def send_once(client: BodySender, dialect: str, body: bytes) -> Response:
     """Send a request once, without a turn or a record. Raises `ProviderError`, also if the answer broke off."""
     reader, parser = DIALECTS[dialect].stream_reader(), EventParser()
-    async for data in line.send(body):
+    async for data in client.send(body):
         reader.feed(parser.feed(data))
     reader.feed(parser.close())
     response = reader.response()

@@ -227,13 +227,7 @@ class Book:
 
         Raises `IndexError` while it is not counted.
         """
-        tokens_of, parent = self.whole_tokens(model), self.session.tree[node].parent
-        return sum(
-            [
-                tokens_of.category_tokens(node, c) - tokens_of.category_tokens(parent, c)
-                for c in self.cumulated(model).categories(node)
-            ]
-        )
+        return sum(self.block_tokens_by_category(model, node).values())
 
     def block_tokens_by_category(self, model: str, node: int) -> dict[int, int]:
         """Whole tokens of one block by category index; they add up to `block_tokens`."""

@@ -85,11 +85,10 @@ class Forecaster:
         self._session = session
         self._cumulated = cumulated
         self._card = card
-        self._calibrations: dict[TokenizerKey, Calibration] = {}
-        self._wholes: dict[TokenizerKey, Calibration] = {}
+        self._calibrations: dict[tuple[TokenizerKey, bool], Calibration] = {}
+        """By tokenizer, and whether it is for whole contexts."""
         # The same objects by model, so that the card is not read again for each call.
-        self._by_model: dict[str, Calibration] = {}
-        self._wholes_by_model: dict[str, Calibration] = {}
+        self._by_model: dict[tuple[str, bool], Calibration] = {}
         self._errors = defaultdict[str, Errors](partial(Errors, _TYPICAL))
         self._lineages = defaultdict[str, Lineage](partial(Lineage, session.tree))
         self._reminders = defaultdict[str, ReminderPredictor](ReminderPredictor)
@@ -100,18 +99,21 @@ class Forecaster:
         return all(lineage.is_unchanged_in(self._session.calls) for lineage in list(self._lineages.values()))
 
     def calibration(self, model: str) -> Calibration:
-        """Calibration for `model`, shared by models that count alike."""
-        calibration = self._by_model.get(model)
+        """Calibration for the steps of `model`, shared by models that count alike."""
+        return self._calibration(model, whole=False)
+
+    def _calibration(self, model: str, *, whole: bool) -> Calibration:
+        calibration = self._by_model.get((model, whole))
         if calibration is None:
             card = self._card(model)
-            shared = self._calibrations.setdefault(tokenizer_key(card), Calibration(card))
-            calibration = self._by_model.setdefault(model, shared)
+            shared = self._calibrations.setdefault((tokenizer_key(card), whole), Calibration(card, whole=whole))
+            calibration = self._by_model.setdefault((model, whole), shared)
         return calibration
 
     @property
     def report_count(self) -> int:
         """Number of learnt reports; one may count twice, for its step and for its whole context."""
-        return sum(calibration.learnt for calibration in (*self._calibrations.values(), *self._wholes.values()))
+        return sum(calibration.learnt for calibration in list(self._calibrations.values()))
 
     @property
     def uncarried_models(self) -> set[str]:
@@ -125,16 +127,8 @@ class Forecaster:
         """Current weights of whole contexts by model."""
         return {model: self._weights(model) for model in {call.model for call in list(self._session.calls.values())}}
 
-    def _whole_calibration(self, model: str) -> Calibration:
-        calibration = self._wholes_by_model.get(model)
-        if calibration is None:
-            card = self._card(model)
-            shared = self._wholes.setdefault(tokenizer_key(card), Calibration(card, whole=True))
-            calibration = self._wholes_by_model.setdefault(model, shared)
-        return calibration
-
     def _weights(self, model: str) -> Weights:
-        weights = self._whole_calibration(model).weights
+        weights = self._calibration(model, whole=True).weights
         if self.carried(model).is_carried:
             return weights
         return replace(weights, factors=weights.factors._replace(reported=0.0))
@@ -197,7 +191,7 @@ class Forecaster:
             # Learning from the report may have changed `carried`, so recompute.
             stripped = self._is_stripped(call, forecast.step)
             features, _, known_tokens = self._split_input(call, forecast.step, stripped, by_blocks=True)
-        self._whole_calibration(call.model).learn(features, call.usage.input - known_tokens - added)
+        self._calibration(call.model, whole=True).learn(features, call.usage.input - known_tokens - added)
 
     def _learn_whole(self, call: Call, *, is_first: bool) -> None:
         """Learn an upper bound from a request that is recorded in full: providers may add text of their own.
@@ -208,7 +202,7 @@ class Forecaster:
         if call.usage is None or call.fidelity != Fidelity.WIRE:
             return
         features = sum_features(self._cumulated(call.model).composition_at(call.sent_head))
-        calibration, report = self._whole_calibration(call.model), call.usage.input
+        calibration, report = self._calibration(call.model, whole=True), call.usage.input
         if calibration.tokens(features._replace(image=0.0, pages=0.0)) * _MAX_SHARE_LEFT > report >= _MIN_TOKENS_LEFT:
             return  # much of it was never read, so the report has no information about weights
         if calibration.tokens(features) > report > 0:
@@ -337,7 +331,6 @@ class ForecastLearner:
         self._learn_complete_calls()
 
     def _next_call_id(self) -> str | None:
-        """Id of the next unprocessed call; None if there is none."""
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):
             # Several at once: another thread may be adding calls.

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from ctxtui.core.canonical import Json
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MAX_REFERENCED_BODIES
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MAX_REFERENCED_BODIES
 from ctxtui.wire.key_mask import MASKED, KeyMask, keys_in_query
 
 _SECRET: Final = re.compile(r"auth|key|secret|token|cookie|credential|password|signature|session-token", re.IGNORECASE)

@@ -36,8 +36,8 @@ from ctxtui.attach.run import RecordedRun, find_session, new_run_name
 from ctxtui.attach.tape import Tape, file_name
 from ctxtui.core.canonical import Json
 from ctxtui.core.errors import Malformed
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION
 from ctxtui.transcripts.kit.http_exchange.pair import Sender, identify_sender
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MARK, VERSION
 from ctxtui.wire.bounds import MAX_BODY, MAX_UNWRITTEN
 from ctxtui.wire.key_mask import KeyMask, mask_url
 from ctxtui.wire.unpacking import BodyUnpacker, make_unpacker

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import chain
 from typing import Final
 
 from msgspec import Struct
@@ -148,12 +149,12 @@ def _read_response(value: dict[str, Json]) -> BlockContent:
     inner = _member(value, FUNCTION_RESPONSE)
     response = inner.get("response")
     key = response_text_key(response)
-    media = [_read_media(part).media for part in as_list(inner.get("parts")) if isinstance(part, dict)]
+    media = (_read_media(part).media for part in as_list(inner.get("parts")) if isinstance(part, dict))
     return BlockContent(
         text=_as_text(response[key] if key and isinstance(response, dict) else response),
         name=_as_text(inner.get("name")),
         call_id=_as_text(inner.get("id") or inner.get("name")),
-        media=tuple(medium for some in media for medium in some),
+        media=tuple(chain.from_iterable(media)),
         is_error=isinstance(response, dict) and "error" in response and "output" not in response,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from ctxtui.core.canonical import Json, Number
@@ -17,6 +18,15 @@ def as_dict(value: Json) -> dict[str, Json]:
 
 def as_list(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
+
+
+def iter_strings(value: Json) -> Iterator[str]:
+    """Every string in `value`, except the names of members."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from iter_strings(item)
 
 
 def as_count(value: Json) -> int:

@@ -58,11 +58,9 @@ _BLANK: Final = re.compile(" ")
 _AFTER: Final = re.compile(r"[\s\"'`,;)\]}>]|$")
 """Characters that may follow a whole secret."""
 _SEPARATOR: Final = re.compile(r"[\W_]+")
-"""Borders between words of a name."""
 _ENCODED: Final = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}+={0,2}")
 """A word long enough to be base64 of a secret."""
 _LAST_ENCODED: Final = re.compile(r"[A-Za-z0-9+/_-]{12,}$")
-"""Base64 at the end of a truncated text."""
 _DATA_URL: Final = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w-]+=[\w.-]+)*;base64,([A-Za-z0-9+/_%-]+={0,2})")
 _NO_BASE64: Final = re.compile(r"[^A-Za-z0-9+/=_\s-]")
 _URL_SAFE: Final = str.maketrans("-_", "+/")
@@ -101,15 +99,12 @@ _FLAG: Final = re.compile(r"--?[A-Za-z][\w-]{1,40}")
 _IDENTIFIER: Final = re.compile(r"(?=.{1,80}$)[\w.:/@+-]+(?: [\w.:/@+-]+)?")
 """A word of the protocol or a client's name, which may be two words: ``claude code``."""
 _LETTER: Final = re.compile(r"[^\W\d_]")
-"""A letter, which level `text` replaces by ``x``."""
 _WORDS: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
-"""A capital that begins a word inside a name."""
 _DIGIT: Final = re.compile(r"\d")
 _WINDOW, _KEY_WINDOW = 200, 4000
 """Characters searched on each side of the border between two texts; the larger one if lines of a key or a long word may
 cross it."""
 _MAX_TITLE_TEXTS: Final = 64
-"""Texts at the beginning of a session from which a title may be taken."""
 _MIN_PIECE_CHARS: Final = 6
 """Minimum characters of a piece of a secret that is masked anywhere.
 
@@ -118,10 +113,7 @@ A shorter one is masked only where it was found, at the beginning or the end of 
 _PIECE_RANK, _ENCODED_RANK, _RANDOM_RANK = -1, 1 << 15, 1 << 16
 """Ranks before and after those of the rules."""
 _CONTINUATIONS: Final = ("aB4" * 40, ("aB4" * 5 + ".") * 3, "AB4" * 40, "a4f" * 40, *("a4" * n for n in range(1, 20)))
-"""Texts appended to a truncated text, to see whether a rule then finds a secret at its end.
-
-Lengths and alphabets are those of known kinds of keys.
-"""
+"""Texts appended to a truncated text, to see whether a rule then finds a secret at its end."""
 
 
 class _Match(NamedTuple):
@@ -248,7 +240,6 @@ class Masker:
                     yield from self._iter_texts(item, self._kind_of(key, kind))
 
     def _kind_of(self, key: str, kind: str) -> str:
-        """The kind of member `key` in an object of `kind`."""
         if kind.startswith("map:"):
             return kind[4:]
         members = self._structure.get(kind)
@@ -323,18 +314,12 @@ class Masker:
         return block_ if masked == value and kind == block_.kind else block.make(kind, masked)
 
     def mask_word(self, text: str) -> str:
-        """Mask a word of the protocol (a model's name): unchanged unless it contains a secret.
-
-        At level `text` also texts that are no such word are masked.
-        """
+        """Mask a secret in a word of the protocol (a model's name); at level `text` also all that is no such word."""
         text = self._mask_matches(text, bare=False)
         return text if self.level != Level.TEXT or _IDENTIFIER.fullmatch(text) else self._blur(text)
 
     def mask_id(self, text: str) -> str:
-        """Mask an id or a name: unchanged unless it contains a secret.
-
-        At level `text` a replacement, the same throughout.
-        """
+        """Mask a secret in an id or a name; at level `text` replace it, by the same throughout."""
         if self.level != Level.TEXT or not text:
             return self._mask_matches(text, bare=False)
         if text not in self._aliases:
@@ -448,10 +433,7 @@ class Masker:
         return self.mask_id(name) if self.level == Level.TEXT else self._mask_matches(name)
 
     def _mask_media(self, text: str) -> str:
-        """Mask an image or a file in base64.
-
-        Unchanged at level `SECRETS` if no secret is found in it.
-        """
+        """Mask an image or a file in base64; at level `SECRETS` only if a secret is found in it."""
         if self.level == Level.SECRETS and not any(
             self._holds_secret(piece) for piece in (text, *_embedded_texts(text))
         ):
@@ -462,7 +444,7 @@ class Masker:
     # Texts.
 
     def mask_text(self, text: str) -> str:
-        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``."""
+        """Replace what is found in `text` by masks such as ``⟨api key 1⟩``; at level `text` blur all of it."""
         return self._blur(text) if self.level == Level.TEXT else self._mask_matches(text)
 
     def mask_line(self, text: str) -> str:
@@ -571,10 +553,7 @@ class Masker:
                     yield _Match(start, match.end(), rank, rule.name, secret_text)
 
     def _match_across_lines(self, joined: str, breaks: list[int]) -> Iterator[_Match]:
-        """Secrets that span line ends.
-
-        `joined` is the text without the line ends, which were at `breaks`.
-        """
+        """Secrets in `joined` that span the line ends, which were at `breaks`."""
         for find in self._match_rules(joined, secret=True, breaks=breaks):
             first = bisect_right(breaks, find.start)
             inside = [offset for offset in breaks[first : bisect_right(breaks, find.end - 1)] if offset > find.start]
@@ -597,9 +576,9 @@ class Masker:
 
     def _match_encoded(self, text: str) -> Iterator[_Match]:
         for match in _ENCODED.finditer(text):
-            found = match.group()
-            if len(found) <= _LONGEST_ENCODED and _decode_text(found[:64]) and self._holds_secret(_decode_text(found)):
-                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", found)
+            word = match.group()
+            if len(word) <= _LONGEST_ENCODED and _decode_text(word[:64]) and self._holds_secret(_decode_text(word)):
+                yield _Match(match.start(), match.end(), _ENCODED_RANK, "encoded secret", word)
 
     def _holds_secret(self, text: str) -> bool:
         return next(self._match_rules(text), None) is not None
@@ -616,7 +595,6 @@ class Masker:
                 yield _Match(match.start(), match.end(), _RANDOM_RANK, "random text", candidate)
 
     def _match_pieces(self, text: str) -> Iterator[_Match]:
-        """Pieces of secrets that span other texts."""
         for long_piece, piece in self.pieces.long.items():
             offset = text.find(long_piece)
             while offset >= 0:
@@ -667,7 +645,6 @@ def _iter_matches(rule: MaskingRule, text: str, breaks: list[int] | None) -> Ite
 
 
 def _merge_overlaps(finds: list[_Match], text: str) -> Iterator[_Match]:
-    """Merge overlapping `finds`, which are in order."""
     open_ = finds[0]
     for find in finds[1:]:
         if find.start >= open_.end:
@@ -697,7 +674,6 @@ def _one_line(text: str) -> str:
 
 
 def _parse_json(text: str) -> Json:
-    """Decode `text` as a JSON object or list; None if it is none."""
     if text[:1] not in ("{", "[") and text.lstrip()[:1] not in ("{", "["):
         return None
     try:
@@ -714,10 +690,7 @@ def _flatten(value: Json) -> Json:
 
 
 def _remove_matches(pattern: re.Pattern[str], text: str) -> tuple[str, Callable[[int], int], list[int]]:
-    """Remove the matches of `pattern` from `text`.
-
-    Also returns a map back to positions in it, and the cut positions.
-    """
+    """Remove the matches of `pattern`; also returns a map back to positions in `text`, and the cut positions."""
     pieces: list[str] = []
     starts, shifts, offset, length = [0], [0], 0, 0
     for match in pattern.finditer(text):
@@ -753,7 +726,6 @@ def _is_media(text: str) -> bool:
 
 
 def _decode_bytes(encoded: str) -> bytes:
-    """Decode base64; empty if invalid."""
     bare = "".join(encoded.split()).rstrip("=").translate(_URL_SAFE)
     bare = bare[: len(bare) - len(bare) % 4] if len(bare) % 4 == 1 else bare
     try:

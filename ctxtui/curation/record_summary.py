@@ -22,6 +22,7 @@ from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import CHANGE, READ, find_touches, shell_command
+from ctxtui.core.json_values import iter_strings
 from ctxtui.core.tool_calls import is_envelope, main_argument, split_output
 from ctxtui.curation.context import THINKING, CallFacts, Context, is_call, is_result
 
@@ -238,7 +239,7 @@ def _read_call(content: BlockContent) -> CallFacts:
     files, value = list(find_touches(content)), arguments_value(content) if content.arguments else {}
     changed = tuple(file.path for file in files if file.kind == CHANGE)
     read = tuple(file.path for file in files if file.kind == READ)
-    command, strings = shell_command(content), "\n".join(_iter_strings(value))
+    command, strings = shell_command(content), "\n".join(iter_strings(value))
     commits = [(match[1] or match[2]).strip() for match in _COMMIT.finditer(strings)]
     if "commit" in content.name.lower() and isinstance(value, Mapping) and isinstance(value.get("message"), str):
         commits.append(str(value["message"]).strip().partition("\n")[0][:200])
@@ -246,14 +247,6 @@ def _read_call(content: BlockContent) -> CallFacts:
     key = (READ, *read) if read else (CHANGE, *changed) if changed and not command else (content.name, *program)
     label = short(main_argument(content) if command else f"{content.name} {main_argument(content)}", _LINE_CELLS)
     return CallFacts(key, label, changed, read, tuple(commits), listed_items(content.name, value))
-
-
-def _iter_strings(value: Json) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            yield from _iter_strings(item)
 
 
 # To-do lists

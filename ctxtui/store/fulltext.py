@@ -135,13 +135,13 @@ class FullTextIndex:
         """
         text_pieces = list(map(_fold_case, pieces(texts)))
         key = first = done = 0
-        for some in _group_by_transaction(text_pieces):
+        for group in _group_by_transaction(text_pieces):
             with writing(self._conn):
                 if not done:
                     key, first = self._begin_unit(unit, len(text_pieces), version)
-                rows = enumerate(some, first + done)
+                rows = enumerate(group, first + done)
                 self._conn.executemany("INSERT INTO texts (rowid, words) VALUES (?, ?)", rows)
-                done += len(some)
+                done += len(group)
                 if done == len(text_pieces):
                     self._end_unit(unit, key)
         return len(text_pieces)

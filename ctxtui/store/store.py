@@ -25,7 +25,6 @@ from ctxtui.store.rows import Glance, Info, Price, Progress, SessionRow, SourceI
 from ctxtui.store.schema.connect import connect
 from ctxtui.store.schema.database_file import copy_into, schema_version, writing
 from ctxtui.store.sessions import changes, edits, listing, read, write
-from ctxtui.store.sessions.edits import ArtifactRow
 from ctxtui.store.sessions.identity import identify
 
 _INTERNAL = ("sqlite_", "_sqlite_", "texts")
@@ -271,22 +270,14 @@ class Store:
         return edits.add_edits(self._conn, session_id, more, thread=thread, now=time.time() if now is None else now)
 
     @explains_errors
-    def put_artifact(
-        self, session_id: str, name: str, data: bytes, media_type: str = "text/plain", now: float | None = None
-    ) -> ArtifactRow:
-        """Store `data` under `name`, replacing old data."""
-        moment = time.time() if now is None else now
-        return edits.put_artifact(self._conn, session_id, name, data, media_type, moment)
+    def put_artifact(self, session_id: str, name: str, data: bytes) -> None:
+        """Store `data`, a text, under `name`, replacing old data."""
+        edits.put_artifact(self._conn, session_id, name, data, time.time())
 
     @explains_errors
     def artifact(self, session_id: str, name: str) -> bytes:
         """The content stored under `name`. Raises `NotFound`."""
         return edits.read_artifact(self._conn, session_id, name)
-
-    @explains_errors
-    def artifacts(self, session_id: str) -> list[ArtifactRow]:
-        """The artifacts of a session, in order of storage."""
-        return edits.list_artifacts(self._conn, session_id)
 
     @explains_errors
     def load_counts(self, digests: Iterable[str], encoding: str) -> dict[str, Counts]:

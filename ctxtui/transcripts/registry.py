@@ -243,9 +243,9 @@ def _content_kind(head: bytes) -> str:
         return "an empty file"
     if not head.strip():
         return "a file of white space only"
-    for magic, words in _MAGIC:
+    for magic, text in _MAGIC:
         if head.startswith(magic):
-            return words
+            return text
     values = file_head.parse_values(head, limit=20)
     # A bare word or number parses as JSON too, but identifies nothing.
     values = [value for value in values if isinstance(value, dict | list)]
@@ -273,9 +273,9 @@ def _json_kind(values: list[Json]) -> str:
     if isinstance(first, dict):
         if len(values) > 1 and str(first.get("type", "")).startswith("session."):
             return "a Copilot CLI session"
-        for keys, words in _JSON_KINDS:
+        for keys, text in _JSON_KINDS:
             if keys <= first.keys():
-                return words
+                return text
     return "JSON without any message of a model" if len(values) == 1 else "JSON lines without any message of a model"
 
 

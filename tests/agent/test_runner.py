@@ -26,9 +26,9 @@ async def failing_later(*arguments: Any) -> Any:
         ("_around", "judge", failing_later),
         ("_around", "before", failing_later),
         ("_around", "attached", failing_later),
-        ("_around", "exchange", failing),
-        ("conversation", "shape", failing),
-        ("line", "send", failing),
+        ("_around", "make_reader", failing),
+        ("conversation", "editor", failing),
+        ("client", "send", failing),
     ],
 )
 async def test_an_unforeseen_error_ends_the_turn_and_the_next_goes_on(

@@ -110,7 +110,7 @@ class FakeHost(Host):
 
     async def connect_to(self, chat_model: ChatModel) -> None:
         self.chat_model = chat_model
-        self.line = FakeLine(self._chance)  # type: ignore[assignment]
+        self.client = FakeLine(self._chance)  # type: ignore[assignment]
 
 
 def settings(folder: Path) -> Config:

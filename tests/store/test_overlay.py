@@ -11,7 +11,7 @@ from ctxtui.core.edit_kinds import DROP, NOTE, PIN
 from ctxtui.core.edit_log import Stamp, apply_staged, edits_in_force, undo_last
 from ctxtui.core.errors import NotFound
 from ctxtui.store.store import Store
-from tests.store.builders import FILE, talk
+from tests.store.builders import FILE, query, talk
 
 ONE = make(DROP, [Target("ab" * 16, 2, "toolu_1")], id="e1", at=1.5, batch="b1")
 TWO = make(NOTE, [Target("cd" * 16)], {"text": "\ud800 <b>"}, author="window", id="e2")
@@ -51,12 +51,12 @@ def test_no_entry_is_changed(store: Store) -> None:
 
 def test_artifacts_are_kept_by_name(store: Store) -> None:
     session = store.import_session(talk(2), FILE)
-    store.put_artifact(session, "CODE_1", b"x" * 5000, now=1.0)
-    store.put_artifact(session, "CODE_2", "é\ud800".encode("utf-8", "surrogatepass"), "text/x-python", now=2.0)
+    store.put_artifact(session, "CODE_1", b"x" * 5000)
+    store.put_artifact(session, "CODE_2", "é\ud800".encode("utf-8", "surrogatepass"))
     assert store.artifact(session, "CODE_1") == b"x" * 5000
     assert store.artifact(session, "CODE_2").decode("utf-8", "surrogatepass") == "é\ud800"
-    assert [(row.name, row.size) for row in store.artifacts(session)] == [("CODE_1", 5000), ("CODE_2", 5)]
-    store.put_artifact(session, "CODE_1", b"new", now=3.0)
+    assert query(store, "SELECT name, size FROM artifacts ORDER BY key") == [("CODE_1", 5000), ("CODE_2", 5)]
+    store.put_artifact(session, "CODE_1", b"new")
     assert store.artifact(session, "CODE_1") == b"new"
     with pytest.raises(NotFound, match="no artifact 'CODE_3'"):
         store.artifact(session, "CODE_3")
@@ -65,11 +65,12 @@ def test_artifacts_are_kept_by_name(store: Store) -> None:
 def test_a_recording_does_not_get_the_edits_of_a_session_whose_id_begins_with_its_own(store: Store) -> None:
     session = store.import_session(talk(2), FILE)
     store.add_edits(session, [ONE])
-    store.put_artifact(session, "note", b"theirs", "text/plain")
+    store.put_artifact(session, "note", b"theirs")
     for own in (session[:-1], ""):
-        for ask in (store.edits, store.artifacts):
-            with pytest.raises(NotFound):
-                ask(own)
+        with pytest.raises(NotFound):
+            store.edits(own)
+        with pytest.raises(NotFound):
+            store.artifact(own, "note")
         with pytest.raises(NotFound):
             store.add_edits(own, [TWO])
     assert store.resolve(session[:-1]) == session

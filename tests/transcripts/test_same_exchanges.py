@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ctxtui.core.session import MAIN, Session
 from ctxtui.services.config.settings import Settings
+from ctxtui.services.counting.accounts import make_account
 from ctxtui.services.counting.counting import Counter
 from ctxtui.services.counting.pricing import total_session
 from ctxtui.services.recordings.open import load
-from ctxtui.services.workers.session_report import find_misses
 from ctxtui.transcripts.kit.file_head import HEAD_BYTES
 from ctxtui.transcripts.kit.http_exchange.pair import COUNTS
 from ctxtui.transcripts.registry import detect
@@ -49,7 +49,7 @@ def threads(session: Session) -> dict[str, tuple[str, list[tuple[Any, ...]]]]:
 def figures(session: Session) -> dict[str, Any]:
     """What the session comes to, and what its cache did."""
     totals = total_session(session, SETTINGS).as_fields()
-    found = find_misses(session, Counter(), SETTINGS)
+    found = make_account(session, Counter(), SETTINGS).misses()
     report = (found.calls, found.usd, found.lost, found.tested, found.foreseen, found.false_alarms)
     rows = [(one.thread, one.number, one.cause, one.tokens, one.usd, one.read, one.shared) for one in found.misses]
     return {"totals": totals, "cache": report, "misses": rows}

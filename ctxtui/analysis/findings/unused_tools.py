@@ -30,7 +30,7 @@ def find(inputs: FindingInputs) -> Iterator[Finding]:
         edits,
         effect,
         kind=KIND,
-        problem=f"{{names}} {'were' if is_plural else 'was'} never called in {{calls}}: "
+        problem=f"{'tools {names} were' if is_plural else '{names} was'} never called in {{calls}}: "
         f"{{tokens}} in every call{{so_far}}",
         fix="drop {count:unused tool}",
         calls=len(inputs.calls),

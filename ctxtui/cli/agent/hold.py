@@ -31,7 +31,7 @@ from ctxtui.services.config.paths import attached_dir, database
 @JSON_OPTION
 @click.pass_context
 def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: bool, **rule_options_given: Any) -> int:
-    """List the held requests of runs of `ctxtui exec`, or decide about one.
+    """List the held requests of `ctxtui exec` and `ctxtui proxy`, or decide about one.
 
     Name it by the start of its ID; no ID is needed if only one is held.
 
@@ -83,7 +83,7 @@ def hold(context: click.Context, /, action: str, id_: str, text: str, as_json: b
         hold_rules(rule_options_given, each=False)
     runs = list(ask_all(folder, {"do": action, **({"rules": rules} if rules else {})}))
     if action in ("on", "off") and not runs:
-        raise NotFound("no program is running under ctxtui", way_out="`ctxtui exec -- COMMAND` starts one")
+        raise NotFound("no program runs under ctxtui, and no relay", way_out="`ctxtui exec -- COMMAND` starts one")
     _list_held(context, runs, as_json)
     return 0
 

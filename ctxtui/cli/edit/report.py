@@ -33,8 +33,8 @@ _STDOUT = "-"
 
 @click.command(
     "report",
-    help="Report on a session, on each one in a folder, or on one call: growth of the context, findings with fixes, "
-    "cache, cost, and heaviest blocks.\n\n"
+    help="Report on a session, on each one in a folder, or on one call: growth of the context and findings with fixes; "
+    "with --html also cache, cost and heaviest blocks.\n\n"
     "PATH is a file, a folder (every recording in it), a session's id, or `last`. --html writes one self-contained "
     "document with charts, for light and dark screens and for print, to standard output if there is no FILE. Secrets "
     "are masked as with `share`; masking patterns are not complete: read the document before you share it.\n\n\b\n"
@@ -51,7 +51,7 @@ _STDOUT = "-"
     default=10,
     show_default=True,
     metavar="N",
-    help="Of several sessions, report the N most expensive in full.",
+    help="With --html, of several sessions: report the N most expensive in full.",
 )
 @mask_option()
 @FORCE_OPTION

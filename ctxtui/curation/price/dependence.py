@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 
 from ctxtui.core.block import HEADER, Block
 from ctxtui.core.block_content import BlockContent, arguments_value, read
-from ctxtui.core.canonical import Json
+from ctxtui.core.json_values import iter_strings
 from ctxtui.curation.apply.applied import Applied
 from ctxtui.curation.context import Context
 
@@ -52,20 +52,8 @@ def literals_of(block: Block, content_read: BlockContent | None = None) -> froze
     if block.kind == HEADER:
         return frozenset()
     content = content_read or read(block)
-    input_text = "\n".join(_iter_strings(arguments_value(content))) if content.arguments else ""
+    input_text = "\n".join(iter_strings(arguments_value(content))) if content.arguments else ""
     return frozenset(literals(f"{content.text}\n{input_text}" if input_text else content.text))
-
-
-def _iter_strings(value: Json) -> Iterator[str]:
-    # Names of members belong to the tool, not to the conversation.
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _iter_strings(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _iter_strings(item)
 
 
 class Literals:

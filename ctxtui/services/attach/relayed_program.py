@@ -229,7 +229,7 @@ class RelayedProgram:
 
     @property
     def silence_advice(self) -> str:
-        """Advice if the program ran and nothing was recorded; "" otherwise."""
+        """Advice if the program ran without a problem and nothing was recorded; "" otherwise."""
         if not self._has_run or self.recorded_files or self.troubles:
             return ""
         name = PurePath(self.command[0]).name

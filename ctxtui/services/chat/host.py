@@ -16,9 +16,9 @@ from msgspec.structs import replace
 
 from ctxtui import __version__
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.child import Caller
 from ctxtui.agent.conversation import Conversation, ConversationStart, Draft, begin, resume, with_tools
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.replay import OPENED
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
@@ -92,7 +92,7 @@ class Host:
         self._record: ChatRecorder | None = None
         self._queue: tuple[str, ...] = ()
         """Messages that wait for the next request, as recorded."""
-        self.line: SdkClient | None = None
+        self.client: SdkClient | None = None
         self.tell: Tell = lambda news: None
         self.price: Price = lambda call: None
         self._epoch = Epoch()
@@ -153,14 +153,14 @@ class Host:
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._judge_draft,
-            exchange=self._make_reader,
+            make_reader=self._make_reader,
             clock=self.clock,
             recorded=self.wait_recorded,
             before=self._before_request,
             attached=self._read_attachments,
         )
-        assert self.line is not None
-        self.runner = Runner(conversation, tools, self.line, surroundings)
+        assert self.client is not None
+        self.runner = Runner(conversation, tools, self.client, surroundings)
         self._queue = self.recovered.queue
         self.runner.state = TurnState(most=self.config.settings.max_rounds, queue=self._queue)
         self.tell(ChatNews(None, (Described(window=self.chat_model.window), TipMoved(MAIN, conversation.head))))
@@ -169,10 +169,10 @@ class Host:
         """Connect to `chat_model`; the embedded provider is started."""
         if chat_model.is_offline:
             chat_model, self._close_offline = await start_offline(chat_model)
-        self.line = SdkClient(chat_model.endpoint, self.clock)
-        await self.line.open()
+        self.client = SdkClient(chat_model.endpoint, self.clock)
+        await self.client.open()
         if not chat_model.endpoint.local:
-            chat_model = await add_listed_details(chat_model, self.line, self.config)
+            chat_model = await add_listed_details(chat_model, self.client, self.config)
         self._use_model(chat_model)
 
     def _use_model(self, chat_model: ChatModel) -> None:
@@ -207,12 +207,14 @@ class Host:
         if continuation is not None and continuation.stored:
             pending = abandoned_events(database(self.config.settings.data_dir), continuation.stored, self._process)
             dialect_ = dialect_of(pending, continuation.last) or dialect
-            talk, self.recovered = restore_conversation(session, pending, dialect_, params, chat_model.endpoint.name)
+            conversation, self.recovered = restore_conversation(
+                session, pending, dialect_, params, chat_model.endpoint.name
+            )
             number = max((call.epoch.number for call in session.calls.values()), default=0)
             self._epoch = Epoch(number + 1, EpochStart.RESUME)
             if dialect_ == dialect:
-                return self.own.add_missing_tools(talk, self.tools) if self.tools is not None else talk
-            history = tuple(item for item in session.tree.items(talk.head) if item.place.section == "messages")
+                return self.own.add_missing_tools(conversation, self.tools) if self.tools is not None else conversation
+            history = tuple(item for item in session.tree.items(conversation.head) if item.place.section == "messages")
         tools = self.tools.definitions if self.tools is not None else []
         system = (continuation.system if continuation is not None else "") or self.own.system or SYSTEM
         return begin(session.tree, ConversationStart(dialect, params, tools, system, history))
@@ -224,8 +226,8 @@ class Host:
         return RequestEditor(self.session.tree, lambda: self.overlay(), card, profile if acts else None, usable)
 
     def _external_content(self) -> dict[str, str]:
-        shape = self.runner.conversation.shape if self.runner is not None else None
-        return shape.external_content() if isinstance(shape, RequestEditor) else {}
+        editor = self.runner.conversation.editor if self.runner is not None else None
+        return editor.external_content() if isinstance(editor, RequestEditor) else {}
 
     def _start_record(self, conversation: Conversation, price: Price, trouble: Callable[[], object]) -> None:
         path = database(self.config.settings.data_dir)
@@ -260,7 +262,7 @@ class Host:
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
         """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
-        conversation.shape = self._make_request_editor(acts)
+        conversation.editor = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:
@@ -327,7 +329,7 @@ class Host:
     @property
     def headroom(self) -> tuple[Headroom, ...]:
         """The rate limits' remainders at the last answer, the tightest first."""
-        return self.line.headroom if self.line is not None else ()
+        return self.client.headroom if self.client is not None else ()
 
     def change_model(self, model: str) -> None:
         """Continue with another model of the same provider from the next request on.
@@ -427,8 +429,8 @@ class Host:
             await self.runner.close()
         elif self.tools is not None:
             await self.tools.close()
-        if self.line is not None:
-            await self.line.close()
+        if self.client is not None:
+            await self.client.close()
         if self._close_offline is not None:
             await self._close_offline()
         if self.writer is not None:

@@ -79,19 +79,23 @@ def build_request(
     if agent_context is None:
         # It will not be read again, so writing it to the cache would be a waste.
         uncached = {key: value for key, value in params.items() if key != "cache_control"}
-        talk = begin(Tree(), ConversationStart(dialect, uncached, (), SYSTEM))
-        talk.add_user_message(external_request(part.context, part.positions, part.sections, part.keep, part.length))
-        return talk.draft().body
+        conversation = begin(Tree(), ConversationStart(dialect, uncached, (), SYSTEM))
+        conversation.add_user_message(
+            external_request(part.context, part.positions, part.sections, part.keep, part.length)
+        )
+        return conversation.draft().body
     if agent_context.applied.refused:
         raise RequestRefused(agent_context.applied.refused, way_out="revert the edit")
     if agent_context.context.dialect != dialect:
         raise CtxtuiError(f"the context is in {agent_context.form}, {chat_model.endpoint.name} speaks another dialect")
     tree = Tree()
-    talk = resume(tree, tree.extend(ROOT, sent_items(agent_context.applied)), dialect, params)
-    if talk.open_calls():
+    conversation = resume(tree, tree.extend(ROOT, sent_items(agent_context.applied)), dialect, params)
+    if conversation.open_calls():
         raise CtxtuiError("a call in the context has no result", way_out="`m` uses another model")
-    talk.add_user_message(request_in_context(part.context, part.positions, part.sections, part.keep, part.length))
-    body = talk.draft().body
+    conversation.add_user_message(
+        request_in_context(part.context, part.positions, part.sections, part.keep, part.length)
+    )
+    body = conversation.draft().body
     violations = check(dialect, body)
     if violations:
         first = violations[0]

@@ -6,9 +6,9 @@ import json
 from collections.abc import Callable
 
 from ctxtui.agent import progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.conversation import Draft
 from ctxtui.agent.events import ToolResult
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.core.block import HEADER
 from ctxtui.core.block_content import read
 from ctxtui.core.call import Call, Epoch

@@ -38,7 +38,7 @@ MAX_REPLAYED_CALLS: Final = 20
 class RequestForecast(Struct, frozen=True):
     """Forecast of the next request: its input tokens, and the price of the input (None: unknown).
 
-    - `miss`: why it will read at most half of the thread's previous request from the cache; "": it will read more.
+    - `miss`: why it will read at most half of the thread's previous request from the cache; "": there is no miss.
     - `answer_usd`: price of each token of its answer; 0: nothing, or unknown.
     """
 

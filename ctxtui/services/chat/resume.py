@@ -93,7 +93,7 @@ def restore_conversation(
     session: Session, pending: Sequence[InFlightEvent], dialect: str, params: Mapping[str, Json], provider: str
 ) -> tuple[Conversation, Recovered]:
     """Restore the conversation of the stored `session` in `dialect` from the events `pending` of earlier hosts."""
-    tip_, call_count = session.threads[MAIN].tip, len(session.calls)
+    tip, call_count = session.threads[MAIN].tip, len(session.calls)
     by_hosts = group_by_host([event for event in pending if event.thread == MAIN])
     # Ignore hosts that left only an empty queue or draft.
     *earlier_hosts, last_events = (
@@ -115,7 +115,7 @@ def restore_conversation(
             )
         )
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
-    begun = _context_at_first(session, last_events) if earlier_hosts else tip_
+    begun = _context_at_first(session, last_events) if earlier_hosts else tip
     conversation = resume(session.tree, begun, dialect, params)
     existing_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
@@ -136,10 +136,10 @@ def _recover_agents(
     for thread in dict.fromkeys(event.thread for event in pending):
         for host_events in group_by_host([event for event in pending if event.thread == thread]):
             begun = session.threads[thread].tip if thread in session.threads else ROOT
-            talk = resume(session.tree, begun, dialect, params)
+            conversation = resume(session.tree, begun, dialect, params)
             own_id = f"{session.about.id}.{thread}.{len(session.order.get(thread, ())) + 1}"
-            recovered = recover(talk, host_events, provider, frozenset(session.calls), own_id)
-            call = recovered.partial or _unanswered(talk, recovered.head, host_events[-1].at, provider, own_id)
+            recovered = recover(conversation, host_events, provider, frozenset(session.calls), own_id)
+            call = recovered.partial or _unanswered(conversation, recovered.head, host_events[-1].at, provider, own_id)
             # The system prompt and tools may have been in flight, too.
             skeleton = skeleton_for(dialect, params, session.tree.items(call.raw_head))
             calls.append((host_events[0].host, replace(call, thread=thread, skeleton=skeleton)))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ctxtui.core import canonical
 from ctxtui.core.edit import Edit, Target
@@ -35,15 +34,6 @@ CREATE TRIGGER edits_append_only BEFORE UPDATE ON edits BEGIN SELECT RAISE(ABORT
 CREATE INDEX artifacts_name ON artifacts(session, name);
 """
 """The edits table since migration 4; the one of migration 1 was never written to."""
-
-
-class ArtifactRow(NamedTuple):
-    """A stored artifact without its content: `size` in bytes, `at` in Unix seconds."""
-
-    name: str
-    media_type: str
-    at: float
-    size: int
 
 
 @decodes
@@ -102,9 +92,7 @@ def _make_row(edit: Edit) -> tuple[str | bytes | float, ...]:
     return (sql_text(edit.id), sql_text(edit.kind), targets, sql_text(edit.author), edit.at, *words)
 
 
-def put_artifact(
-    conn: sqlite3.Connection, id_: str, name: str, data: bytes, media_type: str, now: float
-) -> ArtifactRow:
+def put_artifact(conn: sqlite3.Connection, id_: str, name: str, data: bytes, now: float) -> None:
     packer = Packer(conn)
     packed = packer.pack(data)
     with writing(conn):
@@ -113,10 +101,9 @@ def put_artifact(
         digest = bytes.fromhex(canonical.digest(data))
         conn.execute(
             "INSERT INTO artifacts (session, name, media_type, at, digest, size, codec, body)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (key, sql_text(name), sql_text(media_type), now, digest, len(data), packed.codec, packed.stored),
+            " VALUES (?, ?, 'text/plain', ?, ?, ?, ?, ?)",
+            (key, sql_text(name), now, digest, len(data), packed.codec, packed.stored),
         )
-    return ArtifactRow(name, media_type, now, len(data))
 
 
 def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
@@ -127,9 +114,3 @@ def read_artifact(conn: sqlite3.Connection, id_: str, name: str) -> bytes:
     if row is None:
         raise NotFound(f"session {id_} has no artifact {name!r}")
     return Unpacker(conn).unpack(row[0], row[1], f"artifact {name}")
-
-
-def list_artifacts(conn: sqlite3.Connection, id_: str) -> list[ArtifactRow]:
-    key = find_exact(conn, id_)
-    rows = conn.execute("SELECT name, media_type, at, size FROM artifacts WHERE session = ? ORDER BY key", (key,))
-    return [ArtifactRow(py_text(name), py_text(kind), at, size) for name, kind, at, size in rows]

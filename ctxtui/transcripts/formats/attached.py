@@ -23,8 +23,8 @@ from ctxtui.transcripts.kit.fields import as_time
 from ctxtui.transcripts.kit.http_exchange.compaction import may_compact, recognize_compaction
 from ctxtui.transcripts.kit.http_exchange.decode import detect_dialect
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.line_kinds import MARK, VERSION, BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import KEPT_WARM, Exchange, identify_sender, parse_body, read_betas
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import MARK, VERSION, BodiesByReference, decode_bytes
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.quota import read_quota_headers
 from ctxtui.transcripts.kit.readers import lines_reader
@@ -273,7 +273,7 @@ class _AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add to a call the relay's decision, the `error` on the way ("": none), and the edited body."""
+        """Add the relay's decision, the `error` on the way, and the edited body to a call."""
         call = replace(call, error=error or call.error)
         if pending.decision:
             call = replace(call, extra={**call.extra, EDITS: pending.decision})

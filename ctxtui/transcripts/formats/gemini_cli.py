@@ -94,14 +94,14 @@ class _GeminiHandler:
             }
             self._put_results(id_)
         elif not is_history:
-            words = " ".join(part for part in map(_text_of, google.convert_parts(message.get("content"))) if part)
-            yield Happened(kind or "record", words, at=as_time(message.get("timestamp")))
+            text = " ".join(part for part in map(_text_of, google.convert_parts(message.get("content"))) if part)
+            yield Happened(kind or "record", text, at=as_time(message.get("timestamp")))
 
     def _add_user(self, id_: str, parts: list[Json]) -> None:
-        words = " ".join(filter(None, map(_text_of, parts)))
-        is_context = words.startswith(_CONTEXT)
+        text = " ".join(filter(None, map(_text_of, parts)))
+        is_context = text.startswith(_CONTEXT)
         if not is_context:
-            self._title = self._title or one_line(words)
+            self._title = self._title or one_line(text)
         call_ids = set(filter(None, map(_answered_call_id, parts)))
         self._answered_ids |= call_ids
         if call_ids & self._tool_results.keys():
@@ -155,12 +155,12 @@ def _answered_call_id(part: Json) -> str:
 
 def _answer_items(message: dict[str, Json]) -> list[Item]:
     thoughts = [messages.thinking(_thought_text(thought)) for thought in as_dicts(message.get("thoughts"))]
-    words = [part for part in google.convert_parts(message.get("content")) if part != ""]
+    texts = [part for part in google.convert_parts(message.get("content")) if part != ""]
     calls = [
         messages.tool_use(call.get("id"), call.get("name"), call.get("args"))
         for call in as_dicts(message.get("toolCalls"))
     ]
-    return make_message("model", *thoughts, *words, *calls)
+    return make_message("model", *thoughts, *texts, *calls)
 
 
 def _thought_text(thought: dict[str, Json]) -> str:

@@ -14,8 +14,8 @@ from ctxtui.core.tree import Tree
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 from ctxtui.transcripts.kit.http_exchange.exchanges import Exchanges
-from ctxtui.transcripts.kit.http_exchange.line_kinds import decode_bytes
 from ctxtui.transcripts.kit.http_exchange.pair import Exchange, identify_sender, read_betas
+from ctxtui.transcripts.kit.http_exchange.recorded_bodies import decode_bytes
 from ctxtui.transcripts.kit.http_exchange.sockets import SocketExchanges, warm_up_id
 from ctxtui.transcripts.kit.readers import json_reader
 

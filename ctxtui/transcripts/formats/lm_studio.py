@@ -116,8 +116,8 @@ def _encode_event(packet: Json) -> bytes:
     return b"data: " + canonical.dumps(packet) + b"\n\n"
 
 
-def _parse_usage(words: str) -> Usage | None:
-    match = _DONE.search(words)
+def _parse_usage(text: str) -> Usage | None:
+    match = _DONE.search(text)
     if not match:
         return None
     input_tokens, cached, output = (int(n.replace(",", "")[:15] or 0) if n else 0 for n in match.groups())

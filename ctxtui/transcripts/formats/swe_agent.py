@@ -1,4 +1,4 @@
-"""Reads SWE-agent's trajectories: the history, or in newer versions the messages of each step."""
+"""Reads SWE-agent's trajectories: the history, or newer versions' messages of each step."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from ctxtui.core import canonical
 from ctxtui.core.call import Call
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_count, as_dict, as_list, as_number, as_str
@@ -17,7 +16,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import file_head, messages
 from ctxtui.transcripts.kit.dialogue import Dialogue, Ids, emit_sum
 from ctxtui.transcripts.kit.fields import as_dicts, get_path
-from ctxtui.transcripts.kit.readers import json_reader
+from ctxtui.transcripts.kit.readers import decode_column, json_reader
 from ctxtui.transcripts.kit.tasks import read_outcomes, value_text
 
 NAME: Final = "swe-agent"
@@ -70,11 +69,7 @@ def _total_usage(stats: dict[str, Json]) -> Usage | None:
 
 def _read_settings(config: Json) -> tuple[str, str]:
     """Model and folder from the run's configuration, which is JSON in a string."""
-    if isinstance(config, str):
-        try:
-            config = canonical.loads(config)
-        except (ValueError, RecursionError):
-            config = None
+    config = decode_column(config)
     model = as_str(get_path(config, "agent", "model", "name")) or as_str(
         get_path(config, "agent", "model", "model_name")
     )

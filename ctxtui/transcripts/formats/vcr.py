@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 import zlib
 from collections.abc import Iterator
@@ -133,7 +132,7 @@ def _decompress(raw: bytes) -> bytes:
 
 
 def load(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the document in `data`, of a cut cassette the interactions before the cut; also returns the error."""
+    """Parse the document in `data`, or what precedes a cut; also returns the error."""
     import yaml
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
@@ -186,7 +185,7 @@ def _make_loader() -> Any:
     def binary(loader: Any, node: Any) -> bytes:
         try:
             return base64.b64decode(node.value)
-        except (binascii.Error, ValueError):
+        except ValueError:
             return str(node.value).encode()
 
     def plain(loader: Any, tag: str, node: Any) -> Any:

@@ -378,10 +378,10 @@ def _digest_request(items: Sequence[Item]) -> tuple[tuple[str, ...], list[str]]:
     now as string, now as list (facts §12).
     """
     front = [item.block.digest for item in items if item.place.section != "messages"]
-    talk = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]
-    lead = list(takewhile(lambda item: item.place.role in _SYSTEM, talk))
-    messages = list(dropwhile(_is_client_text, talk[len(lead) :])) or talk[len(lead) :]
-    return (*front, *(item.block.digest for item in lead)), [item.block.digest for item in messages]
+    messages = [item for item in items if item.place.section == "messages" and item.block.kind != HEADER]
+    system = list(takewhile(lambda item: item.place.role in _SYSTEM, messages))
+    turns = list(dropwhile(_is_client_text, messages[len(system) :])) or messages[len(system) :]
+    return (*front, *(item.block.digest for item in system)), [item.block.digest for item in turns]
 
 
 def _is_client_text(item: Item) -> bool:

@@ -310,7 +310,7 @@ def outdated_reports(
 ) -> Iterator[tuple[int, int | None]]:
     """Yield the answers whose usage describes the old context, each with its new input tokens.
 
-    `answers` are the numbers of all remaining answers in `entries`. The tokens are known at most for the last one, else
+    `answers` are the numbers of remaining answers in `entries`. The tokens are known at most for the last one, else
     None. An answer that is itself the first change keeps its report if they are unknown.
     """
     first = first_change(entries)
@@ -369,7 +369,7 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
 
 
 def remove_left_branches(entries: Sequence[LinkedEntry], chain: Iterable[int], parent_key: str) -> None:
-    """Remove branches after the last remaining entry of `chain`, which the client would continue."""
+    """Remove branches after the last remaining entry of `chain`: the client would go on there."""
     last = max((number for number in chain if not entries[number].removed), default=-1)
     for entry in entries[last + 1 :]:
         entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)

@@ -189,7 +189,7 @@ class ContextRows:
         self.repeats: Mapping[int, Duplicate] = {}
         """Duplicates in the thread's contexts, by node."""
         self.find: Find | None = None
-        """Hits marked by a search."""
+        """Finds the hits of a search in a line."""
         self.current_hit: tuple[int, int] | None = None
         """Current search hit: a node, and the index of the hit in its open body."""
         self.staging: Staging | None = None

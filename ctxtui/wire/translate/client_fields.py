@@ -25,7 +25,7 @@ _KNOWN_FIELDS: Final[Mapping[str, frozenset[str]]] = {
 """The fields of the most common kinds (facts §1, §4); other kinds stay as they are."""
 _HEADER: Final = frozenset(
     "type role content name id status phase refusal tool_calls tool_call_id function_call audio reasoning_content"
-    " reasoning".split()
+    " reasoning parts thinking images tool_name tools author recipient".split()
 )
 """The fields of a message's header that a provider may know, of all dialects together."""
 

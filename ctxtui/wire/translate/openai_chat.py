@@ -115,7 +115,7 @@ def _write_call(part: TurnPart, same: bool) -> Json:
 
 
 def _write_result(part: TurnPart, losses: Losses) -> Json:
-    """Write a tool message, in which Chat accepts no pictures and no error flag."""
+    """Write a tool message: its own blocks, or a text, without pictures and error flag."""
     if part.kind == "tool message":
         blocks: list[Block] = part.value
         content = _write_content([to_part(block) for block in blocks], TOOL, True, losses) or ""

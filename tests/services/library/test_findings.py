@@ -112,7 +112,7 @@ def test_what_was_planted_is_found_and_told_in_true_sentences() -> None:
     calls = len(session.thread_calls())
     assert idle.calls == calls and idle.so_far is not None and idle.so_far > 0
     words = sentence(idle)
-    assert words.startswith("Idle_") or "idle_0" in words
+    assert words.startswith("Tools idle_"), "no name is spelled otherwise at the beginning of the sentence"
     assert f"never called in {calls} calls" in words and "tokens in every call" in words and "so far" in words
     saves = [one.saves for one in told.priced if one.saves is not None]
     order = [(one.risk or 0, -(one.saves or 0)) for one in told.priced]

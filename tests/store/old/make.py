@@ -55,7 +55,7 @@ def add_edits(store: Any, digest: str) -> None:
         Edit("e4", "apply", (), at=AT + 3, payload='{"ids":["e3"]}'),
     ]
     store.add_edits(SESSION, entries, now=AT)
-    store.put_artifact(SESSION, "result.txt", b"kept outside", now=AT)
+    store.put_artifact(SESSION, "result.txt", b"kept outside")
 
 
 def fill(folder: Path) -> int:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from ctxtui.core.call import Fidelity
 from tests.cases import wire_traffic as cases
 from tests.corpus import corpus_params
 from tests.transcripts.reading import calls, corpus_session, form_of, law_2, read, read_with, survives_cuts
@@ -76,3 +77,46 @@ def test_corpus(path: Path) -> None:
     reports = [int(n) for n in re.findall(r'"output_tokens": ?(\d+)', text)]
     assert call.usage is not None and call.usage.output in reports
     assert call.model and call.id in text
+
+
+def ollama_stream(*texts: str) -> bytes:
+    chunks = [{"model": "m", "message": {"role": "assistant", "content": text}, "done": False} for text in texts]
+    end = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+    chunks.append(end | {"prompt_eval_count": 9, "eval_count": 2})
+    return b"".join(json.dumps(one).encode() + b"\n" for one in chunks)
+
+
+def test_ollama_streams_an_object_a_line() -> None:
+    session = read(ollama_stream("Good ", "day") + ollama_stream("Bye"), "a.jsonl")
+    texts = [session.tree.items(call.response_head)[-1].block.value() for call in session.calls.values()]
+    assert [text["text"] if isinstance(text, dict) else text for text in texts] == ["Good day", "Bye"]
+    assert [(c.provider, c.usage.input, c.error) for c in session.calls.values() if c.usage] == [("ollama", 9, "")] * 2
+    assert session.about.source == "event stream" and not session.skipped
+
+
+def test_google_streams_a_list_unless_asked_for_events() -> None:
+    first = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Good "}]}}]}
+    last = {"candidates": [{"content": {"role": "model", "parts": [{"text": "day"}]}, "finishReason": "STOP"}]}
+    session = read(json.dumps([first, last | {"usageMetadata": {"promptTokenCount": 9}}]).encode(), "a.json")
+    (call,) = session.calls.values()
+    assert (call.error, call.stop_reason) == ("", "STOP") and call.usage and call.usage.input == 9
+    assert session.tree.items(call.response_head)[-1].block.value()["text"] == "Good day"
+    request = {"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}
+    pair = read(json.dumps({"request": request, "response": [first, last]}).encode(), "a.json")
+    (call,) = pair.calls.values()
+    assert pair.tree.items(call.response_head)[-1].block.value()["text"] == "Good day"
+
+
+def test_an_answer_of_google_alone_is_not_the_wire() -> None:
+    _, _, _, answer = cases.google()
+    (call,) = read(json.dumps(answer).encode(), "a.json").calls.values()
+    assert call.fidelity == Fidelity.TRANSCRIPT
+
+
+@pytest.mark.parametrize("stream", [str(cases.anthropic_stream()[3]), chat_stream("c-1"), responses_stream()])
+@pytest.mark.parametrize("is_list", [True, False])
+def test_events_may_be_saved_as_json(stream: str, is_list: bool) -> None:
+    events = [line.removeprefix("data: ") for line in stream.splitlines() if line.startswith("data: {")]
+    data = f"[{','.join(events)}]" if is_list else "\n".join(events)
+    (saved,), (streamed,) = read(data.encode(), "a.json").calls.values(), read(stream.encode(), NAME).calls.values()
+    assert (saved.id, saved.usage, saved.error) == (streamed.id, streamed.usage, streamed.error)

@@ -25,10 +25,10 @@ def propose(policy_context: PolicyContext, settings: Settings) -> Iterator[Edit]
     first = 0
     while first + k <= stop:
         size = next(size for size in sizes if first % size == 0 and first + size <= stop)
-        some = rounds[first : first + size]
+        replaced = rounds[first : first + size]
         what = format_range("round", first + 1, first + size)
         yield from summarize_runs(
-            policy_context, NAME, some[0].start, some[-1].stop, what, again=size > k, length=settings["length"]
+            policy_context, NAME, replaced[0].start, replaced[-1].stop, what, again=size > k, length=settings["length"]
         )
         first += size
 

@@ -274,7 +274,7 @@ def _difference(later: float | None, now: float | None) -> float | None:
 
 
 def miss_reason(forecast: NextCallForecast, calls: Sequence[Call]) -> str:
-    """The reason why the call after `calls` will read at most half of the last one's input from the cache, else ""."""
+    """The reason why the call after `calls` will read at most half of the last one's input; "" if nothing is cached."""
     last = calls[-1].usage
     if last is None or not (last.cache_read or last.cache_write or forecast.cause) or forecast.read * 2 > last.input:
         return ""

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ctxtui.agent import events, progress
+from ctxtui.agent.answer_reader import AnswerReader
 from ctxtui.agent.child import ChildResult, ChildTask
 from ctxtui.agent.conversation import CACHED, ConversationStart, Draft, begin
-from ctxtui.agent.exchange import AnswerReader
 from ctxtui.agent.runner import Runner, Surroundings
 from ctxtui.agent.turn import TurnState
 from ctxtui.core.block import HEADER
@@ -48,14 +48,14 @@ async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForeca
 class ChildRun:
     """Runs a sub-agent on `task` as the thread `thread` of `host`'s session.
 
-    `shape` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
+    `editor` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
     keeps its partial answer. `began` is set when its first answer begins.
     """
 
     def __init__(
-        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, shape: RequestEditor
+        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, editor: RequestEditor
     ) -> None:
-        assert host.writer is not None and host.line is not None
+        assert host.writer is not None and host.client is not None
         self._host = host
         self._task = task
         self._thread = thread
@@ -76,19 +76,19 @@ class ChildRun:
         params = params_for(chat_model, dataclasses.replace(settings, answer_tokens=tokens))
         system = host.own.system or SYSTEM if task.system is None else task.system
         start = ConversationStart(chat_model.endpoint.dialect, params, tools.definitions, system)
-        self._talk = begin(host.session.tree, start)
+        self._conversation = begin(host.session.tree, start)
         if chat_model.endpoint.dialect == ANTHROPIC:
             # Other sub-agents with the same system text can read that from the cache, but not the rest.
-            self._talk.static = CACHED
-        self._talk.shape = shape
+            self._conversation.static = CACHED
+        self._conversation.editor = editor
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._refusal_reason,
-            exchange=self._make_reader,
+            make_reader=self._make_reader,
             clock=host.clock,
             recorded=host.wait_recorded,
         )
-        self._runner = Runner(self._talk, tools, host.line, surroundings)
+        self._runner = Runner(self._conversation, tools, host.client, surroundings)
         allowed = frozenset(tools.names)
         self._runner.state = TurnState(attended=False, allowed=allowed, most=task.rounds)
 
@@ -97,7 +97,9 @@ class ChildRun:
         thread_event = ThreadSeen(self._thread, label, MAIN)
         assert self._host.writer is not None
         self._host.writer.put(thread_event)
-        self._host.tell(ChatNews(None, (thread_event, TipMoved(self._thread, self._talk.head)), thread=self._thread))
+        self._host.tell(
+            ChatNews(None, (thread_event, TipMoved(self._thread, self._conversation.head)), thread=self._thread)
+        )
 
     async def run_to_end(self) -> ChildResult:
         try:

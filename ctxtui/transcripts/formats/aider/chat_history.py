@@ -1,4 +1,4 @@
-"""Reads aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
+"""Reads aider's chat history in Markdown: user input, answers, rounded token counts."""
 
 from __future__ import annotations
 
@@ -108,38 +108,38 @@ class AiderReader(Reader):
 
     def _close_text(self) -> Iterator[Event]:
         """End the collected text: a person's message, or an answer whose token counts follow."""
-        words = "\n".join(self._text_lines).strip("\n")
+        text = "\n".join(self._text_lines).strip("\n")
         kind, self._line_kind, self._text_lines = self._line_kind, "", []
-        if not words.strip():
+        if not text.strip():
             return
         if kind == "typed":
             yield from self._add_answer(None, "")
-            message = make_message("user", words)
+            message = make_message("user", text)
             self._all_messages += message
             self._dialogue.add(message)
             self._asked = True
         elif kind == "said":
             if self._waiting is None:
                 self._waiting, self._waiting_line = [], self._line
-            self._waiting.append(words)
+            self._waiting.append(text)
 
-    def _handle_notice(self, words: str) -> Iterator[Event]:
-        model, version, tokens = _MODEL.match(words), _VERSION.match(words), _TOKENS.match(words)
+    def _handle_notice(self, text: str) -> Iterator[Event]:
+        model, version, tokens = _MODEL.match(text), _VERSION.match(text), _TOKENS.match(text)
         if model:
             self._model = model.group(1)
         elif version:
             self._about = Described(source=NAME, version=version.group(1))
         elif tokens:
-            yield from self._add_answer(_parse_usage(words), words)
-        elif words == COPIED:
+            yield from self._add_answer(_parse_usage(text), text)
+        elif text == COPIED:
             self._copied = True
-        elif words.startswith(_RESTORED):
+        elif text.startswith(_RESTORED):
             self._dialogue.head = self._dialogue.tree.extend(ROOT, self._all_messages)
-        elif "KeyboardInterrupt" in words:
-            yield Happened("interrupt", words)
+        elif "KeyboardInterrupt" in text:
+            yield Happened("interrupt", text)
 
     def _add_answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
-        """Add the pending answer as a call; `figures` is the notice with its counts ("" without one).
+        """Add the pending answer as a call; `figures` is the notice with its counts.
 
         Token counts without an answer (an interrupted one) are a call, too. Text without counts that follows no user
         input is the output of a command, and only reported.
@@ -150,10 +150,10 @@ class AiderReader(Reader):
         call_extra: dict[str, Json] = {"figures": figures, "rounded": True} if figures else {}
         call_extra |= {COPIED_BY: MAKER} if self._copied else {}
         line = self._waiting_line if self._waiting else 0
-        words, self._waiting = "\n".join(self._waiting or ()), None
+        text, self._waiting = "\n".join(self._waiting or ()), None
         if usage is None and not self._asked:
             # Text without a request: the output of a command.
-            yield Happened("output", one_line(words), at=self._clock)
+            yield Happened("output", one_line(text), at=self._clock)
             return
         self._asked = False
         self._all_messages += items
@@ -171,13 +171,13 @@ def _kind_of_line(text: str) -> tuple[str, str]:
     return "said", text
 
 
-def _parse_usage(words: str) -> Usage | None:
+def _parse_usage(text: str) -> Usage | None:
     """Parse aider's own counts, rounded from a thousand on; None without a "sent" figure.
 
     "sent" includes cache hits and writes, unless it is smaller than these.
     """
     figures = {}
-    for number, scale, name in _FIGURE.findall(words):
+    for number, scale, name in _FIGURE.findall(text):
         try:
             figures[name] = round(float(number.replace(",", "")) * _SCALE[scale])
         except (ValueError, OverflowError):
@@ -185,7 +185,7 @@ def _parse_usage(words: str) -> Usage | None:
     if "sent" not in figures:
         return None
     read, written = figures.get("cache hit", 0), figures.get("cache write", 0)
-    cost = _COST.search(words)
+    cost = _COST.search(text)
     fresh = figures["sent"] - read - written
     try:
         spent = as_number(float(cost.group(1).replace(",", "").rstrip("."))) if cost else None

@@ -1,4 +1,4 @@
-"""Reads aider's ``--llm-history-file``: the messages of each request as text, and the answer.
+"""Reads aider's ``--llm-history-file``: the messages of each request, and the answer.
 
 The lines of a message begin with its role. Times are in the machine's time zone, which is not recorded. Model and usage
 are in the chat history.
@@ -128,14 +128,14 @@ class LlmHistoryReader(Reader):
         first = request or answer
         assert first is not None
         head = ROOT
-        for number, (role, words) in enumerate(_split_messages(request)):
+        for number, (role, text) in enumerate(_split_messages(request)):
             if not role:
                 yield Skipped(first.line, f"message {number + 1} of the request has no role")
                 continue
-            head = self._tree.extend(head, make_message(role, *_message_parts(words)))
+            head = self._tree.extend(head, make_message(role, *_message_parts(text)))
             if role == "user":
-                self._title = self._title if self._count_by_time else one_line(words)
-        words = _strip_role(answer.lines, "ASSISTANT") if answer else ""
+                self._title = self._title if self._count_by_time else one_line(text)
+        text = _strip_role(answer.lines, "ASSISTANT") if answer else ""
         call = Call(
             self._make_id(first.time),
             MAIN,
@@ -144,7 +144,7 @@ class LlmHistoryReader(Reader):
             line=first.line,
             bytes_=(first.start, max(first.end, answer.end if answer else 0)),
         )
-        answer_items = make_message("assistant", words) if words else []
+        answer_items = make_message("assistant", text) if text else []
         self._tip = self._tree.extend(head, answer_items)
         yield CallSeen(replace(call, raw_head=head, sent_head=head, response_head=self._tip))
 
@@ -183,12 +183,12 @@ def _strip_role(lines: list[str], role: str) -> str:
     return "\n".join(bare[:-1] if bare and lines[-1] == "" else bare)
 
 
-def _message_parts(words: str) -> list[Json]:
+def _message_parts(text: str) -> list[Json]:
     """Parts of a message: its text, or texts and pictures if aider listed them member by member."""
-    if not re.search(r"^Image_url URL: ", words, re.MULTILINE):
-        return [words]
+    if not re.search(r"^Image_url URL: ", text, re.MULTILINE):
+        return [text]
     parts: list[Json] = []
-    for piece in re.split(r"^type: \w+\n?", words, flags=re.MULTILINE):
+    for piece in re.split(r"^type: \w+\n?", text, flags=re.MULTILINE):
         picture = _PICTURE.match(piece)
         if picture:
             url = picture[1].strip()

@@ -1,4 +1,4 @@
-"""Write a chat history with an edited context, which aider restores (``--restore-chat-history``).
+"""Write a chat history that aider restores with ``--restore-chat-history``.
 
 aider takes only user input and answers from such a file, in order; it rebuilds system prompt, examples, files and the
 map of the repository.
@@ -47,13 +47,13 @@ def resume(order: ResumeOrder) -> ResumedFile:
         is_after_end = order.end is not None and index is not None and index >= order.end
         if is_after_end or item.block.kind in (HEADER, NOT_RECORDED):
             continue
-        words = read_block_text(item.block)
+        text = read_block_text(item.block)
         if index is not None and index not in dialogue_texts:
             lost.append(_OWN)
-        elif words.strip():
+        elif text.strip():
             is_unchanged = index is not None and item.block.digest == order.path[index].block.digest
             messages.append(
-                (item.place.role != "assistant", dialogue_texts[index] if is_unchanged and index is not None else words)
+                (item.place.role != "assistant", dialogue_texts[index] if is_unchanged and index is not None else text)
             )
         else:
             lost.append(f"{_OTHER} {item.block.kind}")
@@ -64,22 +64,22 @@ def resume(order: ResumeOrder) -> ResumedFile:
     started = datetime.fromtimestamp(order.now, UTC).strftime("%Y-%m-%d %H:%M:%S")
     lines = ["", f"# aider chat started at {started}", "", f"> {COPIED}", ""]
     before: bool | None = None
-    for typed, words in messages:
+    for typed, text in messages:
         lines += [_APART, ""] if before is typed else []
-        lines += [*(_prompt_lines(words) if typed else _answer_lines(words, lost)), ""]
+        lines += [*(_prompt_lines(text) if typed else _answer_lines(text, lost)), ""]
         before = typed
     data = "\n".join(lines).encode("utf-8", "surrogatepass")
     stamp = started.replace(":", "-").replace(" ", "T")
     return ResumedFile(data, count_losses(lost), "", f"curated.{stamp}.aider.chat.history.md")
 
 
-def _prompt_lines(words: str) -> Iterator[str]:
-    for line in words.strip("\n").splitlines():
+def _prompt_lines(text: str) -> Iterator[str]:
+    for line in text.strip("\n").splitlines():
         yield f"{_TYPED}{line.rstrip()}  "
 
 
-def _answer_lines(words: str, lost: list[str]) -> Iterator[str]:
-    for line in words.strip("\n").splitlines():
+def _answer_lines(text: str, lost: list[str]) -> Iterator[str]:
+    for line in text.strip("\n").splitlines():
         if _MARK.match(line):
             lost.append(_INDENTED)
             yield f" {line}"
@@ -101,23 +101,23 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
     source = order.source.decode("utf-8", "replace")
     if _CHAT in source:
         history_texts = sorted(set(_history_texts(source)), key=len, reverse=True)
-        return {index: match for index, words in texts.items() if (match := _find_history_text(words, history_texts))}
+        return {index: match for index, text in texts.items() if (match := _find_history_text(text, history_texts))}
     dialogue_texts: dict[int, str] = {}
     is_client_text = False
-    for index, words in texts.items():
+    for index, text in texts.items():
         asks = order.path[index].place.role != "assistant"
-        if asks and words.startswith(_EXAMPLES_END):
+        if asks and text.startswith(_EXAMPLES_END):
             # Everything before is aider's examples.
             dialogue_texts = {}
         # The answer "Ok ..." to one of aider's own texts is aider's, too.
-        is_client_text = words.startswith(_OWN_TEXTS) if asks else is_client_text and words.startswith("Ok")
+        is_client_text = text.startswith(_OWN_TEXTS) if asks else is_client_text and text.startswith("Ok")
         if not is_client_text:
-            dialogue_texts[index] = _REMINDER.split(words, maxsplit=1)[0].rstrip() if asks else words
+            dialogue_texts[index] = _REMINDER.split(text, maxsplit=1)[0].rstrip() if asks else text
     return dialogue_texts
 
 
 def _find_history_text(words: str, history_texts: list[str]) -> str:
-    """The first of `history_texts`, longest first, that `words` equals or begins with; "" if there is none.
+    """The first of `history_texts` that `text` equals or begins with; "" if there is none.
 
     aider's reminder may follow user input.
     """
@@ -139,5 +139,5 @@ def _history_texts(history: str) -> Iterator[str]:
             collected.append(line[len(_TYPED) :] if line_kind == "typed" else line)
 
 
-def _plain_lines(words: str) -> str:
-    return "\n".join(line.rstrip() for line in words.strip().splitlines())
+def _plain_lines(text: str) -> str:
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())

@@ -118,7 +118,7 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request inside `value` (an object, its text, or messages), and the keys to it unless it is text."""
+    """The request inside `value`, and the keys to it unless the request is text."""
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:
@@ -174,7 +174,10 @@ def _events_text(value: Json) -> str:
     """Join a list of stream events to the text of their stream; "" if it is not one."""
     items = as_list(value)
     events = [as_dict(item) for item in items]
-    streamed = [as_str(item.get("object")) == "chat.completion.chunk" or _is_event(item) for item in events]
+    streamed = [
+        as_str(item.get("object")) == "chat.completion.chunk" or "candidates" in item or _is_event(item)
+        for item in events
+    ]
     if not items or not all(streamed):
         return ""
     return "".join(f"data: {canonical.dump_text(item)}\n\n" for item in items)

@@ -54,7 +54,7 @@ _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", GOOGLE: "google"}
 
 
 class _BodyDecoder:
-    """Decodes the bodies of one recording; `source` is the dialect of a body that does not show its own."""
+    """Decodes bodies; `source` is the dialect of those that do not show their own."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -98,8 +98,8 @@ class _BodyDecoder:
 def _base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
     """Build a call from the fields of the record `text` outside its bodies.
 
-    Without an answer's id, equal records are the same call. A request without a model may be incomplete, so its
-    fidelity is that of a transcript.
+    Without an answer's id, equal records are the same call. The fidelity of an answer alone, and of a request without a
+    model, which may be incomplete, is that of a transcript.
     """
     created = pair.answer.get("created", pair.answer.get("created_at")) if isinstance(pair.answer, dict) else None
     model = decoded.response.model or decoded.model
@@ -110,7 +110,9 @@ def _base_call(pair: Pair, decoded: Decoded, text: JsonText) -> Call:
         provider=provider,
         started=pair.started or as_time(created),
         ended=pair.ended,
-        fidelity=Fidelity.WIRE if decoded.model or decoded.dialect == GOOGLE else Fidelity.TRANSCRIPT,
+        fidelity=Fidelity.WIRE
+        if pair.request and (decoded.model or decoded.dialect == GOOGLE)
+        else Fidelity.TRANSCRIPT,
         line=text.line,
         extra=read_betas(pair.headers),
     )
@@ -173,7 +175,7 @@ def _stream_dialect(events: list[sse.ServerEvent]) -> str:
     return ""
 
 
-NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
+_NO_CONTEXT: Final = "JSON that is not a request, an answer or a message"
 
 
 class BodiesReader(Reader):
@@ -199,11 +201,9 @@ class BodiesReader(Reader):
     @property
     def tail(self) -> Skipped | None:
         incomplete = self._stream.rest
-        return (
-            Skipped(incomplete.number, f"cut off: {len(incomplete.data):,} bytes without an end")
-            if incomplete
-            else None
-        )
+        if incomplete is None:
+            return None
+        return Skipped(incomplete.number, f"cut off: {len(incomplete.data):,} bytes without an end")
 
     def feed(self, data: bytes) -> list[Event]:
         self._fed = data
@@ -279,7 +279,7 @@ class BodiesReader(Reader):
                 line, start = text.line + before.count("\n"), text.start + len(encode_text(before))
                 yield from self._handle_piece(walk_value(text.text[item.start : item.end], line, start))
         else:
-            yield Skipped(text.line, NO_CONTEXT)
+            yield Skipped(text.line, _NO_CONTEXT)
 
     def _add_call(self, pair: Pair, text: JsonText) -> Iterator[Event]:
         decoded = self._decoder.decode(pair)
@@ -327,9 +327,6 @@ def _is_record(text: str) -> bool:
     except (Malformed, RecursionError):
         return False
     return record and not text[len(walked.text) :].strip()
-
-
-NAMES: Final = {ANTHROPIC: "anthropic", CHAT: "openai chat", RESPONSES: "openai responses", GOOGLE: "google"}
 
 
 _SHAPE_CONFIDENCES: Final = {
@@ -383,7 +380,7 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request that the head cuts before its messages, by its long system prompt or many tools."""
+    """Detect a request that the head cuts before its messages."""
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:
@@ -403,11 +400,8 @@ def _detect_cut(value: Json) -> tuple[str, float]:
             return (RESPONSES if "type" in defined[0] else ANTHROPIC), _CUT_REQUEST_CONFIDENCE
     if isinstance(value.get("system"), str | list) and ("model" in value or value.keys() <= _BEFORE_SYSTEM):
         return ANTHROPIC, _CUT_REQUEST_CONFIDENCE
-    return (
-        (RESPONSES, _CUT_REQUEST_CONFIDENCE)
-        if isinstance(value.get("instructions"), str) and "model" in value
-        else ("", 0.0)
-    )
+    has_instructions = isinstance(value.get("instructions"), str) and "model" in value
+    return (RESPONSES, _CUT_REQUEST_CONFIDENCE) if has_instructions else ("", 0.0)
 
 
 def _detect_value(value: Json, lines: list[Json]) -> tuple[str, float]:

@@ -30,7 +30,7 @@ from ctxtui.wire.codec.spans import Member, Value
 BLANK: Final = " \t\r\n\0\ufeff"
 """Characters allowed around a value: white space, NULs that a crash left, byte order marks."""
 
-INTO: Final = frozenset({"messages", "input", "contents", "tools", "functions", "system", "instructions"})
+_WALKED: Final = frozenset({"messages", "input", "contents", "tools", "functions", "system", "instructions"})
 """Members that are walked element by element."""
 
 
@@ -61,7 +61,7 @@ class JsonText(Struct, frozen=True):
 def walk_value(text: str, line: int = 1, start: int = 0) -> JsonText:
     """Walk the value at the beginning of `text`; raises `Malformed` if there is none."""
     if text[:1] == "{":
-        members = list(spans.members(text, 0, INTO))
+        members = list(spans.members(text, 0, _WALKED))
         end = spans.close(text, members[-1].end if members else 1)
         return JsonText(line, start, text[:end], members=members)
     if text[:1] == "[":

@@ -70,11 +70,11 @@ def rendered_items(rendered: Json, kind: str, role: str) -> list[Item]:
     return items
 
 
-def text_mark(words: str) -> str:
+def text_mark(text: str) -> str:
     """Return the mark of a user text that the client wrote without ``isMeta``; "" for any other."""
-    if not _META_TEXT.match(words):
+    if not _META_TEXT.match(text):
         return ""
-    return MEMORY if _MEMORY_TEXT.match(words) else META
+    return MEMORY if _MEMORY_TEXT.match(text) else META
 
 
 def attachment_items(attachment: Json) -> list[Item]:

@@ -111,7 +111,7 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as sent."""
+    """Make the next point; `rendered`: its items are an attachment as sent."""
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -181,13 +181,13 @@ def _order_items(chain: Iterable[Point]) -> list[Item]:
     ordered: list[Item] = []
     results: list[Item] = []
     texts: list[Item] = []
-    words: list[Item] = []
+    user_texts: list[Item] = []
     turn: list[Item] = []
 
     def close() -> None:
-        ordered.extend((*results, *_end_with_newline(texts, words), *words, *_join_texts(turn)))
-        for some in (results, texts, words, turn):
-            some.clear()
+        ordered.extend((*results, *_end_with_newline(texts, user_texts), *user_texts, *_join_texts(turn)))
+        for group in (results, texts, user_texts, turn):
+            group.clear()
 
     for point in chain:
         for item in point.items:
@@ -199,7 +199,7 @@ def _order_items(chain: Iterable[Point]) -> list[Item]:
             elif point.rendered:
                 texts.append(item)
             else:
-                (results if item.block.kind == "tool_result" else words).append(item)
+                (results if item.block.kind == "tool_result" else user_texts).append(item)
     close()
     return ordered
 
@@ -213,10 +213,10 @@ def _end_with_newline(texts: list[Item], words: list[Item]) -> list[Item]:
 
 
 def _join_texts(turn: list[Item]) -> list[Item]:
-    words = [_plain_text(item) for item in turn]
-    if len(words) < 2 or not all(words):
+    texts = [_plain_text(item) for item in turn]
+    if len(texts) < 2 or not all(texts):
         return turn
-    return [Item(block.text("\n\n".join(words)), turn[0].place)]
+    return [Item(block.text("\n\n".join(texts)), turn[0].place)]
 
 
 def _plain_text(item: Item) -> str:
@@ -249,7 +249,7 @@ def _header(role: str) -> Item:
 
 
 def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
+    """Append `items` to `head`; neighbours of one role form one message with a header."""
     if not items:
         return head
     before = tree[head].place
@@ -311,7 +311,7 @@ def find_sendable(point: Point) -> Point:
     return point
 
 
-CLEARED: Final = "[Old tool result content cleared]"
+_CLEARED: Final = "[Old tool result content cleared]"
 """Text that the client sends in place of a cleared tool result."""
 
 
@@ -340,7 +340,7 @@ def _clear_result(item: Item, ids: set[str]) -> Item:
     value = item.block.value()
     if value.get("tool_use_id") not in ids:
         return item
-    return Item(block.make("tool_result", {**value, "content": CLEARED}), item.place)
+    return Item(block.make("tool_result", {**value, "content": _CLEARED}), item.place)
 
 
 def kept_items(tree: Tree, points: Mapping[str, Point], metadata: Json) -> tuple[str, list[Item]]:

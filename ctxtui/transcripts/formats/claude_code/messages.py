@@ -104,9 +104,9 @@ def _handle_synthetic(
         items = [Item(part.block, ASSISTANT) for part in message.parts]
         return state.move(thread, state.add(record, parent, SAID, items))
     # The client shows an API error as an answer, but does not send it.
-    words = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
+    text = " ".join(str(part.block.member("text") or "") for part in message.parts if part.block.kind == "text")
     state.add(record, parent, CLIENT)
-    return [Happened("api error", replace_surrogates(words), thread.id, parse_timestamp(record.timestamp), thread.call)]
+    return [Happened("api error", replace_surrogates(text), thread.id, parse_timestamp(record.timestamp), thread.call)]
 
 
 def _handle_user(
@@ -187,7 +187,7 @@ def _note_input(
 
 
 def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of a request or of its parts; one that another request follows was not answered."""
+    """Handle a record of a request; one that another request follows was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
@@ -202,18 +202,18 @@ def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Ev
 def _emit_unanswered(
     state: ClaudeState, first_request: ClaudeRequest, next_request: ClaudeRequest, agent: str
 ) -> list[Event]:
-    """Emit a request without an answer, in a thread of its own, so that no figure counts it as answered."""
+    """Emit a request without an answer in a thread that no figure counts."""
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
-    words = "a request has no recorded answer"
+    text = "a request has no recorded answer"
     if next_request.last is first_request.last and next_request.last is not None:
-        words += "; it was sent again"
-    events: list[Event] = [Happened(UNANSWERED, words, thread, first_request.at, owner.call if owner else "")]
+        text += "; it was sent again"
+    events: list[Event] = [Happened(UNANSWERED, text, thread, first_request.at, owner.call if owner else "")]
     rebuilt, notes = state.requests(agent).rebuild(first_request)
     events += notes
     if rebuilt is None:
         return events
-    call = replace(rebuilt, thread=unanswered_thread(thread), error=words)
+    call = replace(rebuilt, thread=unanswered_thread(thread), error=text)
     return [*events, ThreadSeen(unanswered_thread(thread), UNANSWERED_LABEL, thread), CallSeen(call)]
 
 
@@ -232,7 +232,7 @@ def handle_meter(state: ClaudeState, source: RawRecord) -> list[Event]:
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the recorded part of the request that the answer in `record` names; with notes on what is missing."""
+    """Find the recorded part of an answer's request; with notes on what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

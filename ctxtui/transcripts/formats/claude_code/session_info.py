@@ -96,13 +96,13 @@ class About(Struct):
         return self.now
 
 
-def parse_shown_window(words: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
-    if not isinstance(words, str) or not words.startswith(OUTPUT):
+def parse_shown_window(text: object) -> int:
+    """Read the window in tokens from ``/context`` (``23.2k/1m tokens``); 0 for other text."""
+    if not isinstance(text, str) or not text.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.
-    plain_words = _COLOURS.sub("", words[:_PICTURE_CHARS])
-    match = _OF_WINDOW.search(plain_words) if "context usage" in plain_words.lower() else None
+    plain_text = _COLOURS.sub("", text[:_PICTURE_CHARS])
+    match = _OF_WINDOW.search(plain_text) if "context usage" in plain_text.lower() else None
     return round(float(match[1]) * (1_000_000 if match[2] in "mM" else 1_000)) if match else 0
 
 
@@ -135,8 +135,8 @@ class Tasks(Struct):
         value = block.value()
         tool_input = value.get("input")
         if isinstance(tool_input, dict) and isinstance(tool_input.get("prompt"), str):
-            words = tool_input.get("description")
-            task = Task(thread, one_line(words) if isinstance(words, str) else "")
+            text = tool_input.get("description")
+            task = Task(thread, one_line(text) if isinstance(text, str) else "")
             self._calls[str(value.get("id"))] = task
             self._prompts[tool_input["prompt"].strip()] = task
 

@@ -115,14 +115,14 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
             return events + state.tip_events(thread)
         case "api_error":
             state.add(record, parent, PASSING)
-            words = error_text(record.json("error"))
-            return [*events, Happened("api error", words, thread.id, parse_timestamp(record.timestamp), thread.call)]
+            text = error_text(record.json("error"))
+            return [*events, Happened("api error", text, thread.id, parse_timestamp(record.timestamp), thread.call)]
         case "local_command":
-            words = record.json("content")
-            thread.resumed = thread.resumed or (isinstance(words, str) and is_exit_command(words))
-            shown = _is_only_shown(record, words)
-            state.about.set_window(parse_shown_window(words) if not agent else 0)
-            items = [] if shown else client_text(words)
+            text = record.json("content")
+            thread.resumed = thread.resumed or (isinstance(text, str) and is_exit_command(text))
+            shown = _is_only_shown(record, text)
+            state.about.set_window(parse_shown_window(text) if not agent else 0)
+            items = [] if shown else client_text(text)
             return events + state.move(thread, state.add(record, parent, PASSING if shown else CLIENT, items))
         case subtype if subtype in _ASIDES:
             events.append(Happened(ASIDE, _ASIDES[subtype], thread.id, parse_timestamp(record.timestamp), thread.call))
@@ -132,12 +132,12 @@ def handle_system(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[
     return events + state.move(thread, state.add(record, parent, PASSING))
 
 
-def _is_only_shown(record: ClaudeRecord, words: Json) -> bool:
+def _is_only_shown(record: ClaudeRecord, text: Json) -> bool:
     """Whether a local command's record is only terminal output (the picture of ``/context``).
 
     Newer clients send what is meant for the model as a message (facts §13.1).
     """
-    shown = isinstance(words, str) and words.startswith(OUTPUT)
+    shown = isinstance(text, str) and text.startswith(OUTPUT)
     return shown and record.version is not None and is_newer(record.version, _SENTOUTPUT)
 
 
@@ -192,9 +192,9 @@ def handle_queue(state: ClaudeState, record: ClaudeRecord) -> list[Event]:
         case "enqueue":
             state.queued.append(content if isinstance(content, str) else "")
         case "remove" if state.queued:
-            words = state.queued.pop(0)
-            if words and thread.last is not None and thread.tip is not None:
-                item = Item(block.text(words), Place("messages", "user"))
+            text = state.queued.pop(0)
+            if text and thread.last is not None and thread.tip is not None:
+                item = Item(block.text(text), Place("messages", "user"))
                 add_side_point(thread.tip.anchor, state.next_number(), parse_timestamp(record.timestamp), [item])
                 return state.tip_events(thread)
         case "dequeue" if state.queued:

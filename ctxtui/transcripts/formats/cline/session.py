@@ -1,4 +1,4 @@
-"""Reads Cline's sessions: a JSON with the messages, others for subagents and a compacted context."""
+"""Reads Cline's sessions: messages, those of subagents, and a compacted context."""
 
 from __future__ import annotations
 
@@ -154,9 +154,9 @@ def _read_message(dialogue: Dialogue, message: dict[str, Json], previous: dict[s
     written = as_time(message.get("ts"))
     if get_path(message, "metadata", "displayOnly") is True:
         # Shown to the user, and never sent.
-        words = " ".join(as_str(part.get("text")) for part in as_dicts(message.get("content")))
+        text = " ".join(as_str(part.get("text")) for part in as_dicts(message.get("content")))
         kind = "api error" if get_path(message, "metadata", "displayRole") == "error" else "note"
-        yield Happened(kind, words, at=written, thread=dialogue.thread)
+        yield Happened(kind, text, at=written, thread=dialogue.thread)
     elif message.get("role") == "assistant":
         provider = as_str(get_path(message, "modelInfo", "provider"))
         reported, extra = usage(message.get("metrics"), provider), dict[str, Json]()

@@ -1,4 +1,4 @@
-"""Calls of a Codex rollout: the items that the model wrote between a request and its token count."""
+"""Calls of a Codex rollout: the model's items between a request and its token count."""
 
 from __future__ import annotations
 
@@ -52,11 +52,13 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
     return TokenCounts(last, total, record=True, response=response if isinstance(response, str) else "")
 
 
-def _uncounted_usage(before: Usage, total: Usage, last: Usage) -> Usage | None:
-    """Usage of a call without a count: the growth of the totals since `before`, beyond the `last` call.
+def _uncounted_usage(before: Usage | None, total: Usage | None, last: Usage) -> Usage | None:
+    """Usage of a call without a count: the growth of the totals beyond the `last` call.
 
-    None if the totals grew by less than the last call in any figure, or by no more input.
+    None if a total is unknown, or grew by less than the last call in any figure, or by no more input.
     """
+    if before is None or total is None:
+        return None
     names = ("fresh", "cache_read", "write_30m", "output", "reasoning")
     rest = {name: getattr(total, name) - getattr(before, name) - getattr(last, name) for name in names}
     if min(rest.values()) < 0 or rest["fresh"] + rest["cache_read"] == 0:
@@ -126,7 +128,7 @@ class Calls(Struct, kw_only=True):
     _ended: Call | None = None
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """Add an item that the model wrote, from the context `head` to `after`; `name` identifies it."""
+        """Add an item of the model, from the context `head` to `after`; `name` identifies it."""
         if self.open is not None and (self.spoken or self.answered):
             self.close()
         time = parse_timestamp(stamp)
@@ -140,11 +142,11 @@ class Calls(Struct, kw_only=True):
         return self.open
 
     def add_count(self, counts: TokenCounts, head: int, stamp: str, line: int, span: tuple[int, int]) -> list[Call]:
-        """Handle a token count; returns the calls whose usage it gives.
+        """Handle a token count; return the calls whose usage it gives.
 
-        None if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call include
-        the usage of the interrupted call before it, if exactly one call ended without a count. If the client writes a
-        usage record for each response (facts §13), a count that ends no call is a repetition.
+        There is none if the count repeats an earlier one or counts nothing. Totals that grew by more than the last call
+        include the usage of the interrupted call before it, if exactly one call ended without a count. If the client
+        writes a usage record for each response (facts §13), a count that ends no call is a repetition.
         """
         total, usage = counts.total, counts.last
         if counts.estimated and self.open is not None:
@@ -180,11 +182,7 @@ class Calls(Struct, kw_only=True):
             call = self._with_paid_id(call, total, usage)
         self.open = None
         cut, self._uncounted = self._uncounted, []
-        rest = (
-            _uncounted_usage(before, total, usage)
-            if before is not None and total is not None and len(cut) == 1
-            else None
-        )
+        rest = _uncounted_usage(before, total, usage) if len(cut) == 1 else None
         self.epoch = complete_epoch(self.epoch, usage.input)
         self.close()
         calls = [(call, usage)] if rest is None else [(cut[0], rest), (call, usage)]
@@ -196,7 +194,7 @@ class Calls(Struct, kw_only=True):
         return ended
 
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
-        """Handle a compaction; return the call that made its summary, in a thread of its own, if recorded.
+        """Handle a compaction; return the call that made its summary, if recorded.
 
         It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary. A
         tool result or a user's message after the last call means that another, unrecorded call made the summary.
@@ -210,12 +208,9 @@ class Calls(Struct, kw_only=True):
             return None
         self._compactions += 1
         summary_extra = {**last.extra, "purpose": "compaction"}
-        name = (
-            f"compaction {self._compactions}"
-            if self.thread == MAIN
-            else f"{self.thread} compaction {self._compactions}"
-        )
-        call = replace(last, thread=name, epoch=Epoch(), extra=summary_extra)
+        prefix = "" if self.thread == MAIN else f"{self.thread} "
+        thread = f"{prefix}compaction {self._compactions}"
+        call = replace(last, thread=thread, epoch=Epoch(), extra=summary_extra)
         self._ended = self._finished[last.id] = call
         return call
 

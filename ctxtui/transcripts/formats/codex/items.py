@@ -1,4 +1,4 @@
-"""Parses the lines of a Codex rollout, and converts their Responses API items to blocks (facts §11).
+"""Parses the lines of a Codex rollout, and converts their items to blocks (facts §11).
 
 A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
 """
@@ -172,11 +172,11 @@ def item_from_value(value: Json) -> CodexMessage:
         items=[items[0]], by_model=role == "assistant", id=_provider_id(value.get("id")), base=BASE in kinds
     )
     for item, part_kind in zip(items[1:], kinds, strict=True):
-        words = block_content.read(item.block).text if role == "user" else ""
-        mark = _mark_of_kind(part_kind, words) if role == "user" else ""
+        text = block_content.read(item.block).text if role == "user" else ""
+        mark = _mark_of_kind(part_kind, text) if role == "user" else ""
         message.items.append(Item(item.block, item.place._replace(mark=mark)) if mark else item)
-        if words and not mark:
-            message.words = message.words or words
+        if text and not mark:
+            message.words = message.words or text
     message.asks = bool(message.words)
     if kind == AGENT_ITEM:
         # Not a person's text, so it cannot be the title.
@@ -193,9 +193,9 @@ def _part_kinds(value: dict[str, Json], count: int) -> list[str]:
     return [kind if isinstance(kind, str) and kind != _UNKNOWN_KIND else "" for kind in kinds]
 
 
-def _mark_of_kind(kind: str, words: str) -> str:
+def _mark_of_kind(kind: str, text: str) -> str:
     if not kind:
-        return text_mark(words)
+        return text_mark(text)
     if kind.startswith(_PERSON_KIND):
         return ""
     return SUMMARY if kind == _SUMMARY_KIND else MEMORY if kind.startswith(_MEMORY_KIND) else META
@@ -216,11 +216,11 @@ def _provider_id(value: Json) -> str:
     return value if isinstance(value, str) and len(value) >= 16 else ""
 
 
-def text_mark(words: str) -> str:
+def text_mark(text: str) -> str:
     """Return the mark of a user's text that the client inserted; "" for a person's text."""
-    start = words.lstrip()
+    start = text.lstrip()
     if start.startswith(_MEMORIES):
         return MEMORY
     if start.startswith(_SUMMARIES):
         return SUMMARY
-    return META if start.startswith("<") and _WRAPPED.match(words) else ""
+    return META if start.startswith("<") and _WRAPPED.match(text) else ""

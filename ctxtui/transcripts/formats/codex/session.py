@@ -27,7 +27,7 @@ from ctxtui.transcripts.kit.quota import read_rate_limits
 from ctxtui.transcripts.kit.records import BrokenRecord, Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 
-SYSTEM = Place("system")
+_SYSTEM = Place("system")
 _KEPT_ROLES = frozenset({"user", "developer", "system"})
 """Roles whose messages a compaction in an old file keeps."""
 
@@ -48,7 +48,7 @@ class History(Struct):
     def set_instructions(self, text: str) -> None:
         """Put the base instructions first, unless an item of the history has them."""
         if not self._instructions and text and not self._as_item:
-            self._instructions = [Item(block.text(text), SYSTEM)]
+            self._instructions = [Item(block.text(text), _SYSTEM)]
             self.head = self.tree.extend(self.head, self._instructions)
 
     def expect_item(self) -> None:
@@ -60,7 +60,7 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`: an item holds them, or other ones were sent."""
+        """Remove the base instructions of `session_meta`: an item has them, or others were sent."""
         self._as_item = True
         if not self._instructions:
             return
@@ -294,8 +294,8 @@ class _CodexSession:
         return []
 
     def _make_happening(self, kind: str, record: CodexRecord, key: str) -> Happened:
-        words = replace_surrogates(as_str(record.value().get(key))) or kind
-        return Happened(kind, words, self.thread, parse_timestamp(record.timestamp), self._calls.last)
+        text = replace_surrogates(as_str(record.value().get(key))) or kind
+        return Happened(kind, text, self.thread, parse_timestamp(record.timestamp), self._calls.last)
 
     def _handle_compaction(self, payload: dict[str, Json]) -> list[Event]:
         summary = as_str(payload.get("message"))

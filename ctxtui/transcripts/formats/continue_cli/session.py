@@ -50,23 +50,23 @@ def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     for item in history:
         message = as_dict(item.get("message"))
         role, parts = as_str(message.get("role")), list(item_parts(item, is_last=item is history[-1]))
-        said = [part.value for part in parts if part.member != RESULTS]
+        content = [part.value for part in parts if part.member != RESULTS]
         if as_str(item.get(SUMMARY)):
-            dialogue.restart(EpochStart.COMPACTION, head=tree.extend(ROOT, make_message("assistant", *said)))
+            dialogue.restart(EpochStart.COMPACTION, head=tree.extend(ROOT, make_message("assistant", *content)))
         elif role == "thinking":
-            thoughts += said
+            thoughts += content
         elif role == "assistant":
             copied_by = as_str(item.get(COPIED))
             # The session's sums have only its own calls.
             reports += [] if copied_by else [message.get("usage")]
             call = Call("", "", model=as_str(get_path(message, "usage", "model")), usage=usage(message.get("usage")))
             call = replace(call, extra={COPIED_BY: copied_by}) if copied_by else call
-            yield dialogue.add_call(make_message("assistant", *thoughts, *said), call)
+            yield dialogue.add_call(make_message("assistant", *thoughts, *content), call)
             results = [part.value for part in parts if part.member == RESULTS]
             dialogue.add(make_message("user", *results) if results else [])
             thoughts = []
         else:
-            dialogue.add(make_message(role or "user", *said))
+            dialogue.add(make_message(role or "user", *content))
     yield dialogue.tip_event()
     unreported = _unreported_usage(session.get("usage"), reports)
     if unreported is not None:
@@ -129,8 +129,8 @@ def _numbered(value: Json) -> list[tuple[int, dict[str, Json]]]:
 
 def _tool_result(state: dict[str, Json], without_output: str) -> Json:
     outputs = as_dicts(state.get("output"))
-    words = "\n".join(as_str(output.get("content")) for output in outputs) if outputs else without_output
-    return messages.tool_result(state.get("toolCallId"), words, error=state.get("status") == "errored")
+    text = "\n".join(as_str(output.get("content")) for output in outputs) if outputs else without_output
+    return messages.tool_result(state.get("toolCallId"), text, error=state.get("status") == "errored")
 
 
 def _excludes_cache(report: Json) -> bool:

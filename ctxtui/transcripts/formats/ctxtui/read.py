@@ -110,8 +110,8 @@ class CtxtuiReader(Reader):
         except _Altered as error:
             yield Skipped(line.number, str(error))
         except (AttributeError, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-            words = f"no {error}" if isinstance(error, LookupError) else str(error)
-            yield Skipped(line.number, f"not a line of ctxtui's format: {words}")
+            text = f"no {error}" if isinstance(error, LookupError) else str(error)
+            yield Skipped(line.number, f"not a line of ctxtui's format: {text}")
 
     def _handle_value(self, line: dict[str, Json]) -> Iterator[Event]:
         kind = next(iter(line), "")
@@ -191,8 +191,8 @@ class CtxtuiReader(Reader):
         yield TipMoved(str(line["tip"]), self._nodes[line["head"]])
 
     def _handle_happened(self, line: dict[str, Json]) -> Iterator[Event]:
-        words = {key: str(line[key]) for key in ("thread", "after") if key in line}
-        yield Happened(str(line["happened"]), str(line.get("text", "")), at=parse_time(line.get("at")), **words)
+        names = {key: str(line[key]) for key in ("thread", "after") if key in line}
+        yield Happened(str(line["happened"]), str(line.get("text", "")), at=parse_time(line.get("at")), **names)
 
 
 def _keep_unknown(of: str, number: int, members: dict[str, Json]) -> Happened:

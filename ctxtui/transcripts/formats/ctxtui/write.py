@@ -71,7 +71,7 @@ def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     yield from _iter_nodes(session)
     for thread in session.threads.values():
         members = {"label": thread.label, "parent": thread.parent}
-        yield {"thread": thread.id, **{key: words for key, words in members.items() if words}}
+        yield {"thread": thread.id, **{key: text for key, text in members.items() if text}}
     for id_ in _call_order(session):
         yield call_json(session.calls[id_])
     for thread in session.threads.values():
@@ -82,8 +82,8 @@ def _iter_records(session: Session) -> Iterator[bytes | dict[str, Json]]:
     for happening in session.happenings:
         if happening.kind != BEYOND:
             time_member = {} if happening.at is None else {"at": happening.at}
-            words = {"happened": happening.kind, "text": happening.text, "thread": happening.thread}
-            yield {**words, **time_member, "after": happening.after}
+            members = {"happened": happening.kind, "text": happening.text, "thread": happening.thread}
+            yield {**members, **time_member, "after": happening.after}
     for outcome in session.outcomes:
         yield {"outcome": outcome.name, "value": outcome.value}
     for report in session.quotas:
@@ -101,7 +101,7 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Yield runs of nodes, each the child of the one before, after the blocks and places new in them."""
+    """Yield runs of nodes, each the child of the one before; new blocks and places first."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []

@@ -93,10 +93,10 @@ def _convert_part(part: Json) -> Json:
     fields = as_dict(part)
     match fields.get("type"):
         case "reasoning":
-            words = as_str(fields.get("reasoning"))
+            text = as_str(fields.get("reasoning"))
             if fields.get("redacted") is True:
-                return {"type": "redacted_thinking", "data": words}
-            return messages.thinking(words, fields.get("signature"))
+                return {"type": "redacted_thinking", "data": text}
+            return messages.thinking(text, fields.get("signature"))
         case "image":
             return {"type": "image_url", "image_url": {"url": fields.get("image"), "detail": fields.get("detail")}}
     return part

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
-from ctxtui.core import canonical
 from ctxtui.core.block import Item
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_str
 from ctxtui.transcripts.kit.messages import make_message
+from ctxtui.transcripts.kit.readers import decode_column
 
 _HEADING: Final = re.compile(r"^(={2,6}|-{3,6}) (?P<title>\S[^\n]*?) \1[ \t]*$", re.MULTILINE)
 _HISTORY: Final = re.compile(r"previous|earlier|recent|history|so far|rounds?\b|steps?\b|work log", re.IGNORECASE)
@@ -126,13 +126,7 @@ def _convert_round(text: str, number: int) -> list[list[Item]]:
 
 
 def _parse_call(line: str) -> dict[str, Json] | None:
-    if not line.lstrip().startswith("{"):
-        return None
-    try:
-        value: Json = canonical.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    fields = as_dict(value)
+    fields = as_dict(decode_column(line)) if line.lstrip().startswith("{") else {}
     name = as_str(fields.get("tool")) or as_str(fields.get("name")) or as_str(fields.get("tool_name"))
     tool_input = next((fields[key] for key in ("args", "arguments", "input", "parameters") if key in fields), None)
     return {"name": name, "input": as_dict(tool_input)} if name and tool_input is not None else None

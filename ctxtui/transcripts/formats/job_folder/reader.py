@@ -15,6 +15,7 @@ from ctxtui.transcripts.formats.job_folder import turns as turn_logs
 from ctxtui.transcripts.formats.job_folder.prompt import split_prompt
 from ctxtui.transcripts.kit import file_head
 from ctxtui.transcripts.kit.dialogue import Dialogue
+from ctxtui.transcripts.kit.fields import as_dicts
 from ctxtui.transcripts.kit.messages import make_message, make_parts
 from ctxtui.transcripts.kit.readers import JOB, decode_column, json_reader
 
@@ -35,11 +36,7 @@ def sniff(head: bytes, name: str) -> float:
 
 def read_session(value: Json, tree: Tree) -> Iterator[Event]:
     yield Described(source=NAME)
-    files = (
-        [as_dict(entry) for entry in as_list(value)[1:]]
-        if isinstance(value, list)
-        else [{"name": "turn", "value": value}]
-    )
+    files = as_dicts(value[1:]) if isinstance(value, list) else [{"name": "turn", "value": value}]
     job = _Job(tree, [as_dict(file.get("value")) for file in files if not _FILE.match(as_str(file.get("name")))])
     for file in files:
         yield from job.add_file(file)
@@ -86,11 +83,8 @@ class _Job:
             self._dialogue.add(make_message("user", *results) if results else [])
 
     def _make_call(self) -> Call:
-        return (
-            turn_logs.turn_call(self._turns[self._dialogue.calls])
-            if self._dialogue.calls < len(self._turns)
-            else Call("", "")
-        )
+        turns = self._turns[self._dialogue.calls :]
+        return turn_logs.turn_call(turns[0]) if turns else Call("", "")
 
     def finish(self) -> Iterator[Event]:
         """Add the turns without a response in the folder, and the final state."""
@@ -104,7 +98,7 @@ class _Job:
 def _list_entries(value: Json) -> list[dict[str, Json]]:
     inner = next((member for member in as_dict(value).values() if isinstance(member, list)), None)
     rows = value if isinstance(value, list) else inner if inner is not None else [value]
-    return [as_dict(row) for row in rows if isinstance(row, dict)]
+    return as_dicts(rows)
 
 
 def _convert_call(fields: dict[str, Json], number: int) -> dict[str, Json]:

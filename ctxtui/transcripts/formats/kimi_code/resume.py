@@ -236,8 +236,8 @@ def _to_part(value: Any) -> Any:
         return {**value, "type": "text"}
     if value.get("type") != "thinking":
         return value
-    sealed = {"encrypted": value["signature"]} if value.get("signature") else {}
-    return {"type": "think", "think": as_str(value.get("thinking")), **sealed}
+    signature = {"encrypted": value["signature"]} if value.get("signature") else {}
+    return {"type": "think", "think": as_str(value.get("thinking")), **signature}
 
 
 def _to_event(value: Any) -> Body:

@@ -119,8 +119,8 @@ class _Agent:
 
         The summary follows the user messages that the client kept; in older files it precedes the latest messages.
         """
-        words = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
-        summary = make_message("user", messages.text(words), mark=_SUMMARY)
+        text = as_str(value.get("contextSummary")) or as_str(value.get("summary"))
+        summary = make_message("user", messages.text(text), mark=_SUMMARY)
         if "keptUserMessageCount" in value:
             user_messages = [message for message in self._messages if _is_of_user(message)]
             first = as_count(value.get("keptHeadUserMessageCount"))
@@ -292,11 +292,8 @@ def convert_message(message: dict[str, Json]) -> list[Item]:
         return make_message("user", *parts)
     origin = as_dict(message.get("origin"))
     is_client_text = as_str(origin.get("kind")) not in ("", "user") and origin.get("trigger") != "user-slash"
-    return (
-        make_message(as_str(message.get("role")) or "user", *parts, mark="meta" if is_client_text else "")
-        if parts
-        else []
-    )
+    mark = "meta" if is_client_text else ""
+    return make_message(as_str(message.get("role")) or "user", *parts, mark=mark) if parts else []
 
 
 def _is_of_user(message: list[Item]) -> bool:
@@ -364,7 +361,7 @@ def _convert_part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one request, whose input excludes the cache; None if all figures are zero."""
+    """Convert the usage of one request, whose input excludes the cache; None for zeros."""
     figures = as_dict(report)
     if not any(as_count(tokens) for tokens in figures.values()):
         return None

@@ -11,7 +11,7 @@ from ctxtui.core.usage import Usage
 from ctxtui.transcripts.kit import messages
 from ctxtui.transcripts.kit.fields import as_dicts, as_time, get_path
 
-CLEARED: Final = "[Old tool result content cleared]"
+_CLEARED: Final = "[Old tool result content cleared]"
 """Text that OpenCode sends in place of a pruned result."""
 _COMPACTION_TEXT: Final = "What did we do so far?"
 """Text that OpenCode sends in place of a compaction's marker."""
@@ -73,7 +73,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
         return _failed_result(part, state)
     cleared = pruned_at(part)
     if cleared is not None and cleared <= when:
-        return messages.tool_result(part.get("callID"), CLEARED)
+        return messages.tool_result(part.get("callID"), _CLEARED)
     output = state.get("output") if state.get("output") is not None else ""
     files = [_convert_file(attachment) for attachment in as_dicts(state.get("attachments"))]
     if not files:
@@ -83,7 +83,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
 
 
 def interrupted_result(part: Part) -> Json:
-    """Make the result that OpenCode sends for a call that has not ended; None for any other part."""
+    """Make the result that OpenCode sends for an unfinished call; None for any other part."""
     if part.get("type") != "tool" or get_path(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
@@ -95,7 +95,7 @@ def pruned_at(part: Part) -> float | None:
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input excludes the cache, and whose output excludes reasoning; None for zeros."""
+    """Convert usage: input excludes the cache, output excludes reasoning; None for zeros."""
     tokens = as_dict(figures.get("tokens"))
     fresh, read = as_count(tokens.get("input")), as_count(get_path(tokens, "cache", "read"))
     written, thought = as_count(get_path(tokens, "cache", "write")), as_count(tokens.get("reasoning"))

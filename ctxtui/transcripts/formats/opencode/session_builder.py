@@ -54,7 +54,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_omitted(self) -> bool:
-        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
+        """Whether later requests omit it: a failed answer, unless aborted after its first content."""
         if not self.is_answer or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)
@@ -228,9 +228,5 @@ def _kept_messages(messages: Sequence[OpenCodeMessage]) -> list[OpenCodeMessage]
     first = next((n for n in range(question) if tail_start and messages[n].id == tail_start), None)
     if first is None:
         # If the tail does not exist, OpenCode finds no end and sends everything.
-        return (
-            list(messages)
-            if tail_start
-            else [messages[question], *messages[question + 1 : summary + 1], *later_messages]
-        )
+        return list(messages) if tail_start else [*messages[question : summary + 1], *later_messages]
     return [*messages[question : summary + 1], *messages[first:question], *later_messages]

@@ -79,16 +79,8 @@ def sniff(head: bytes, name: str) -> float:
     if head[:1] != _FIRST and not (head[:1] == b"\0" and head[4:5] == _FIRST):
         return 0.0
     requests, _ = _decode_requests(head)
-    return (
-        0.9
-        if any(
-            _has_otlp_features(whole)
-            for request in requests
-            for member in request.values()
-            for whole in as_dicts(member)
-        )
-        else 0.0
-    )
+    resource_parts = [part for request in requests for member in request.values() for part in as_dicts(member)]
+    return 0.9 if any(map(_has_otlp_features, resource_parts)) else 0.0
 
 
 def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
@@ -102,7 +94,7 @@ def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
 
 
 def _decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
-    """Convert the messages in `data` to OTLP's JSON, one for each resource; report if they break off."""
+    """Convert messages to OTLP's JSON, one for each resource; report if they break off."""
     request: dict[str, Json] = {}
     tail = None
     try:

@@ -14,6 +14,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.category import category_of
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import Tree
+from ctxtui.transcripts.kit.readers import decode_column
 
 _SCOPE: Final = "ctxtui"
 _CLIENT: Final = 3
@@ -26,7 +27,7 @@ Content = Callable[[Json], Json] | None
 
 
 def call_span(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
-    """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
+    """Convert `call` to a span; the same call has the same ids each time.
 
     `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
     """
@@ -139,7 +140,7 @@ def _convert_part(item: Item) -> Json:
             "type": "tool_call",
             "id": reading.call_id,
             "name": reading.name,
-            "arguments": _parse_json(reading.arguments),
+            "arguments": decode_column(reading.arguments),
         }
     if category == "tool_result":
         return {"type": "tool_call_response", "id": reading.call_id, "response": reading.text}
@@ -151,13 +152,6 @@ def _convert_part(item: Item) -> Json:
             return {"type": "uri", "modality": category, "mime_type": medium.media_type, "uri": medium.url}
         return {"type": "blob", "modality": category, "mime_type": medium.media_type, "content": medium.data}
     return {"type": "text", "content": reading.text}
-
-
-def _parse_json(text: str) -> Json:
-    try:
-        return canonical.loads(text.encode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        return text
 
 
 def _make_attribute(key: str, value: Json) -> dict[str, Json]:

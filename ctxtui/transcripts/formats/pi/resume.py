@@ -111,13 +111,13 @@ class _PiEntry(LinkedEntry):
     def _changed_members(self, only: Block | None) -> dict[str, Any]:
         """Changed members; `only` is the new content of an entry of one block."""
         role, message = self.message.get("role"), self.message
-        words = read_block_text(only) if only is not None else ""
+        text = read_block_text(only) if only is not None else ""
         if _is_summary(self.value):
-            return {"message": {**message, "summary": words}} if message else {"summary": words}
+            return {"message": {**message, "summary": text}} if message else {"summary": text}
         if role == "toolResult" and only is not None:
             return {"message": {**message, "content": _convert_content(only)}}
         if role == "bashExecution":
-            return {"message": {"role": "user", "content": [_make_text(words)], "timestamp": message.get("timestamp")}}
+            return {"message": {"role": "user", "content": [_make_text(text)], "timestamp": message.get("timestamp")}}
         parts = self.changed_parts((message or self.value).get("content"), _to_pi_part)
         content = [part if isinstance(part, dict) else _make_text(str(part)) for part in parts]
         return {"message": {**message, "content": content}} if message else {"content": content}
@@ -149,7 +149,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _PiEntry:
 
 
 def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
-    """Split `groups` of inserted items so that each result has a group of its own, as in pi's messages."""
+    """Split `groups` so that each result has a group of its own, as in pi's messages."""
     for group in groups:
         for is_result, items in groupby(group, lambda item: item.block.kind == RESULT):
             members = list(items)
@@ -231,8 +231,8 @@ def _make_usage(input_: int, output: int) -> dict[str, Any]:
     return {**flat, "cost": dict.fromkeys(_COSTS, 0)}
 
 
-def _make_text(words: str) -> dict[str, Any]:
-    return {"type": "text", "text": words}
+def _make_text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
 
 
 def _to_pi_part(block: Block) -> dict[str, Any]:

@@ -35,11 +35,8 @@ def sniff(head: bytes, name: str) -> float:
     Claude Code's records have the same members, but no parts.
     """
     records = [record for record in file_head.parse_records(head) if record.keys() >= _KEYS]
-    return (
-        0.98
-        if any("systemPayload" in record or "parts" in as_dict(record.get("message")) for record in records)
-        else 0.0
-    )
+    is_qwen = any("systemPayload" in record or "parts" in as_dict(record.get("message")) for record in records)
+    return 0.98 if is_qwen else 0.0
 
 
 class _QwenHandler:
@@ -93,8 +90,8 @@ class _QwenHandler:
                 history = [item for content in as_list(payload.get("compressedHistory")) for item in _convert(content)]
                 dialogue.restart(EpochStart.COMPACTION, head=self._tree.extend(ROOT, history))
             case "ui_telemetry" if as_str(event.get("event.name")).endswith("api_error"):
-                words = as_str(event.get("error_message")) or as_str(event.get("error"))
-                yield Happened("api error", words, at=happened, thread=dialogue.thread)
+                text = as_str(event.get("error_message")) or as_str(event.get("error"))
+                yield Happened("api error", text, at=happened, thread=dialogue.thread)
 
 
 def _convert(content: Json) -> list[Item]:

@@ -21,7 +21,7 @@ from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 from ctxtui.wire.stream import error_text
 
-CONVERSE: Final = "converse"
+_CONVERSE: Final = "converse"
 COHERE: Final = "cohere"
 
 # Paths of requests that are not shown as calls of a model.
@@ -80,7 +80,7 @@ def decode(exchange: Exchange) -> Decoded | None:
 
 
 def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
-    """Whether a request is one of Google's inside another (Gemini CLI with a login: Code Assist)."""
+    """Whether a request is one of Google's inside another (Gemini CLI's Code Assist)."""
     return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
 
 
@@ -105,7 +105,7 @@ def wants_stream(path: str, body: dict[str, Json]) -> bool:
 
 
 def _decode_request(dialect: str, exchange: Exchange, body: dict[str, Json], model: str, response: Response) -> Decoded:
-    if dialect == CONVERSE:
+    if dialect == _CONVERSE:
         params = {key: item for key, item in body.items() if key not in bedrock.CONTEXT}
         return Decoded(dialect, tuple(bedrock.request_items(body)), model, params, response)
     request = DIALECTS[CHAT if dialect == COHERE else dialect].decode_request(exchange.request, None)
@@ -118,7 +118,7 @@ def detect_dialect(exchange: Exchange, body: dict[str, Json]) -> str:
     if _OTHER.search(path):
         return ""
     if "/converse" in path or ("toolConfig" in body and "messages" in body) or "inferenceConfig" in body:
-        return CONVERSE
+        return _CONVERSE
     if "contents" in body:
         return GOOGLE
     if isinstance(body.get("messages"), list):
@@ -167,7 +167,7 @@ def decode_response(dialect: str, exchange: Exchange) -> Response:
 def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
     if dialect == COHERE:
         return cohere.decode_stream(event.value() for event in events)
-    if dialect == CONVERSE:
+    if dialect == _CONVERSE:
         return bedrock.decode_stream(events)
     reader = DIALECTS[dialect].stream_reader()
     reader.feed(events)
@@ -176,12 +176,12 @@ def decode_stream(dialect: str, events: list[sse.ServerEvent]) -> Response:
 
 def _decode_whole(dialect: str, exchange: Exchange, body: Json) -> Response:
     if body is None:
-        words = exchange.response[:200].decode("utf-8", "replace")
-        return Response(complete=False, error=f"an answer that is not JSON: {words}")
+        text = exchange.response[:200].decode("utf-8", "replace")
+        return Response(complete=False, error=f"an answer that is not JSON: {text}")
     if exchange.status >= 400 or "detail" in as_dict(body):
         return Response(error=_refusal_text(body) or f"HTTP {exchange.status}", extra=as_dict(body))
-    if dialect in (CONVERSE, COHERE):
-        return bedrock.decode_answer(as_dict(body)) if dialect == CONVERSE else cohere.decode_answer(as_dict(body))
+    if dialect in (_CONVERSE, COHERE):
+        return bedrock.decode_answer(as_dict(body)) if dialect == _CONVERSE else cohere.decode_answer(as_dict(body))
     return DIALECTS[dialect].decode_response(body)
 
 

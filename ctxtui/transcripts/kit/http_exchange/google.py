@@ -17,13 +17,11 @@ def _convert_part(part: Json) -> Json:
     if not isinstance(part, dict):
         return part
     other_members = {key: item for key, item in part.items() if item is not None}
-    words = other_members.pop("text", None)
-    if isinstance(words, str):
+    text = other_members.pop("text", None)
+    if isinstance(text, str):
         thought = other_members.pop("thought", False) is True
         signature = other_members.pop("thoughtSignature", None) if thought else None
-        return (
-            messages.thinking(words, signature, **other_members) if thought else messages.text(words, **other_members)
-        )
+        return messages.thinking(text, signature, **other_members) if thought else messages.text(text, **other_members)
     call = as_dict(_pop_first(other_members, "functionCall", "function_call"))
     if call:
         return messages.tool_use(

@@ -68,7 +68,7 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def names_session_in_body(self) -> bool:
-        """Whether the session's id is in the body of its requests (`read_session`), not in their headers."""
+        """Whether bodies, not headers, have the session's id (see `read_session`)."""
         return self.client == _KIMI_CODE
 
 
@@ -229,7 +229,7 @@ class Exchange(Struct, frozen=True):
 
     @property
     def summary(self) -> str:
-        """``POST api.openai.com/v1/embeddings 200``."""
+        """The exchange in one line: ``POST api.openai.com/v1/embeddings 200``."""
         return " ".join(filter(None, (self.method.upper(), self.host + self.path, str(self.status or ""))))
 
 
@@ -246,7 +246,5 @@ def read_betas(headers: Iterable[tuple[str, str]]) -> dict[str, Json]:
 
     A cache keeps the prefixes of different sets apart (facts §2).
     """
-    named = [
-        name for key, words in headers if key.lower() == _BETAS for name in map(str.strip, words.split(",")) if name
-    ]
+    named = [name for key, text in headers if key.lower() == _BETAS for name in map(str.strip, text.split(",")) if name]
     return {"betas": list[Json](named)} if named else {}

@@ -14,7 +14,7 @@ from ctxtui.wire.grammar import ANTHROPIC, CHAT, GOOGLE, RESPONSES
 _MAX_EXAMINED: Final = 200
 """Messages and tools that are examined to detect a dialect."""
 
-ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
+_ROLES: Final = frozenset({"user", "assistant", "system", "developer", "tool", "function", "model"})
 _ITEM_ENDS: Final = ("_call", "_call_output")
 _PARTS: Final = {
     **dict.fromkeys("tool_use tool_result thinking redacted_thinking server_tool_use document".split(), ANTHROPIC),
@@ -106,7 +106,7 @@ def is_message(value: Json) -> bool:
     """Whether `value` is a message, or an item of a Responses context."""
     if not isinstance(value, dict):
         return False
-    if as_str(value.get("role")) in ROLES:
+    if as_str(value.get("role")) in _ROLES:
         return bool(value.keys() & {"content", "tool_calls", "function_call"})
     kind = as_str(value.get("type"))
     return (kind.endswith(_ITEM_ENDS) and bool(value.keys() & {"call_id", "id"})) or (
@@ -143,7 +143,7 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
 
 
 def detect_dialect(value: Json, default: str = CHAT) -> str:
-    """Detect the dialect of a request or of messages: the one with most features, else `default`."""
+    """Detect the dialect of a request or of messages by their features, else `default`."""
     if isinstance(value, dict) and _has_contents(value):
         return GOOGLE
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)

@@ -28,9 +28,9 @@ from ctxtui.wire.parts import WireMarker
 from ctxtui.wire.request import Request
 
 _SHAPE: Final = "api-request-shape"
-BLOB: Final = "api-request-blob"
-REQUEST: Final = "api-request"
-KINDS: Final = frozenset({_SHAPE, BLOB, REQUEST})
+_BLOB: Final = "api-request-blob"
+_REQUEST: Final = "api-request"
+KINDS: Final = frozenset({_SHAPE, _BLOB, _REQUEST})
 
 
 class RequestRecord(msgspec.Struct, rename="camel"):
@@ -135,7 +135,7 @@ class ClaudeRequest(Struct, kw_only=True, eq=False):
 
 
 class ClaudeRequests:
-    """The requests of one file; `shared` is the store of the session's own file, for a subagent's."""
+    """The requests of one file; `shared` is the store of the session's own file."""
 
     def __init__(self, tree: Tree, shared: RequestStore | None = None) -> None:
         self._tree = tree
@@ -152,12 +152,12 @@ class ClaudeRequests:
         """The request that the latest answer names."""
 
     def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
-        """Handle a record of one of the three kinds; return its request, if any, and what could not be read."""
+        """Handle a record; return its request, if any, and what could not be read."""
         try:
             record = decode_request(source.raw)
             if record.type == _SHAPE:
                 self.store.put_shape(record.shape_hash, canonical.loads(bytes(record.shape)))
-            elif record.type == BLOB:
+            elif record.type == _BLOB:
                 self.store.put_blob(record.hash, canonical.loads(bytes(record.message)))
             else:
                 return self._add_request(record, source), []
@@ -285,8 +285,8 @@ class ClaudeRequests:
         if cause in self._reported:
             return []
         self._reported.add(cause)
-        words = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
-        return [Skipped(request.line, words)]
+        text = f"a request cannot be rebuilt: {what} not in the file; it is read from the recorded messages"
+        return [Skipped(request.line, text)]
 
     def _build_nodes(self, last: SentMessage, shape: RequestShape) -> str:
         """Build the nodes up to `last`; returns the hash of a missing message, "" if there is none."""
@@ -316,7 +316,7 @@ class ClaudeRequests:
     def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """Map the cache breakpoints to items of the request; report those whose position does not exist."""
+        """Map the cache breakpoints to items; report those whose position does not exist."""
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         message = request.last
@@ -346,8 +346,8 @@ class ClaudeRequests:
             markers[item] = (*markers.get(item, ()), WireMarker(inner, _MARKER, last, marker.value))
         if not lost:
             return markers, []
-        words = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
-        return markers, [Skipped(request.line, words)]
+        text = f"{lost} cache marker{'s' if lost > 1 else ''} of a request at places that it does not have"
+        return markers, [Skipped(request.line, text)]
 
     def _build_frame(self, request: ClaudeRequest, shape: RequestShape) -> Json:
         """Build the frame: the body's members in the client's order, with slots for its sections."""

@@ -25,7 +25,7 @@ from ctxtui.transcripts.formats.claude_code.written.request import (
 from ctxtui.wire.codec.memo import Memo
 
 REQUEST: Final = ".request.json"
-RESPONSE: Final = ".response.json"
+_RESPONSE: Final = ".response.json"
 
 
 class IndexLine(Struct, frozen=True, kw_only=True):
@@ -144,7 +144,7 @@ class WrittenBodies:
         return self.requests.get(named if named is not None else self._requests_by_position.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether an equal request was answered or came later, so that this one failed and was repeated."""
+        """Whether an equal request was answered or came later, so that this one failed."""
         mine = self.requests[name]
         answered = {*self._requests_by_position.values(), *self._claims}
         return any(
@@ -170,13 +170,13 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, in order of writing, with requests that match."""
+        """List the answers that the index does not name, with requests that match."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
             if name not in self._answers and name not in self._foreign:
                 request = self.requests.get(pairs.get(name, ""))
-                stem = name.removesuffix(RESPONSE)
+                stem = name.removesuffix(_RESPONSE)
                 id_ = as_str(value.get("id")) or stem
                 # Gateways may give many answers one id.
                 id_ = f"{id_}+{stem}" if any(id_ == exchange.id for exchange in exchanges) else id_
@@ -226,12 +226,8 @@ class WrittenBodies:
     def _latest_request_before(self, order: int, model: str, used: set[str]) -> str | None:
         for name in sorted(self.requests, key=lambda name: -self._order[name]):
             model_of_request = self.requests[name].model
-            alike = (
-                not model
-                or not model_of_request
-                or model.startswith(model_of_request)
-                or model_of_request.startswith(model)
-            )
+            # An unknown model is "".
+            alike = model.startswith(model_of_request) or model_of_request.startswith(model)
             if self._order[name] < order and name not in used and alike:
                 return name
         return None
@@ -240,7 +236,7 @@ class WrittenBodies:
         return self._groups.setdefault(ending.answer, _Group())
 
     def _match_group(self, ending: Ending) -> None:
-        """Match the requests after one answer to the calls after it, by the index, else by the best fit."""
+        """Match requests and calls after one answer, by the index, else by the best fit."""
         group = self._group_of(ending)
         for call in group.calls:
             self._requests_by_position.pop(call, None)

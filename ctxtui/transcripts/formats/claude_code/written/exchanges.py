@@ -34,11 +34,11 @@ from ctxtui.wire.grammar import ANTHROPIC
 from ctxtui.wire.registry import DIALECTS
 from ctxtui.wire.request import Response
 
-COMPACT: Final = "compact"
-NO_ANSWER: Final = "no recorded answer"
+_COMPACT: Final = "compact"
+_NO_ANSWER: Final = "no recorded answer"
 _MAIN: Final = ("sdk", "repl_main_thread")
 _AGENT: Final = "agent:"
-_LABELS: Final = {COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
+_LABELS: Final = {_COMPACT: "compaction", "generate_session_title": "title", "": "side call"}
 _MIN_ORDERED_SHARE: Final = 0.8
 """Minimum share of the index whose requests were written in its order for file times to be trusted."""
 _LABEL_CHARS: Final = 60
@@ -83,7 +83,7 @@ class _WrittenCalls:
     def _emit_exchange(self, exchange: WrittenExchange, thoughts: Mapping[str, str], alone: bool) -> list[Event]:
         source = exchange.line.source if exchange.line else ""
         if not source and exchange.request is not None and exchange.request.compacts:
-            source = COMPACT
+            source = _COMPACT
         sources = (exchange.line, exchange.request, exchange.response)
         is_unchanged = all(map(operator.is_, sources, self._sources.get(exchange.id, (0, 0, 0))))
         if is_unchanged and (not self._redacted_counts.get(exchange.id) or exchange.request is None):
@@ -106,7 +106,7 @@ class _WrittenCalls:
             if exchange.request is not None:
                 self._system = self._system or exchange.request.system
             events += self._describe(exchange.request) if alone else []
-        elif source == COMPACT and self._main is not None and self._main.calls:
+        elif source == _COMPACT and self._main is not None and self._main.calls:
             used = self.calls[self._main.calls[-1]].usage
             self._main.restart = (
                 EpochStart.COMPACTION,
@@ -164,7 +164,7 @@ class _WrittenCalls:
             fidelity=Fidelity.WIRE if request is not None and request.skeleton is not None else Fidelity.TRANSCRIPT,
             usage=answer.usage,
             stop_reason=answer.stop_reason,
-            error=answer.error or (NO_ANSWER if exchange.line is None and exchange.response is None else ""),
+            error=answer.error or (_NO_ANSWER if exchange.line is None and exchange.response is None else ""),
             skeleton=request.skeleton if request is not None else None,
             extra=answer.extra | {key: item for key, item in facts.items() if item},
         )
@@ -310,8 +310,8 @@ class WrittenExchanges:
         if not count:
             return None
         requests = "1 request" if count == 1 else f"{count} requests"
-        words = f"the thinking in {requests} reads {REDACTED}: the session's transcript was not found"
-        return Skipped(1, words)
+        text = f"the thinking in {requests} reads {REDACTED}: the session's transcript was not found"
+        return Skipped(1, text)
 
     def settle(self, transcript: Session | None = None) -> list[Event]:
         """Return events for new or changed calls; a call of the `transcript` has its id there."""

@@ -1,4 +1,4 @@
-"""Readers for files that Claude Code writes under ``OTEL_LOG_RAW_API_BODIES=file:DIR`` (facts §13.1).
+"""Readers for the files of ``OTEL_LOG_RAW_API_BODIES=file:DIR`` (facts §13.1).
 
 Each file is read as a companion of a transcript; without one, a whole folder is read as one stream.
 """
@@ -20,10 +20,10 @@ from ctxtui.transcripts.kit.fields import parse_timestamp
 from ctxtui.transcripts.kit.records import Piece, RawRecord, RecordStream
 from ctxtui.transcripts.reader import Reader
 
-INDEX: Final = "index.jsonl"
-FOLDER: Final = "claude_code_bodies"
+_INDEX: Final = "index.jsonl"
+_FOLDER: Final = "claude_code_bodies"
 """Member of the first line of a stream that is a folder of bodies."""
-FILE: Final = "claude_code_body"
+_FILE: Final = "claude_code_body"
 """Member of a stream's line that names a body's file; the line's ``text`` is the body."""
 
 _NAMES: Final = frozenset({"session_id", "query_source", "message_uuid", "request_file", "response_file"})
@@ -34,7 +34,7 @@ def sniff(head: bytes, name: str) -> float:
     first = next(iter(file_head.parse_records(head)), None)
     if first is None:
         return 0.0
-    if FOLDER in first or FILE in first:
+    if _FOLDER in first or _FILE in first:
         return 0.99
     return 0.99 if len(_NAMES & first.keys()) >= _MIN_INDEX_MEMBERS and "response_file" in first else 0.0
 
@@ -109,7 +109,7 @@ class _BodyLinesReader(Reader):
 
     def __init__(self, exchanges: WrittenExchanges, *, alone: bool = False) -> None:
         self._exchanges, self._alone = exchanges, alone
-        self._name = "" if alone else f"{INDEX}: "
+        self._name = "" if alone else f"{_INDEX}: "
         self._stream = RecordStream()
 
     @property
@@ -133,18 +133,18 @@ class _BodyLinesReader(Reader):
             value = canonical.loads(piece.raw)
         except RecursionError:
             return [Skipped(piece.line, f"{self._name}nested too deeply to be read")]
-        name, text = value.get(FILE), value.get("text")
+        name, text = value.get(_FILE), value.get("text")
         if isinstance(name, str) and isinstance(text, str):
             problem = _add_body(self._exchanges, name, text.encode("utf-8", "surrogateescape"))
             return [Skipped(piece.line, f"{name}: {problem}")] if problem else []
-        if FOLDER not in value:
+        if _FOLDER not in value:
             self._exchanges.add_line(_parse_line(value))
         return []
 
 
 def body_reader(exchanges: WrittenExchanges, name: str) -> Reader:
     """Make the reader of the file `name` next to a transcript."""
-    return _BodyLinesReader(exchanges) if name == INDEX else _BodyFileReader(exchanges, name)
+    return _BodyLinesReader(exchanges) if name == _INDEX else _BodyFileReader(exchanges, name)
 
 
 def reader(tree: Tree) -> Reader:

@@ -1,4 +1,4 @@
-"""Reads a request that Claude Code wrote to a file, and its position in the session (facts §13.1).
+"""Reads a request that Claude Code wrote to a file, and its position (facts §13.1).
 
 The file has the body as sent, with the header's betas added and thinking redacted.
 """
@@ -29,7 +29,7 @@ from ctxtui.wire.grammar import ANTHROPIC, GRAMMARS
 REDACTED: Final = "<REDACTED>"
 """Text that the client writes in place of thinking."""
 BETAS: Final = "betas"
-NOT_RECORDED: Final = "not_recorded"
+_NOT_RECORDED: Final = "not_recorded"
 """Only member of a withheld body; its value is the reason."""
 
 _SEALED: Final = "redacted_thinking"
@@ -56,13 +56,13 @@ class Ending(Struct, frozen=True):
 
 def answer_name(items: Iterable[Item]) -> str:
     """Name an answer by its tool calls, else by its text; "" for neither."""
-    calls, words = [], []
+    calls, texts = [], []
     for item in items:
         if item.block.kind == "tool_use":
             calls.append(as_str(item.block.member("id")))
         elif item.block.kind == "text":
-            words.append(block_content.read(item.block).text.strip())
-    return "\n".join(sorted(calls)) or "\n".join(filter(None, words))
+            texts.append(block_content.read(item.block).text.strip())
+    return "\n".join(sorted(calls)) or "\n".join(filter(None, texts))
 
 
 def answer_parts(answer: Mapping[str, Json]) -> list[Item]:
@@ -161,7 +161,7 @@ def collect_thinking(items: Sequence[Item]) -> dict[str, str]:
     for name, thinking in _named_thinking(items):
         value = as_dict(thinking.block.value())
         thoughts[name] = as_str(value.get("data" if thinking.block.kind == _SEALED else "thinking"))
-    return {name: words for name, words in thoughts.items() if words != REDACTED}
+    return {name: text for name, text in thoughts.items() if text != REDACTED}
 
 
 def _find_redacted(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
@@ -194,9 +194,9 @@ def _signature_of(thinking: Block) -> str:
 
 
 @lru_cache(maxsize=4096)
-def _fill_thinking(thinking: Block, words: str) -> Block:
+def _fill_thinking(thinking: Block, text: str) -> Block:
     value = thinking.value()
-    return block.make(thinking.kind, {**value, "data" if "data" in value else "thinking": words})
+    return block.make(thinking.kind, {**value, "data" if "data" in value else "thinking": text})
 
 
 def _is_hidden(item: Item) -> bool:
@@ -240,10 +240,10 @@ def _second_last_answer(items: Sequence[Item]) -> str:
 
 
 def _withheld_reason(data: bytes) -> str:
-    if len(data) > 4096 or NOT_RECORDED.encode() not in data:
+    if len(data) > 4096 or _NOT_RECORDED.encode() not in data:
         return ""
     value = as_dict(parse_body(data))
-    return as_str(value.get(NOT_RECORDED)) or "no reason given" if value.keys() == {NOT_RECORDED} else ""
+    return as_str(value.get(_NOT_RECORDED)) or "no reason given" if value.keys() == {_NOT_RECORDED} else ""
 
 
 def _mark_summary(item: Item) -> Item:

@@ -1,4 +1,4 @@
-"""Bodies in ctxtui's own recordings of relayed traffic; shared by writer and reader.
+"""Bodies in ctxtui's own recordings of relayed traffic, for writer and readers.
 
 A body that is mostly equal to an earlier one refers to it, because agents send their history again with each request.
 """
@@ -6,7 +6,6 @@ A body that is mostly equal to an earlier one refers to it, because agents send 
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import Final
 
 from ctxtui.core.canonical import Json
@@ -58,6 +57,6 @@ def decode_bytes(line: dict[str, Json]) -> bytes:
     if "base64" in line:
         try:
             return base64.b64decode(as_str(line["base64"]))
-        except (binascii.Error, ValueError):
+        except ValueError:
             return b""
     return as_str(line.get("text")).encode("utf-8", "surrogatepass")
