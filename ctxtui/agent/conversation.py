@@ -120,7 +120,7 @@ def _mark_incomplete(header: Item) -> Item:
     return Item(blocks.make(HEADER, {**value, "status": "incomplete"}), header.place)
 
 
-Shape = Callable[[int, Skeleton], bytes | None]
+Editor = Callable[[int, Skeleton], bytes | None]
 """Builds the request body for the raw context with this head under edits; None if nothing changes."""
 
 
@@ -164,7 +164,7 @@ class Conversation:
         self.model = model
         self.skeleton = skeleton
         self.head = head
-        self.shape: Shape | None = None
+        self.editor: Editor | None = None
         """Applies edits to the requests; None: the context is sent as it is."""
         self.memory: MemoryPlace | None = None
         """Memory to update when the user sends a message; None: leave the context as it is."""
@@ -237,14 +237,14 @@ class Conversation:
         return system[-2:][:1], self.static
 
     def draft(self) -> Draft:
-        """Encode the request of the current context, with edits applied. Raises what `shape` raises."""
+        """Encode the request of the current context, with edits applied. Raises what `editor` raises."""
         items, skeleton = self.tree.items(self.head), self.skeleton
         plain = None
         marked, marker = self._breakpoints(items)
         if marked:
             plain = self._speller.body(items, marked, marker)
             skeleton = registry.DIALECTS[self.dialect].decode_request(plain, None).skeleton
-        body = self.shape(self.head, skeleton) if self.shape is not None else None
+        body = self.editor(self.head, skeleton) if self.editor is not None else None
         if body is None:
             return Draft(plain or self._speller.body(items), self.head, self.head, skeleton)
         sent = registry.DIALECTS[self.dialect].decode_request(body, None)
@@ -325,7 +325,7 @@ def _rebuild(conversation: Conversation, new: Sequence[Item], rest: Sequence[Ite
     rebuilt = Conversation(
         conversation.tree, conversation.dialect, conversation.model, skeleton, conversation.tree.extend(ROOT, items)
     )
-    rebuilt.shape, rebuilt.memory, rebuilt.static = conversation.shape, conversation.memory, conversation.static
+    rebuilt.editor, rebuilt.memory, rebuilt.static = conversation.editor, conversation.memory, conversation.static
     return rebuilt
 
 

@@ -38,7 +38,6 @@ class _CallsBefore(NamedTuple):
 
 
 def _explain_error(forecast: Forecast, usage: Usage, past: _CallsBefore) -> str:
-    """Explain why the report `usage` differs from `forecast`; the first evidence decides."""
     more = usage.input - forecast.predicted
     for check in _CHECKS:
         cause = check(forecast, usage, past, more)

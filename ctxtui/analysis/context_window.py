@@ -30,7 +30,6 @@ ORIGIN_TEXTS: Final = {
     MODEL: "the model's",
     USER: "your setting",
 }
-"""Screen text for each origin."""
 SHORT_TEXTS: Final = {
     COMPACTION: "compacts at {}",
     RECORDED: "{} as recorded",

@@ -331,7 +331,6 @@ class ForecastLearner:
         self._learn_complete_calls()
 
     def _next_call_id(self) -> str | None:
-        """Id of the next unprocessed call; None if there is none."""
         first, ids = self._ahead
         if not first <= self._read < first + len(ids):
             # Several at once: another thread may be adding calls.

@@ -26,7 +26,6 @@ _MIN_STEP_TOKENS: Final = 100
 _MAX_BLOCKS_BACK: Final = 2_000
 """Blocks before a command that are searched for a read of a file."""
 _MAX_COMMAND_CHARACTERS: Final = 48
-"""Characters of a command that are shown."""
 _CALL, _USER = INDEX["tool_call"], INDEX["user"]
 
 LIST_CAUSE: Final = "the changed list, which the client repeats in an unrecorded reminder"

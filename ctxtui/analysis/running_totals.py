@@ -183,7 +183,6 @@ class RunningTotals:
         return tuple(n - sum(absent_tokens) for n, *absent_tokens in zip(sums, *parts, strict=True))
 
     def _totals_of_absences(self, absences: Absences) -> tuple[_AbsentTotals, _AbsentTotals]:
-        """Totals that `absences` remove from a context: thinking, and everything else."""
         cached, version, thoughts, other_totals = self._gone
         if cached is not absences or version != self.version:
             thoughts, other_totals = (

@@ -109,7 +109,8 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._passage.client_data(data, self._clock())
-        self._pause_if_full()
+        if self._passage.is_full:
+            self._set_paused(True)
 
     def eof_received(self) -> bool:
         self._passage.client_ended(self._clock(), gone=not self._is_open())
@@ -219,10 +220,6 @@ class Connection(asyncio.Protocol):
     def hold_back(self, paused: bool) -> None:
         """Pause reading from the client, or resume it unless the passage is full."""
         self._set_paused(paused or self._passage.is_full)
-
-    def _pause_if_full(self) -> None:
-        if self._passage.is_full:
-            self._set_paused(True)
 
     def _set_paused(self, paused: bool) -> None:
         if self._client is not None and not self._client.is_closing():

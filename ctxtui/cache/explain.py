@@ -274,7 +274,6 @@ def describe_tool_changes(tree: Tree, before: int, now: int) -> str:
 
 
 def _tools_of(tree: Tree, head: int) -> dict[str, str]:
-    """Digests of the tool definitions of a context, by name, in order."""
     items = tree.items(head)
     return {read(block).name: block.digest for block, place in items if place.section == "tools"}
 

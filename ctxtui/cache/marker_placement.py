@@ -44,7 +44,6 @@ class PlacementRequest(NamedTuple):
 
 
 Place = Callable[[PlacementRequest], Placement]
-"""Places the markers of one request."""
 
 _SHORT_LIFE: Final = "5m"
 _LONG_LIFE: Final = "1h"

@@ -341,7 +341,6 @@ class RequestEnds(NamedTuple):
     strips: bool
 
     def __call__(self, node: int) -> PrefixEnd:
-        """Last position of the request whose context is `node`."""
         return self.prefixes.chain(self.salt, node, self.strips).position_at(node, node)
 
     def positions_along(self, line: Sequence[Node]) -> dict[int, PrefixEnd]:

@@ -157,7 +157,6 @@ _NUMBERS: Final = re.compile(r"\d{1,9}(?:\.\d{1,9})*")
 
 
 def _version(text: str) -> tuple[int, ...]:
-    """The numbers with which `text` begins; empty if there are none."""
     return tuple(map(int, match[0].split("."))) if (match := _NUMBERS.match(text)) else ()
 
 

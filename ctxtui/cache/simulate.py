@@ -19,7 +19,6 @@ class Engine(Protocol):
     """One provider's cache. `predict` changes nothing; `record` records an outcome of `predict`."""
 
     mechanism: ClassVar[Mechanism]
-    """Flags of this kind of cache."""
 
     def predict(self, prompt: CachedPrompt, at: float, *, why: bool = True) -> CacheOutcome:
         """Predict what a request reads and writes if it starts `at` (Unix seconds).

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from msgspec.structs import replace
 
-from ctxtui.core.block import ASSISTANT, HEADER, TOOL, Block
+from ctxtui.core.block import ASSISTANT, HEADER, NOT_RECORDED, TOOL, UNREADABLE, Block
 from ctxtui.core.canonical import Json
 from ctxtui.core.edit import USER, Edit, make
 from ctxtui.core.edit_kinds import (
@@ -28,6 +28,7 @@ from ctxtui.core.edit_kinds import (
 )
 from ctxtui.curation import edits_from_selection
 from ctxtui.curation.apply.applied import Applied
+from ctxtui.curation.apply.apply import UNRECORDED
 from ctxtui.curation.apply.block_text import block_text, has_editable_text, is_changeable
 from ctxtui.curation.apply.compact_json import values
 from ctxtui.curation.apply.rewrite import rewrite
@@ -228,9 +229,10 @@ def _find_objection(applied: Applied, kind: str, position: int) -> str:
     block = current_block(applied, position)
     if block is None:
         return OUT
-    if kind in (TRUNCATE, EXTERNALIZE) and not is_changeable(block):
-        return "it has no text" if block.kind == HEADER else SIGNED
-    return ""
+    if kind not in (TRUNCATE, EXTERNALIZE) or is_changeable(block):
+        return ""
+    reasons = {HEADER: "it has no text", NOT_RECORDED: UNRECORDED, UNREADABLE: UNRECORDED}
+    return reasons.get(block.kind, SIGNED)
 
 
 def _why_no_gain(applied: Applied, kind: str, position: int, edits: Sequence[Edit]) -> str:

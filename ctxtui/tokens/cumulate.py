@@ -14,7 +14,6 @@ from ctxtui.tokens.weights import Weights, weigh
 
 _NOT_WEIGHED: Final = -(2**62)
 _ROWS_AT_ONCE: Final = 4096
-"""Rows allocated at once."""
 
 
 class WholeTokens:

@@ -218,7 +218,6 @@ _HOSTS: Final = re.compile(
 )
 """A region and a maker before a model's id, as Bedrock has them."""
 _CLAUDE: Final = re.compile(r"claude[a-z0-9.\-]*")
-"""A Claude model's name within a longer id."""
 _TAIL: Final = re.compile(
     r"(?:-v\d+(?::\d+)?|[@-](?:20\d{6}|20\d\d-\d\d-\d\d)|[@-]latest|@default|:(?:free|thinking|beta))$"
 )

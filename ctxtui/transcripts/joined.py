@@ -166,7 +166,7 @@ def _is_same_answer(sent: str, noted: str) -> bool:
 
 
 def _add_unanswered(pairs: CallPairs, wire: Session, own: Session) -> None:
-    """Pair requests that have no answer, and so no id, in the transcript, by time and last block.
+    """Pair requests without an answer, which have no id, by time and last block.
 
     One without an error was sent shortly before the client ended (Kimi Code's last one with `-p`), and its exchange may
     have an answer: it is paired only if no other exchange may be the same request.
@@ -321,7 +321,7 @@ class SessionJoin:
         return merged if thread == merged.thread else replace(merged, thread=thread)
 
     def _unrecorded_usage(self, sum_: Call, used: Usage, pairs: CallPairs) -> Usage | None:
-        """Subtract the recorded exchanges from the client's sum of unrecorded calls; None if nothing is left.
+        """Subtract recorded exchanges from the client's sum; None if nothing is left.
 
         Exchanges of another model, after the sum, or of ctxtui itself are not in the sum. Of a call that the transcript
         has, only the part that the transcript does not report is.
@@ -434,7 +434,7 @@ class _ContextMapper:
         return is_outdated
 
     def update_marks(self, own: Tree) -> bool:
-        """Read the marks of new blocks in the transcript's tree; True if mapped contexts are outdated."""
+        """Read the marks of new blocks; True if mapped contexts are outdated."""
         is_outdated = own is not self._own
         if is_outdated:
             self._own, self._seen = own, 0

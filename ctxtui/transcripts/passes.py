@@ -1,4 +1,4 @@
-"""Makes a call with usage only of each pass of another model (advisor, fallback) in an answer."""
+"""Makes a call, with usage only, of each pass of another model in an answer."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from ctxtui.core.session import Event, Skipped
 
 
 class NeedsContexts(Exception):
-    """Raised if a file must be read in full, since its usage cannot be determined without contexts."""
+    """Raised if a file must be read in full to determine its usage."""
 
 
 class Reader(Protocol):
@@ -22,12 +22,12 @@ class Reader(Protocol):
 
     @property
     def tail(self) -> Skipped | None:
-        """The incomplete record at the end of the bytes so far, such as a cut last line; None: there is none."""
+        """The incomplete record at the end of the bytes so far; None if there is none."""
         return None
 
     @property
     def rereads(self) -> bool:
-        """Whether a file that has grown must be read anew, because the new bytes may contradict old events."""
+        """Whether a grown file must be read anew: new bytes may contradict old events."""
         return False
 
     def feed(self, data: bytes) -> list[Event]:
@@ -37,13 +37,13 @@ class Reader(Protocol):
         """
 
     def settle(self) -> list[Event]:
-        """Read the rest (a last line without end, a file that is parsed whole) as if no more data came.
+        """Read the rest (a line without end, a whole file) as if no more data came.
 
         May be called again after more `feed`s: a followed file settles many times.
         """
 
     def part(self, name: str) -> Reader:
-        """Return the reader for companion file `name` of the session, with its own bytes and line numbers.
+        """Return the reader for companion file `name`, with its own bytes and line numbers.
 
         A file of another session emits nothing; neither does any file for a format without companions.
         """

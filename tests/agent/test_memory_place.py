@@ -164,6 +164,6 @@ def test_what_leaves_as_it_is_is_the_agents_own_context_with_memory_in_it(dialec
     talk.add_user_message("hello")
     body = talk.draft().body
     # As under edits that change no block: a pin.
-    talk.shape = lambda head, skeleton: body
+    talk.editor = lambda head, skeleton: body
     draft = talk.draft()
     assert draft.sent_head == draft.raw_head

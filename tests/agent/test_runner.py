@@ -27,7 +27,7 @@ async def failing_later(*arguments: Any) -> Any:
         ("_around", "before", failing_later),
         ("_around", "attached", failing_later),
         ("_around", "make_reader", failing),
-        ("conversation", "shape", failing),
+        ("conversation", "editor", failing),
         ("client", "send", failing),
     ],
 )

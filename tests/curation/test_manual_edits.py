@@ -20,6 +20,7 @@ from ctxtui.curation.context import Context
 from ctxtui.curation.manual_edits import (
     compact_blocks,
     deduplicate,
+    edits_for_key,
     existing_moves,
     hoist,
     hoistable_texts,
@@ -281,3 +282,15 @@ def test_a_move_stands_where_it_moves_to() -> None:
     later = make(MOVE, [context.target(here)], {})
     assert existing_moves(context, [edit, later], [here], "start") == []
     assert existing_moves(context, [edit, later], [here], "system") == [later]
+
+
+@pytest.mark.parametrize("kind", ["not_recorded", "unreadable"])
+def test_what_is_not_recorded_is_not_called_signed(kind: str) -> None:
+    placeholder = block.make(kind, {"type": kind, "what": "system prompt", "place": "line 3", "reason": "no JSON"})
+    tree = Tree()
+    items = [Item(placeholder, Place("system")), *message("user", block.text("go"))]
+    context = Context(tree, tree.extend(ROOT, items), "anthropic")
+    for name in ("truncate", "externalize"):
+        assert edits_for_key(apply(context, []), name, [0], lambda *_: None).why == "its content is not recorded"
+    (rejected,) = apply(context, [make(TRUNCATE, [context.target(0)], {"head": 1, "tail": 1})]).rejected
+    assert rejected.why == "its content is not recorded"

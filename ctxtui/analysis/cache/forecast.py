@@ -295,7 +295,6 @@ class CacheForecaster:
         return attribute_to_edits(self._tree, step.base, call, cause)
 
     def _predict_read(self, input_forecast: Forecast, outcome: CacheOutcome, cause: str) -> int:
-        """Tokens read if everything goes as predicted."""
         rules, behaviour, step = outcome.prompt.rules, self._behaviour_of(input_forecast.call), input_forecast.step
         aside = (
             rules.mechanism.writes_at_markers

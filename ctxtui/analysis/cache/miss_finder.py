@@ -163,7 +163,6 @@ class MissFinder:
         return miss
 
     def _number(self, call: Call) -> int:
-        """The number of `call` in its thread, from 1."""
         order = self._book.session.order[call.thread]
         last_number = self._numbers.get(call.id, 0)
         if not 0 < last_number <= len(order) or order[last_number - 1] != call.id:

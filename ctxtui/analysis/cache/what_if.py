@@ -21,7 +21,6 @@ from ctxtui.tokens.features import Features
 from ctxtui.wire.request import Request
 
 Weigh = Callable[[Features], float]
-"""Gives the tokens of features."""
 
 
 class NextRequest(NamedTuple):

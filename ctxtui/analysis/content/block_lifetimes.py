@@ -185,7 +185,6 @@ class BlockLifetimes:
             self._epochs.pop()
 
     def _first_presence(self, number: int) -> tuple[int, int] | None:
-        """First call whose context held a block, and its node there."""
         lifetimes = self._lifetimes.get(number)
         if lifetimes:
             return lifetimes[0].start, lifetimes[0].node

@@ -51,7 +51,6 @@ _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _MODELS: Final = frozenset({_ASSISTANT, _CALL, INDEX["thinking"]})
-"""Categories that the model writes."""
 _BASE: Final = _FRONT | {_SUMMARY}
 """Categories that are no part of the history that a compaction replaces."""
 _SENTENCE: Final = re.compile(r"[^.!?\n]{12,300}(?:[.!?](?=\s|$)|$)", re.MULTILINE)
@@ -62,7 +61,6 @@ _COMMON: Final = frozenset(
     "like into also some more over only been being were does doing done make made want need very much about after "
     "before because still these those their please okay sure".split()
 )
-"""Words that are not significant."""
 
 
 class Recovery(Struct, frozen=True):

@@ -208,7 +208,6 @@ class DuplicateFinder:
         self._calls[content.call_id] = tuple(find_touches(content, self._cwd))
 
     def _mark_outdated(self, node: int, touch: Touch) -> None:
-        """Mark earlier reads of a file as outdated after it was read or changed."""
         before = self._reads.setdefault(touch.path, [])
         # Twice: to mark a read unmarks those that it made outdated before.
         for earlier, earlier_touch in (*before, *before):

@@ -28,7 +28,6 @@ _STATEMENT: Final = re.compile(r"[\n;|&]+|\$\(|`")
 _BEFORE_PROGRAMS: Final = frozenset({"sudo", "env", "command", "exec", "time", "bash", "sh", "zsh", "-c", "-lc"})
 """Words before the program of a command."""
 _MAX_COMMAND_CHARS: Final = 20_000
-"""Characters of a command line that are searched."""
 _MAX_ORIGIN_CHARS: Final = 80
 _NO_ALARM: Final = frozenset({"random text", "cookie", "signature in a url", "password hash"})
 """Names of masks that are too often wrong for an alarm."""
@@ -146,7 +145,6 @@ class Guard:
         )
 
     def _find_printed_files(self, command: str) -> Iterator[str]:
-        """Files that programs such as ``cat`` print, in any part of a command line."""
         for statement in _STATEMENT.split(command):
             words = _WORD.findall(statement)
             while words and ("=" in words[0] or words[0] in _BEFORE_PROGRAMS):

@@ -18,7 +18,6 @@ FILE, OUTPUT, RESULTS, BODIES, CALLS = "file", "output", "results", "bodies", "c
 """Kinds of groups: reads of a file, a program's output, a tool's results, texts written by a tool, a tool's calls."""
 
 _OF_CALLS: Final = frozenset({BODIES, CALLS})
-"""Groups of calls; the others are of results."""
 
 _CALL, _RESULT = INDEX["tool_call"], INDEX["tool_result"]
 _CHECKED_FIRST: Final = 64
@@ -26,7 +25,6 @@ _CHECKED_FIRST: Final = 64
 _BEFORE: Final = re.compile(r"\s*(?:cd\s+[^;&|]+(?:&&|;)\s*|[A-Za-z_]\w*=\S*\s+|(?:sudo|env|time|timeout\s+\S+)\s+)*")
 """Text before the program of a command: a change of directory, variables, wrappers."""
 _PROGRAM: Final = re.compile(r"(?:[^\s;&|()'\"`$]*/)?([A-Za-z0-9_.+-]+)")
-"""The program's name, without its folder."""
 _WRITING: Final = re.compile(r"write|edit|patch|create|replace|insert|notebook", re.IGNORECASE)
 """Names of tools whose calls contain the text that they write."""
 
@@ -130,7 +128,6 @@ class HeavyGroups:
 
 
 def _program_of(call: BlockContent) -> str:
-    """Program that a call runs; "" if it runs none."""
     command = shell_command(call)
     start = _BEFORE.match(command)
     program = _PROGRAM.match(command, start.end() if start is not None else 0)

@@ -24,7 +24,6 @@ MayHold = Callable[[bytes], bool]
 """Whether a block with this body may have a hit: cheaper than decoding it."""
 
 _AROUND: Final = 60
-"""Characters of a snippet before and after the first hit."""
 
 
 def searchable_text(block: Block) -> str:

@@ -109,7 +109,6 @@ class EditedPath:
         return self._tree[node].depth
 
     def _reusable_result(self, context: Context) -> Applied | None:
-        """Previous result, if it is still valid for the grown context: nothing added affects it."""
         applied = self._applied
         if applied is None:
             return None
@@ -123,7 +122,6 @@ class EditedPath:
         return replace(applied, length=len(context))
 
     def _awaited_targets(self, applied: Applied) -> AwaitedTargets:
-        """Targets of the active edits that are not in the context yet."""
         targets = (target for edit in active_edits(self.log) for target in edit.targets)
         return AwaitedTargets([target for target in targets if not applied.context.find_exact(target)[1]])
 
@@ -149,7 +147,6 @@ class EditedPath:
         return _affects_changes(context, applied, length, self._rules, self._summary.tools)
 
     def _build_path(self, applied: Applied, start: int) -> int:
-        """Build the path from the raw position `start` on; returns its head."""
         context = applied.context
         if not applied.is_changed and not self._left_out and not (self._is_rebuilt and context.dialect == ANTHROPIC):
             self._ends[start:] = context.nodes[start:]

@@ -170,7 +170,6 @@ class LabInputs:
 
     @cached_property
     def _ledgers(self) -> dict[str, tuple[CostLedger, int]]:
-        """Ledger of each call's thread, and the call's index in it."""
         threads = thread_costs(self.book, self.costs)
         return {
             call.id: (costs.ledger, n) for costs in threads for n, call in enumerate(costs.calls[: costs.ledger.done])
@@ -254,7 +253,6 @@ class VariantPass:
         return thread
 
     def _hidden_tokens(self, step: RecordedStep, call: Call) -> int:
-        """Unrecorded tokens, as this variant's model would count them."""
         if call.model == step.call.model:
             return step.unrecorded
         factor, recorded_factor = (self._book.card(model).factors.text for model in (call.model, step.call.model))
@@ -449,7 +447,6 @@ class VariantPass:
         )
 
     def _is_expired(self, step: RecordedStep, rules: CacheRules) -> bool:
-        """Whether the pause before a call was longer than the lifetime of this variant's entries."""
         life = self.variant.cache if self.variant.cache in LIFETIMES else step.life
         return rules.mechanism.writes_at_markers and rules.seconds(life) < step.pause
 

@@ -35,7 +35,6 @@ def variant_session(session: Session, run: VariantRun, title: str) -> Session:
 
 
 def _copy_context(tree: Tree, target: Tree, nodes: dict[int, int], head: int) -> int:
-    """Copy the context `head` of `tree` to another tree; returns its node."""
     uncopied: list[int] = []
     node = head
     while node not in nodes:

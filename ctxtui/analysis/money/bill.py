@@ -159,7 +159,6 @@ def _add_residual(bill: Bill, book: Book, call: Call, cost: Cost | None) -> None
 
 
 def _unreported_answer(book: Book, call: Call, cost: Cost | None) -> CostSum:
-    """Counted blocks of an answer minus its charged output."""
     tokens = sum(book.block_tokens(call.model, node) for node in answer_path(book.session.tree, call))
     more = max(0, tokens - call.output)
     return CostSum(cost.output / call.output * more if cost is not None and call.output else 0.0, more)

@@ -177,7 +177,6 @@ class _SessionReading:
             tool.results += thread.running.block_tokens(node)
 
     def _tool_of(self, node: int) -> tuple[str, str]:
-        """The tool of a call or result."""
         node_row = self._tree[node]
         if node_row.category == _CALL:
             return read_called_tool(node_row.block)
@@ -207,7 +206,6 @@ class _SessionReading:
 
 
 def _group_stretches(numbers: Iterable[int]) -> tuple[tuple[int, int], ...]:
-    """Group numbers into stretches (first, end)."""
     stretches: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if stretches and stretches[-1][1] == number:

@@ -23,7 +23,6 @@ class Estimate(NamedTuple):
     low: float | None = None
     high: float | None = None
     error: float | None = None
-    """Its standard error."""
 
 
 def estimate_ratio(parts: Sequence[tuple[float, float]]) -> Estimate | None:

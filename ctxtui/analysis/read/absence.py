@@ -131,7 +131,6 @@ def _check_new_blocks(tree: Tree, missing: MissingTokens) -> AbsentBlocks | None
 
 
 def _nearest_set(sets: Iterable[tuple[int, ...]], missing: MissingTokens) -> tuple[int, tuple[int, ...]]:
-    """Set whose tokens are nearest to the missing ones, and its error."""
     candidates = [(sum(map(missing.size, nodes)) - missing.tokens, nodes) for nodes in sets if nodes]
     return min(candidates, key=lambda candidate: abs(candidate[0]), default=(0, ()))
 

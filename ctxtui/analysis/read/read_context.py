@@ -337,7 +337,6 @@ class ReadContexts:
         return total
 
     def _extended_call(self, line: ReadLine, head: int) -> int | None:
-        """Last call whose context or answer `head` extends."""
         while head != ROOT:
             index = line.at.get(head)
             if index is not None:
@@ -368,5 +367,4 @@ class ReadContexts:
 
 
 def _count_same(before: Sequence[Call], now: Sequence[Call]) -> int:
-    """Number of leading calls that are the same objects."""
     return next((index for index, same in enumerate(map(is_, before, now)) if not same), min(len(before), len(now)))

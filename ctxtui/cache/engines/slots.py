@@ -16,7 +16,6 @@ from ctxtui.cache.rules import Mechanism
 MIN_SIMILARITY: Final = 0.1
 """Share of a prompt that a slot must hold to be chosen for it; the server's default, from its README."""
 _FREE: Final = -1
-"""An empty slot."""
 
 
 class Slots:

@@ -21,6 +21,7 @@ from ctxtui.cli.context import (
 )
 from ctxtui.cli.output import note, write_json
 from ctxtui.cli.progress import counting
+from ctxtui.core.errors import CtxtuiError
 from ctxtui.curation.mask_rules import Level
 from ctxtui.curation.masking import Masker, summarize_report
 from ctxtui.services.config.package_data import mask_rules
@@ -46,6 +47,12 @@ def mask_option(*, images: bool = False) -> Callable[[Callable[..., Any]], Calla
 
 def masker_of(level: str) -> Masker:
     return Masker(mask_rules(), Level(level))
+
+
+def refuse_existing(path: Path | None, force: bool) -> None:
+    """Raise `CtxtuiError` for a file that must not be replaced, before work that would be lost."""
+    if path is not None and not force and path.exists():
+        raise CtxtuiError("the file exists", place=str(path), way_out="choose another name, or add --force")
 
 
 def emit(data: bytes, path: Path | None, *, replace: bool | None = None) -> None:
@@ -96,6 +103,7 @@ def share(
     output = None if output == Path("-") else output
     if as_json and output is None:
         raise click.UsageError("--json needs -o: standard output is the page itself", context)
+    refuse_existing(output, force)
     settings = config_of(context).settings
     loaded = open_recording(name, settings)
     chosen = choose_call(loaded.session, thread, number or 0)

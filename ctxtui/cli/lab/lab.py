@@ -12,12 +12,11 @@ from ctxtui.analysis.lab.report import LabRow, SessionLab
 from ctxtui.analysis.lab.solve import FittedVariant
 from ctxtui.cli.agent.agree import agree
 from ctxtui.cli.context import FORCE_OPTION, JSON_OPTION, SessionName, config_of
-from ctxtui.cli.edit.share import masker_of
+from ctxtui.cli.edit.share import masker_of, refuse_existing
 from ctxtui.cli.exit_codes import WrongUse
 from ctxtui.cli.output import note, note_failed, refuse, write_json
 from ctxtui.cli.paint import Painter, rule, table_lines, width
 from ctxtui.cli.session_work import read_sessions
-from ctxtui.core.errors import CtxtuiError
 from ctxtui.services.config.settings import Settings
 from ctxtui.services.editing.exporting import write_private
 from ctxtui.services.lab.solve import BestCandidates, SolvedSession, find_best
@@ -96,8 +95,7 @@ def lab(
     _check_option_conflicts(agree, budget_usd, leave_out, others=with_other_options)
     if force and html is None:
         raise WrongUse("--force needs --html", way_out="--html FILE --force")
-    if html is not None and not force and html.exists():
-        raise CtxtuiError("the file exists", place=str(html), way_out="choose another name, or add --force")
+    refuse_existing(html, force)
     if agree is not None:
         return _agree(context, names, policies, models, agree, budget_usd, leave_out, as_json=as_json)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from ctxtui.core.block import HEADER
+from ctxtui.core.block import HEADER, NOT_RECORDED, UNREADABLE
 from ctxtui.core.edit import USER, Edit, active_edits
 from ctxtui.core.edit_kinds import REPLACE, TRANSPLANT
 from ctxtui.curation.apply import resolve
@@ -23,8 +23,7 @@ from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
 SIGNED = "its provider signed this block: it can be stripped, not changed"
-
-
+UNRECORDED = "its content is not recorded"
 UNWRITTEN = "its text is not written yet"
 ELSEWHERE = "the text that it moves is not in this block"
 
@@ -139,7 +138,8 @@ def _request_rewrite(context: Context, requests: RequestedFates, edit: Edit, pos
     if before is None:
         return False
     if not is_changeable(before) and block.kind not in THINKING | {"header"}:
-        requests.rejected.append(RejectedEdit(edit, position, SIGNED))
+        why = UNRECORDED if block.kind in (NOT_RECORDED, UNREADABLE) else SIGNED
+        requests.rejected.append(RejectedEdit(edit, position, why))
         return False
     after = rewrite(before, edit)
     if after is None or after != before:

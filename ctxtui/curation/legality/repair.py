@@ -40,6 +40,7 @@ _PATH: Final = re.compile(
 """The JSON path of a violation: the section, the index of the message or item, the index of the part."""
 _CALL: Final = re.compile(r"^\$\.messages\[\d+\]\.tool_calls\[(\d+)\]")
 _DECLARATION: Final = re.compile(r"^\$\.tools\[\d+\]\.functionDeclarations\[(\d+)\]")
+_NO_MESSAGES: Final = ("at least one message", "at least one item", "at least one content")
 _PARAMS: Final = ("tool_choice", "thinking")
 """Parameters that rules about blocks depend on."""
 
@@ -75,7 +76,7 @@ def find_faults(applied: Applied, *, limits: RequestLimits = UNKNOWN_LIMITS) -> 
         value |= {
             key: value_of_param for key in _PARAMS if (value_of_param := applied.context.params.get(key)) is not None
         }
-    violations = [v for v in check(dialect, value, limits=limits) if not v.message.startswith("at least one")]
+    violations = [v for v in check(dialect, value, limits=limits) if not v.message.startswith(_NO_MESSAGES)]
     places = _positions_by_section(applied, remaining_items)
     return [PlacedViolation(v, _position_of_path(v.path, places, applied.context)) for v in violations]
 

@@ -10,8 +10,9 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_list
 from ctxtui.curation.legality.violation import REFERENCE, TOOL, Violation
 
-_ANTHROPIC: Final = re.compile(r"[a-zA-Z0-9_-]{1,128}\Z")
-_OPENAI: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}\Z")
+_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+\Z")
+_ANTHROPIC, _OPENAI = 128, 64
+"""Maximum characters of a tool's name."""
 
 _Named = tuple[str, Json]
 
@@ -51,11 +52,12 @@ def _function_of(tool: Json) -> dict[str, Json]:
     return inner if isinstance(inner, dict) else {}
 
 
-def _check_names(named: Sequence[_Named], pattern: re.Pattern[str]) -> Iterator[Violation]:
+def _check_names(named: Sequence[_Named], max_chars: int) -> Iterator[Violation]:
     names: set[str] = set()
     for path, name in named:
-        if not isinstance(name, str) or not pattern.match(name):
-            yield Violation(path, f"{name!r} is not a valid tool name: letters, digits, _ and - only", TOOL)
+        if not isinstance(name, str) or not _NAME.match(name) or len(name) > max_chars:
+            why = f"at most {max_chars} letters, digits, _ and -"
+            yield Violation(path, f"{name!r} is not a valid tool name: {why}", TOOL)
         elif name in names:
             yield Violation(path, f"two tools are named {name!r}", TOOL)
         else:

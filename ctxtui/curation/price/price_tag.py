@@ -160,7 +160,8 @@ class PriceTag(Struct, frozen=True, kw_only=True):
     - `thinking_lost`: tokens of thinking that the provider drops because of them.
     - `quotes`: the removed literals that later blocks quote, with these blocks.
     - `lost`: literals that summaries lack.
-    - `repairs`, `refused`, `without_target`, `rejected`: as in `Applied`.
+    - `repairs`: number of blocks, with headers, that further repairs remove or change.
+    - `refused`: as in `Applied`; `without_target`: number of such edits; `rejected`: kinds and reasons.
     """
 
     without: RequestCount

@@ -64,7 +64,7 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
     `now` is in monotonic seconds (None: the present time).
     """
     now = time.monotonic() if now is None else now
-    runs, next_, each = False, False, False
+    runs, is_next, each = False, False, False
     requests: list[RemoteHeldRequest] = []
     rules: list[str] = []
     troubles: list[str] = []
@@ -78,12 +78,12 @@ def read_status(recording: Path, now: float | None = None) -> AttachedProgram:
         runs, each = True, each or bool(answer.get("each"))
         rules += [str(item) for item in answer.get("rules", ()) if item not in rules]
         troubles += [str(item) for item in answer.get("troubles", ())]
-        next_ = next_ or any(file_name(str(item)) == recording.name for item in answer.get("next", ()))
+        is_next = is_next or any(file_name(str(item)) == recording.name for item in answer.get("next", ()))
         requests += [_remote_request(item, now) for item in own_requests]
         keep_warm = keep_warm or _keep_warm_status(answer.get("keep_warm"), recording)
     return AttachedProgram(
         runs=runs,
-        next=next_,
+        next=is_next,
         each=each,
         rules=tuple(rules),
         held=tuple(sorted(requests, key=lambda request: request.until)),
@@ -146,7 +146,7 @@ def set_rules(recording: Path, text: str) -> tuple[str, ...]:
     ]
     if not in_force:
         raise NotFound("no program is attached to this session now")
-    return tuple(dict.fromkeys(str(rule) for rules_ in in_force for rule in rules_))
+    return tuple(dict.fromkeys(str(rule) for run_rules in in_force for rule in run_rules))
 
 
 def decide(folder: Path, id_: str, how: str, text: str = "") -> str:

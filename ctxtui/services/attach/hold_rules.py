@@ -72,16 +72,14 @@ class HoldRules(Struct, frozen=True, kw_only=True):
 
     @property
     def descriptions(self) -> tuple[str, ...]:
-        descriptions_ = ["each request"] if self.each else []
-        descriptions_ += [f"over {self.tokens:,} tokens"] if self.tokens else []
-        descriptions_ += [f"over ${self.usd:g}"] if self.usd else []
-        descriptions_ += ["on a forecast miss"] if self.miss else []
-        descriptions_ += ["on a secret"] if self.secret else []
-        descriptions_ += [f"on {self.repeats} repeats"] if self.repeats else []
-        descriptions_ += ["on a compaction"] if self.compaction else []
-        return tuple(
-            descriptions_ + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else [])
-        )
+        lines = ["each request"] if self.each else []
+        lines += [f"over {self.tokens:,} tokens"] if self.tokens else []
+        lines += [f"over ${self.usd:g}"] if self.usd else []
+        lines += ["on a forecast miss"] if self.miss else []
+        lines += ["on a secret"] if self.secret else []
+        lines += [f"on {self.repeats} repeats"] if self.repeats else []
+        lines += ["on a compaction"] if self.compaction else []
+        return tuple(lines + ([f"with {self.pattern.pattern.decode('utf-8', 'replace')}"] if self.pattern else []))
 
 
 SEPARATOR: Final = ", "

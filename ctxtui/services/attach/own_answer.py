@@ -75,13 +75,13 @@ def ping_of(dialect: str, client: str = "") -> bytes:
 
 def error_event(dialect: str, status: int, body: bytes) -> bytes:
     """Convert the `status` and `body` of an answer to an error event of this API's streams."""
-    body_ = as_dict(parse_body(body))
-    error = as_dict(body_.get("error"))
-    message = as_str(error.get("message")) or as_str(body_.get("message")) or f"the provider answered {status}"
+    fields = as_dict(parse_body(body))
+    error = as_dict(fields.get("error"))
+    message = as_str(error.get("message")) or as_str(fields.get("message")) or f"the provider answered {status}"
     if dialect == ANTHROPIC:
         event = (
-            body_
-            if body_.get("type") == "error"
+            fields
+            if fields.get("type") == "error"
             else {"type": "error", "error": {"type": "api_error", "message": message}}
         )
         return named_event("error", event)
@@ -89,8 +89,8 @@ def error_event(dialect: str, status: int, body: bytes) -> bytes:
         error = error or {"code": status, "message": message, "status": "UNKNOWN"}
     error = error or {"message": message, "type": "server_error", "param": None, "code": str(status)}
     if dialect == RESPONSES:
-        body_ = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": message}
-        return named_event("error", {**body_, "param": error.get("param"), "error": error})
+        fields = {"type": "error", "sequence_number": 0, "code": error.get("code"), "message": message}
+        return named_event("error", {**fields, "param": error.get("param"), "error": error})
     return b"data: " + compact({"error": error}) + b"\n\n"
 
 

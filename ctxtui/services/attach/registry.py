@@ -52,12 +52,12 @@ def programs(*folders: Path) -> tuple[Program, ...]:
 
     Raises `BadConfig`.
     """
-    programs_: dict[str, Program] = {}
+    by_name: dict[str, Program] = {}
     for folder in folders or (FOLDER, own_folder()):
         for path in sorted(folder.glob("*.toml")):
-            programs_[path.stem] = _read(path)
-    named = [program for name, program in programs_.items() if name != ANY]
-    return (*named, *(programs_[name] for name in (ANY,) if name in programs_))
+            by_name[path.stem] = _read(path)
+    named = [program for name, program in by_name.items() if name != ANY]
+    return (*named, *(by_name[name] for name in (ANY,) if name in by_name))
 
 
 def _read(path: Path) -> Program:
@@ -127,21 +127,21 @@ def program_of(command: Sequence[str], name: str = "") -> Program:
 
     Raises `NotFound` for an unknown name, `BadConfig` for an invalid file.
     """
-    programs_ = programs()
+    all_programs = programs()
     if name:
-        named = next((program for program in programs_ if program.name == name), None)
+        named = next((program for program in all_programs if program.name == name), None)
         if named is None:
-            names = ", ".join(program.name for program in programs_)
+            names = ", ".join(program.name for program in all_programs)
             raise NotFound(f"no program is called {name!r} here", place="--as", way_out=f"programs: {names}")
         return named
     for word in command:
         base = PurePath(word).name.partition("@")[0] or word.rpartition("/")[2]
-        match = next((program for program in programs_ if base in program.commands), None)
+        match = next((program for program in all_programs if base in program.commands), None)
         if match is not None:
             return match
         if base not in _WRAPPERS and not word.startswith("-") and "=" not in word:
             break
-    return programs_[-1]
+    return all_programs[-1]
 
 
 def command_of(client: str) -> str:

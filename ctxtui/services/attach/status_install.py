@@ -226,7 +226,7 @@ def _load_records(setting: str) -> dict[str, dict[str, Any]]:
 
 def _store_record(setting: str, file: Path, record: dict[str, Any] | None) -> None:
     records = _load_records(setting)
-    after = {name: record_ for name, record_ in records.items() if name != str(file)}
+    after = {name: other for name, other in records.items() if name != str(file)}
     after |= {str(file): record} if record is not None else {}
     if after != records:
         place = _records_path(setting)

@@ -114,11 +114,11 @@ def price_call(usage: Usage | None, client_input: JsonObject, settings: Settings
     """Price of a coming call of the client in USD; None without `usage`, or if its model has no known price."""
     if usage is None:
         return None
-    rates_ = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
-    if rates_ is None:
+    rates = _cached_rates(_model(client_input), client_input.get("fast_mode") is True, usage.input, settings)
+    if rates is None:
         return None
     parts = (usage.fresh, usage.cache_read, usage.write_5m, usage.write_1h, usage.output)
-    return sum(part * rates_[name] for name, part in zip(_RATES, parts, strict=True))
+    return sum(part * rates[name] for name, part in zip(_RATES, parts, strict=True))
 
 
 def _model(client_input: JsonObject) -> str:
@@ -209,8 +209,8 @@ def _cached_rates(model: str, fast: bool, length: int, settings: Settings) -> di
         cached = {}
     if key in cached:
         return cached[key] if isinstance(cached[key], dict) else None
-    rates_ = find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
-    by_name = {name: getattr(rates_, name) for name in _RATES} if rates_ is not None else None
+    rates = find_rates(model, "anthropic", None, length, prices_for(settings), Terms(fast=fast))
+    by_name = {name: getattr(rates, name) for name in _RATES} if rates is not None else None
     _write_cache(file, {**dict(list(cached.items())[-MAX_CACHED_RATES:]), key: by_name})
     return by_name
 

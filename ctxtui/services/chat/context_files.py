@@ -187,25 +187,23 @@ class ContextFiles:
         """The memory for the message `text`; None if the user has neither a memory folder nor instructions."""
         settings, folder = self._settings, self._folder
         memory = self._open_memory() if folder is not None and folder.is_dir() else None
-        instructions_ = self._read_instructions()
-        if folder is None and not instructions_:
+        instructions = self._read_instructions()
+        if folder is None and not instructions:
             return None
         memory_texts = memory.texts() if memory is not None else {}
         if settings.memory_files == RELEVANT:
             memory_texts = {name: memory_texts[name] for name in find_relevant(memory_texts, text)}
-        texts = [_render_file("instructions", path, content) for path, content in instructions_.items()]
+        texts = [_render_file("instructions", path, content) for path, content in instructions.items()]
         texts += [_render_file("memory", name, content) for name, content in memory_texts.items()]
         chat_model = self._chat_model
         binds = chat_model is not None and chat_model.endpoint.dialect == ANTHROPIC and self.card.binds_thinking
         at_start = settings.memory_place == "start"
         # `binds`: a thinking block of such a model is refused once anything before it changed, as memory may.
         # `stable`: the instructions come first and seldom change.
-        return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions_))
+        return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions))
 
     def _read_instructions(self) -> dict[str, str]:
-        if not self._settings.instructions:
-            return {}
-        return read_instructions(self._cwd)
+        return read_instructions(self._cwd) if self._settings.instructions else {}
 
     def _memory_marker(self) -> Mapping[str, Json] | None:
         """The marker that has the provider cache up to memory; None if it takes none."""

@@ -226,8 +226,8 @@ class Host:
         return RequestEditor(self.session.tree, lambda: self.overlay(), card, profile if acts else None, usable)
 
     def _external_content(self) -> dict[str, str]:
-        shape = self.runner.conversation.shape if self.runner is not None else None
-        return shape.external_content() if isinstance(shape, RequestEditor) else {}
+        editor = self.runner.conversation.editor if self.runner is not None else None
+        return editor.external_content() if isinstance(editor, RequestEditor) else {}
 
     def _start_record(self, conversation: Conversation, price: Price, trouble: Callable[[], object]) -> None:
         path = database(self.config.settings.data_dir)
@@ -262,7 +262,7 @@ class Host:
 
     def with_edits(self, conversation: Conversation, *, acts: bool = True) -> Conversation:
         """Apply the edits to the requests of `conversation`, and the policies if `acts`."""
-        conversation.shape = self._make_request_editor(acts)
+        conversation.editor = self._make_request_editor(acts)
         return conversation
 
     def switch_to(self, conversation: Conversation, note: str) -> None:

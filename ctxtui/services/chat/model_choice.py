@@ -313,8 +313,8 @@ def list_offers(chat_model: ChatModel, table: PriceTable) -> list[ModelOffer]:
 
 def listed_rates(chat_model: ChatModel, table: PriceTable) -> tuple[float, float] | None:
     """USD per million tokens of input and output; None if unknown, or if the server runs the model itself."""
-    rates_ = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
-    return (rates_.fresh * 1e6, rates_.output * 1e6) if rates_ is not None else None
+    rates = None if runs_model(chat_model) else find_rates(chat_model.model, chat_model.endpoint.name, table=table)
+    return (rates.fresh * 1e6, rates.output * 1e6) if rates is not None else None
 
 
 def _make_offer(
@@ -322,7 +322,7 @@ def _make_offer(
 ) -> ModelOffer:
     own_window = chat_model.window if name == chat_model.model else 0
     window = own_window or model_table().card(name).window or table_models.get(name, 0)
-    rates_ = None if chat_model.endpoint.local else find_rates(name, chat_model.endpoint.name, table=table)
-    if rates_ is None:
+    rates = None if chat_model.endpoint.local else find_rates(name, chat_model.endpoint.name, table=table)
+    if rates is None:
         return ModelOffer(name, window, None, None, listed)
-    return ModelOffer(name, window, rates_.fresh * 1e6, rates_.output * 1e6, listed)
+    return ModelOffer(name, window, rates.fresh * 1e6, rates.output * 1e6, listed)

@@ -126,17 +126,17 @@ def list_omittable_blocks(account: Account, chosen: ChosenCall, count: int) -> l
     excluded = frozenset({INDEX["system"], INDEX["tools"], INDEX["tool_call"], INDEX["thinking"]})
     blocks: dict[str, OmittableBlock] = {}
     for position, node in enumerate(nodes):
-        node_ = tree[node]
+        entry = tree[node]
         if (
             position == last_text
-            or node_.block.kind == HEADER
-            or node_.place.section != "messages"
-            or node_.category in excluded
+            or entry.block.kind == HEADER
+            or entry.place.section != "messages"
+            or entry.category in excluded
         ):
             continue
-        label = book.names.label(node_)
+        label = book.names.label(entry)
         tokens = book.block_tokens(chosen.call.model, node)
-        blocks.setdefault(node_.block.digest, OmittableBlock(digest=node_.block.digest, name=label, tokens=tokens))
+        blocks.setdefault(entry.block.digest, OmittableBlock(digest=entry.block.digest, name=label, tokens=tokens))
     heavy = sorted(blocks.values(), key=lambda block: -block.tokens)[:count]
     return [replace(block, name=f"{block.name} ({block.digest[:8]})") for block in heavy]
 

@@ -39,16 +39,16 @@ def diagnose(session: Session, card: ModelCard, *, thread: str = "", error: str 
     error = error or refusal(session, chosen.thread)
     context = Context.of_call(session.tree, chosen.call, next_head(session, chosen))
     rules = rules_for(context.dialect, card)
-    fault_ = from_error_text(context, error) if error else None
+    fault = from_error_text(context, error) if error else None
     extra: list[Edit] = []
-    if fault_ is not None and fault_.violation.rule == BOUND:
-        extra = strip_thinking(context, max(0, fault_.position))
-    reported = [fault_] if fault_ is not None and not extra else []
-    takes = card.request_limits._replace(prefill=card.prefill or _ends_with_answer(context))
-    repair_ = repair(context, rules, extra, limits=takes, reported=reported)
-    if extra and fault_ is not None:
-        repair_ = Repair((*extra, *repair_.edits), (fault_, *repair_.faults), repair_.left)
-    return Diagnosis(chosen, context, rules, repair_, fault_ is not None and fault_.violation.rule == TOO_LONG)
+    if fault is not None and fault.violation.rule == BOUND:
+        extra = strip_thinking(context, max(0, fault.position))
+    reported = [fault] if fault is not None and not extra else []
+    limits = card.request_limits._replace(prefill=card.prefill or _ends_with_answer(context))
+    mended = repair(context, rules, extra, limits=limits, reported=reported)
+    if extra and fault is not None:
+        mended = Repair((*extra, *mended.edits), (fault, *mended.faults), mended.left)
+    return Diagnosis(chosen, context, rules, mended, fault is not None and fault.violation.rule == TOO_LONG)
 
 
 def _ends_with_answer(context: Context) -> bool:

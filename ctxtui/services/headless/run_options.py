@@ -54,12 +54,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             return usual * is_default if option in (None, AUTO) else option or 0
 
         messages, length = limit(self.messages, CONTEXT_MESSAGES), limit(self.length, RESULT_LENGTH)
-        steps_ = [*self.named]
+        steps = [*self.named]
         if length:
-            steps_.append(make_step(TRUNCATING, POLICIES, {"limit": length}))
+            steps.append(make_step(TRUNCATING, POLICIES, {"limit": length}))
         if messages:
-            steps_.append(make_step(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
-        return tuple(steps_)
+            steps.append(make_step(SLIDING, POLICIES, {"n": messages - 1, "keep_first": 1, "slack": 0}))
+        return tuple(steps)
 
     def profile(self, window: int) -> Profile | None:
         """The policies, armed, because no user is there to apply their proposals; None if there are none."""

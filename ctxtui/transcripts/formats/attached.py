@@ -273,7 +273,7 @@ class _AttachedHandler:
             yield Happened("held", why, tip.thread, time)
 
     def _with_sent_context(self, pending: _OpenExchange, error: str, call: Call) -> Call:
-        """Add to a call the relay's decision, the `error` on the way ("": none), and the edited body."""
+        """Add the relay's decision, the `error` on the way, and the edited body to a call."""
         call = replace(call, error=error or call.error)
         if pending.decision:
             call = replace(call, extra={**call.extra, EDITS: pending.decision})

@@ -1,4 +1,4 @@
-"""Reads LM Studio's server logs that have no bodies of requests, only their messages' number and tokens.
+"""Reads LM Studio's server logs without bodies: the number and tokens of messages.
 
 Each request of a conversation has more messages than the one before; otherwise a new conversation starts. Answers of
 ``/v1/responses`` are logged in full, and name the answer that they continue from, which decides first.

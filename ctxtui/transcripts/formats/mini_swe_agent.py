@@ -1,4 +1,4 @@
-"""Reads mini-SWE-agent's trajectories: messages and the provider's answers, or bare messages."""
+"""Reads mini-SWE-agent's trajectories: messages and answers, or bare messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads OpenHands' conversations (facts §11): a state file and its event files, or JSON lines."""
+"""Reads OpenHands' conversations (facts §11): state and event files, or JSON lines."""
 
 from __future__ import annotations
 

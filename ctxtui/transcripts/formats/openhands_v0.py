@@ -1,4 +1,4 @@
-"""Reads OpenHands before its SDK (V0, facts §11): actions and observations, one to a file or as a list.
+"""Reads OpenHands before its SDK (V0, facts §11): actions and observations.
 
 An event of the agent holds the model's whole answer (``tool_call_metadata.model_response``), so that calls, their usage
 and their results are exact. Messages that the client builds from recalled knowledge are not recorded as sent; their

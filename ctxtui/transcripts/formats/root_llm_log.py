@@ -1,4 +1,4 @@
-"""Reads the log of an evolutionary search's root model (pineapple, mango), with its trials' files."""
+"""Reads the log of an evolutionary search's root model (pineapple, mango), with trials."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def _parse_usage(cost: dict[str, Json]) -> Usage | None:
 
 
 class _RootLogReader(LinesReader):
-    """Reads the log or a trial; `part` makes readers for trials and the experiment's other files."""
+    """Reads the log or a trial; `part` makes readers for the experiment's other files."""
 
     def __init__(self, tree: Tree) -> None:
         self._search = _SearchHandler(tree)

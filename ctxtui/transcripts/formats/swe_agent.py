@@ -1,4 +1,4 @@
-"""Reads SWE-agent's trajectories: the history, or in newer versions the messages of each step."""
+"""Reads SWE-agent's trajectories: the history, or newer versions' messages of each step."""
 
 from __future__ import annotations
 

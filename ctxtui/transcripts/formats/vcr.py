@@ -132,7 +132,7 @@ def _decompress(raw: bytes) -> bytes:
 
 
 def load(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the document in `data`, of a cut cassette the interactions before the cut; also returns the error."""
+    """Parse the document in `data`, or what precedes a cut; also returns the error."""
     import yaml
 
     text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")

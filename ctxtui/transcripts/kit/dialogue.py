@@ -45,7 +45,7 @@ class Ids:
 
 
 class Dialogue:
-    """One thread's growing context; `head` is its end, `title` the beginning of its first user text."""
+    """One thread's growing context: its end `head`, the start of its first user text `title`."""
 
     def __init__(self, tree: Tree, thread: str = MAIN, ids: Ids | None = None) -> None:
         self.tree = tree
@@ -68,7 +68,7 @@ class Dialogue:
             self.head = self.tree.child(self.head, item.block, item.place)
 
     def restart(self, start: EpochStart, detail: str = "", head: int = ROOT) -> None:
-        """Restart the context at `head`; the next call opens an epoch unless it is the thread's first."""
+        """Restart the context at `head`; the next call opens an epoch unless it is the first."""
         self.head = head
         self._restart = (start, detail)
 
@@ -126,7 +126,7 @@ def emit_sum(
     parent: str = MAIN,
     calls: int = 0,
 ) -> Iterator[Event]:
-    """Emit a `thread` with only a usage sum, the usage of `base`, and mark the calls that it covers.
+    """Emit a `thread` with only a usage sum, and mark the calls that it covers.
 
     They are those of `calls_in_sum` without a report, and `calls` more that are not recorded (0: unknown number).
     """

@@ -1,4 +1,4 @@
-"""Read members of foreign JSON as a requested type, whatever their type is; times and titles."""
+"""Read members of foreign JSON as a requested type, and times and titles."""
 
 from __future__ import annotations
 

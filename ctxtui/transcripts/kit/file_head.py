@@ -20,7 +20,7 @@ _CLOSERS: Final = {"{": "}", "[": "]"}
 
 
 def decode_head(head: bytes) -> str:
-    """Decode the first `HEAD_BYTES` of `head`; invalid UTF-8, such as a cut character, is replaced."""
+    """Decode the first `HEAD_BYTES` of `head`; invalid UTF-8 (a cut character) is replaced."""
     return head[:HEAD_BYTES].removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
 
 

@@ -135,7 +135,7 @@ def json_reader(read_value: ReadValue) -> Callable[[Tree], WholeReader]:
 
 
 def parse_json(data: bytes) -> tuple[Json, Skipped | None]:
-    """Parse the JSON value in `data`, of a cut file its complete parts; also returns the error, if any."""
+    """Parse a JSON value, of a cut one its complete parts; also returns the error, if any."""
     text = decode_text(data.removeprefix(BOM))
     start = spans.skip(text, 0)
     if start == len(text):

@@ -87,7 +87,7 @@ _VALUE_NAMES: Final = {'"': "a string", "[": "an empty list", "t": "a word", "f"
 
 
 class RawRecord(Struct, frozen=True):
-    """A JSON object on line `line`, bytes `start` to `end` of the file (about there after repairs).
+    """A JSON object on line `line`, about bytes `start` to `end` of the file.
 
     - `raw`: the object, minified if it is JSON, in valid UTF-8. With a `record`, the line's bytes, not checked.
     - `clean`: it is canonical, so that its parts can be used unchanged; None: not checked.

@@ -369,7 +369,7 @@ def active_chain(entries: Sequence[LinkedEntry], last: int, *, id_key: str, pare
 
 
 def remove_left_branches(entries: Sequence[LinkedEntry], chain: Iterable[int], parent_key: str) -> None:
-    """Remove branches after the last remaining entry of `chain`, which the client would continue."""
+    """Remove branches after the last remaining entry of `chain`: the client would go on there."""
     last = max((number for number in chain if not entries[number].removed), default=-1)
     for entry in entries[last + 1 :]:
         entry.removed = entry.removed or (parent_key in entry.value and not entry.is_subagent)

@@ -234,3 +234,11 @@ def test_faults_name_the_block() -> None:
     }  # fmt: skip
     context, _ = context_of(body, "anthropic")
     assert [(f.violation.rule, f.position) for f in find_faults(apply(context, []))] == [(rule.EMPTY, 2)]
+
+
+def test_tools_that_are_all_deferred_are_a_fault() -> None:
+    tool = {"name": "look", "input_schema": {"type": "object"}, "defer_loading": True}
+    context, _ = context_of({"tools": [tool], "messages": [{"role": "user", "content": "go"}]}, "anthropic")
+    assert [fault.violation.path for fault in find_faults(apply(context, []))] == ["$.tools"]
+    empty, _ = context_of({"messages": []}, "anthropic")
+    assert not find_faults(apply(empty, []))

@@ -66,5 +66,7 @@ async def test_a_profile_that_a_folder_brings_never_acts_by_itself(tmp_path: Pat
             wish = ModelChoice(provider="anthropic", base_url=server.root, model=MODEL)
             async with hosted(Host(wish, settings, work)) as made:
                 assert made.host.runner is not None
-                shape = made.host.runner.conversation.shape
-                assert isinstance(shape, RequestEditor) and shape.profile is not None and shape.profile.armed is armed
+                editor = made.host.runner.conversation.editor
+                assert (
+                    isinstance(editor, RequestEditor) and editor.profile is not None and editor.profile.armed is armed
+                )

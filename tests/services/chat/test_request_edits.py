@@ -19,7 +19,7 @@ from tests.services.chatting import MODEL
 def test_a_context_that_grew_after_its_edits_leaves_whole_but_for_what_they_take_out() -> None:
     talk = begin(Tree(), ConversationStart("anthropic", {"model": MODEL, "max_tokens": 9}))
     overlay = ThreadEdits()
-    talk.shape = RequestEditor(talk.tree, lambda: overlay, model_table().card(MODEL))
+    talk.editor = RequestEditor(talk.tree, lambda: overlay, model_table().card(MODEL))
     wanted = []
     for number, words in enumerate(("one", "two", "three")):
         talk.add_user_message(f"question {words}")

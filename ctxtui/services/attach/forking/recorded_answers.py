@@ -146,26 +146,26 @@ def collect_answers(loaded: Loaded, thread: str, number: int) -> RecordedAnswers
 
 def _read_exchanges(path: Path) -> list[AnsweredExchange]:
     """Read the exchanges with complete answers, in the order in which they began."""
-    bodies, open_ = BodiesByReference(), dict[str, _PendingExchange | _Socket]()
+    bodies, open_exchanges = BodiesByReference(), dict[str, _PendingExchange | _Socket]()
     exchanges: list[AnsweredExchange] = []
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             record = as_dict(parse_body(line))
             name = as_str(record.get("x"))
-            pending = open_.get(name)
+            pending = open_exchanges.get(name)
             if "asked" in record:
                 request = as_dict(record["asked"])
                 body = bodies.resolve(name, as_dict(request.get("body")))
                 if body is not None:
-                    open_[name] = _PendingExchange(Exchange(body, url=as_str(request.get("url")), line=number))
+                    open_exchanges[name] = _PendingExchange(Exchange(body, url=as_str(request.get("url")), line=number))
             elif isinstance(pending, _Socket):
                 exchanges += pending.add_record(record, number)
             elif pending is not None:
                 pending.add_record(record)
                 if pending.is_websocket:
-                    open_[name] = _Socket(pending.exchange.url)
+                    open_exchanges[name] = _Socket(pending.exchange.url)
                 elif "ended" in record:
-                    del open_[name]
+                    del open_exchanges[name]
                     if pending.is_answered and not as_str(record.get("error")):
                         exchanges.append(
                             AnsweredExchange(exchange=pending.exchange, raw=pending.raw, begun=pending.exchange.line)

@@ -48,12 +48,12 @@ async def permit_all(thread: str, chat_model: ChatModel, forecast: RequestForeca
 class ChildRun:
     """Runs a sub-agent on `task` as the thread `thread` of `host`'s session.
 
-    `shape` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
+    `editor` edits its requests. Call `begin`, then `run_to_end` once. Cancelling `run_to_end` ends the sub-agent and
     keeps its partial answer. `began` is set when its first answer begins.
     """
 
     def __init__(
-        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, shape: RequestEditor
+        self, host: Host, task: ChildTask, thread: str, chat_model: ChatModel, tools: AgentTools, editor: RequestEditor
     ) -> None:
         assert host.writer is not None and host.client is not None
         self._host = host
@@ -80,7 +80,7 @@ class ChildRun:
         if chat_model.endpoint.dialect == ANTHROPIC:
             # Other sub-agents with the same system text can read that from the cache, but not the rest.
             self._conversation.static = CACHED
-        self._conversation.shape = shape
+        self._conversation.editor = editor
         surroundings = Surroundings(
             tell=self._handle_moment,
             judge=self._refusal_reason,

@@ -54,16 +54,16 @@ class Children:
         first, *other_runs = runs
         try:
             async with asyncio.TaskGroup() as group:
-                tasks_ = [group.create_task(self._run(first))]
+                running = [group.create_task(self._run(first))]
                 if after_first and other_runs:
                     # If it ends without an answer, do not wait for one.
                     answered = asyncio.ensure_future(first.began.wait())
-                    await asyncio.wait({tasks_[0], answered}, return_when=asyncio.FIRST_COMPLETED)
+                    await asyncio.wait({running[0], answered}, return_when=asyncio.FIRST_COMPLETED)
                     answered.cancel()
-                tasks_ += [group.create_task(self._run(run)) for run in other_runs]
+                running += [group.create_task(self._run(run)) for run in other_runs]
         except* CtxtuiError as group_error:
             raise group_error.exceptions[0] from None
-        return [run.result() for run in tasks_]
+        return [run.result() for run in running]
 
     def request_editor(self, thread: str, chat_model: ChatModel) -> RequestEditor:
         """Make the request editor of `thread`: its own edits, and the policies of `Host.profile`."""

@@ -1,4 +1,4 @@
-"""Reads aider's chat history in Markdown: user input, answers, notices with rounded token counts."""
+"""Reads aider's chat history in Markdown: user input, answers, rounded token counts."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ class AiderReader(Reader):
             yield Happened("interrupt", text)
 
     def _add_answer(self, usage: Usage | None, figures: str) -> Iterator[Event]:
-        """Add the pending answer as a call; `figures` is the notice with its counts ("" without one).
+        """Add the pending answer as a call; `figures` is the notice with its counts.
 
         Token counts without an answer (an interrupted one) are a call, too. Text without counts that follows no user
         input is the output of a command, and only reported.

@@ -1,4 +1,4 @@
-"""Reads aider's ``--llm-history-file``: the messages of each request as text, and the answer.
+"""Reads aider's ``--llm-history-file``: the messages of each request, and the answer.
 
 The lines of a message begin with its role. Times are in the machine's time zone, which is not recorded. Model and usage
 are in the chat history.

@@ -1,4 +1,4 @@
-"""Write a chat history with an edited context, which aider restores (``--restore-chat-history``).
+"""Write a chat history that aider restores with ``--restore-chat-history``.
 
 aider takes only user input and answers from such a file, in order; it rebuilds system prompt, examples, files and the
 map of the repository.
@@ -117,7 +117,7 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
 
 
 def _find_history_text(words: str, history_texts: list[str]) -> str:
-    """The first of `history_texts`, longest first, that `text` equals or begins with; "" if there is none.
+    """The first of `history_texts` that `text` equals or begins with; "" if there is none.
 
     aider's reminder may follow user input.
     """

@@ -118,7 +118,7 @@ def _find_request(record: dict[str, Json], text: JsonText) -> Pair | None:
 
 
 def _find_path(value: dict[str, Json], names: tuple[str, ...], depth: int) -> tuple[Json, list[str]] | None:
-    """The request inside `value` (an object, its text, or messages), and the keys to it unless it is text."""
+    """The request inside `value`, and the keys to it unless the request is text."""
     for name in names:
         member = value.get(name)
         if isinstance(member, str) and member.lstrip()[:1] == "{" and classify(parsed(member)) == BodyShape.REQUEST:

@@ -54,7 +54,7 @@ _HOMES: Final = {ANTHROPIC: "anthropic", RESPONSES: "openai", GOOGLE: "google"}
 
 
 class _BodyDecoder:
-    """Decodes the bodies of one recording; `source` is the dialect of a body that does not show its own."""
+    """Decodes bodies; `source` is the dialect of those that do not show their own."""
 
     def __init__(self, source: str) -> None:
         self._source = source
@@ -380,7 +380,7 @@ def _detect(head: bytes) -> tuple[str, float]:
 
 
 def _detect_cut(value: Json) -> tuple[str, float]:
-    """Detect a request that the head cuts before its messages, by its long system prompt or many tools."""
+    """Detect a request that the head cuts before its messages."""
     if not isinstance(value, dict):
         return "", 0.0
     if isinstance(value.get("request"), dict) and "response" not in value:

@@ -1,4 +1,4 @@
-"""Turns Claude Code's records of assistant messages into calls; a response may be many records."""
+"""Turns Claude Code's records of assistant messages into calls."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def _client_facts(record: ClaudeRecord) -> dict[str, Json]:
 
 
 def _prompt_time(prompted: float | None, before: float | None, answer_time: float | None) -> dict[str, Json]:
-    """Time of the user's message, if the newest record `before` the answer cannot be the request's start.
+    """Time of the user's message, if the newest record cannot be the request's start.
 
     It cannot if the answer would be too fast: a copied file has the copy's time.
     """
@@ -223,7 +223,7 @@ class Answers:
         self.calls: dict[str, Call] = {}
 
     def find(self, message: ClaudeMessage, record: ClaudeRecord) -> tuple[str, ApiResponse | None]:
-        """Return the call id of a record's message, and its answer so far (None: no record of it was read).
+        """Return the call id of a record's message, and its answer so far (None: not read).
 
         The message id identifies a response; responses to which a gateway gives one id are told apart by the request
         id.
@@ -375,7 +375,7 @@ class Answers:
         return owner, digest is None or digest == part.block.digest
 
     def replace_result(self, call_id: str, text: str) -> None:
-        """Replace the result of `call_id` with `text`, as the client does with large ones in later requests."""
+        """Replace the result of `call_id`, as the client does with large ones in later requests."""
         owner, digest = self._owners.get(call_id), self._results.get(call_id)
         for n, item in enumerate(owner.results if owner else ()):
             if owner and item.block.digest == digest:

@@ -131,7 +131,7 @@ SYNTHETIC: Final = "<synthetic>"
 
 
 class ContentPart(Struct, frozen=True):
-    """A content part: its block, and the id of the tool call that it makes or answers ("" if none)."""
+    """A content part: its block, and the id of the call that it makes or answers ("": none)."""
 
     block: Block
     makes: str = ""

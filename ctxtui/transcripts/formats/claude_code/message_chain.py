@@ -111,7 +111,7 @@ class Point(Struct, eq=False):
 def add_point(
     point: Point, order: int, at: float | None, kind: str, items: Iterable[Item] = (), rendered: bool = False
 ) -> Point:
-    """Make the point after `point` for a record that adds `items`; `rendered`: an attachment as sent."""
+    """Make the next point; `rendered`: its items are an attachment as sent."""
     added = Point(point.anchor, point, kind, items=tuple(items), order=order, at=at, rendered=rendered)
     point.anchor.rendered = point.anchor.rendered or rendered
     added.root = added if kind == RESULT else point.root
@@ -249,7 +249,7 @@ def _header(role: str) -> Item:
 
 
 def append_items(tree: Tree, head: int, items: Sequence[Item]) -> int:
-    """Append `items` to `head`; neighbours of one role form one message, whose header comes first."""
+    """Append `items` to `head`; neighbours of one role form one message with a header."""
     if not items:
         return head
     before = tree[head].place

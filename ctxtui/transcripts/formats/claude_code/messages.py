@@ -187,7 +187,7 @@ def _note_input(
 
 
 def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of a request or of its parts; one that another request follows was not answered."""
+    """Handle a record of a request; one that another request follows was not answered."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)
@@ -202,7 +202,7 @@ def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Ev
 def _emit_unanswered(
     state: ClaudeState, first_request: ClaudeRequest, next_request: ClaudeRequest, agent: str
 ) -> list[Event]:
-    """Emit a request without an answer, in a thread of its own, so that no figure counts it as answered."""
+    """Emit a request without an answer in a thread that no figure counts."""
     owner = state.threads.find_existing(agent)
     thread = owner.id if owner else agent or MAIN
     text = "a request has no recorded answer"
@@ -232,7 +232,7 @@ def handle_meter(state: ClaudeState, source: RawRecord) -> list[Event]:
 def find_request(
     state: ClaudeState, record: ClaudeRecord, thread: ClaudeThread, agent: str
 ) -> tuple[SentRequest, list[Event]]:
-    """Find the recorded part of the request that the answer in `record` names; with notes on what is missing."""
+    """Find the recorded part of an answer's request; with notes on what is missing."""
     requests = state.requests(agent) if record.request_ref else None
     named = requests.find(record.request_ref or "") if requests is not None else None
     if requests is None or named is None:

@@ -79,7 +79,7 @@ def _may_be_qwen_code(record: dict[str, Json]) -> bool:
 
 
 class ClaudeCodeReader(Reader):
-    """Reads one file of a session; `part` makes readers for its subagents' files, which share its state."""
+    """Reads one file of a session; `part` makes readers for its subagents' files."""
 
     def __init__(self, state: ClaudeState, agent: str = "", name: str = "") -> None:
         self._state = state
@@ -147,7 +147,7 @@ class ClaudeCodeReader(Reader):
 
 
 def reader(tree: Tree) -> Reader:
-    """Make a reader of one session's files, also of bodies that the client wrote to separate files."""
+    """Make a reader of one session's files, also of bodies in separate files."""
     state = ClaudeState(tree, Answers(tree))
 
     @cache
@@ -183,7 +183,7 @@ def agent_id(name: str) -> str:
 
 
 def handle_record(state: ClaudeState, record: ClaudeRecord, source: RawRecord, agent: str) -> list[Event]:
-    """Return the events of one record; `agent` is the subagent whose file it is in ("": the session's)."""
+    """Return the events of one record; `agent` is the file's subagent ("": the session)."""
     if state.threads.is_repeat(record, agent):
         return []
     if not agent:

@@ -100,12 +100,12 @@ _decoder: Final = msgspec.json.Decoder(ClaudeRecord)
 
 
 def decode_strictly(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`; raises `msgspec.MsgspecError` if a field has an unexpected type."""
+    """Decode a JSON object; raises `msgspec.MsgspecError` for a field of an unexpected type."""
     return _decoder.decode(raw)
 
 
 def decode(raw: bytes) -> ClaudeRecord:
-    """Decode the JSON object `raw`; fields of an unexpected type are left out, but stay in `json`."""
+    """Decode a JSON object; fields of an unexpected type are only in `json`."""
     try:
         return _decoder.decode(raw)
     except (msgspec.MsgspecError, RecursionError):

@@ -1,4 +1,4 @@
-"""Writes sessions that Claude Code resumes (facts §11), its own edited or contexts of other tools.
+"""Writes sessions that Claude Code resumes (facts §11), its own or those of other tools.
 
 The client rebuilds the context from the chain of records (`parentUuid`), which must stay unbroken: removed records are
 unlinked, and their followers point to what was before them. The new session's id is the file's name.
@@ -163,7 +163,7 @@ def _make_item_record(records: Sequence[SourceRecord], near: int, items: Sequenc
 
 
 def make_record(template: dict[str, Any], role: str, parts: list[Any], uuid: str) -> dict[str, Any]:
-    """Make a record with a message of `role`, in the same session and client as the record `template`."""
+    """Make a record with a message of `role`, in the session and client of `template`."""
     about: dict[str, Any] = {key: template[key] for key in _COPIED_KEYS if key in template}
     message: dict[str, Any] = {"role": role, "content": _spell_content(parts)}
     if role == "assistant":

@@ -97,7 +97,7 @@ class About(Struct):
 
 
 def parse_shown_window(text: object) -> int:
-    """Read the window from the output of ``/context`` (``23.2k/1m tokens``), in tokens; 0 for other text."""
+    """Read the window in tokens from ``/context`` (``23.2k/1m tokens``); 0 for other text."""
     if not isinstance(text, str) or not text.startswith(OUTPUT):
         return 0
     # Only the head: the picture begins with it, and other commands may have printed anything.

@@ -56,7 +56,7 @@ class TokenCounts(NamedTuple):
         )
 
     def covers(self, other: TokenCounts) -> bool:
-        """Whether no count of `other` is larger, except `hour` and `reasoning`, which old records lack."""
+        """Whether no count of `other` is larger, but for those that old records lack."""
         return all(a >= b for a, b in zip(self[:3] + self[4:5], other[:3] + other[4:5], strict=True))
 
 
@@ -114,7 +114,7 @@ class SideCalls:
     def read_meter(
         self, report: Json, time: float | None, line: int, bytes_: tuple[int, int], calls: Mapping[str, Call]
     ) -> None:
-        """Read a meter record; `time` is that of the last record before it, `calls` are the recorded ones."""
+        """Read a meter record; `time` is that of the record before it."""
         models = report if isinstance(report, dict) else {}
         now: dict[str, TokenCounts] = {}
         for name, model_report in models.items():
@@ -152,7 +152,7 @@ class SideCalls:
         return not all(now.get(model, _NONE).covers(spent) for model, spent in self._since.items())
 
     def unrecorded_events(self, calls: dict[str, Call]) -> list[Event]:
-        """Return events for the unrecorded usage, if known and changed; `calls` are all of the session."""
+        """Return events for the unrecorded usage, if known and changed."""
         if not self._now:
             return []
         total = dict(self._earlier)

@@ -58,7 +58,7 @@ class ClaudeState:
         self.contexts = self.answers.contexts
 
     def thread(self, record: ClaudeRecord, agent: str) -> tuple[ClaudeThread, list[Event]]:
-        """Return the thread of `record`, and its first event if new; `agent` is the subagent of the file."""
+        """Return the thread of `record`, and its first event if new."""
         thread = self.threads.find(record, agent)
         if thread.announced or thread.id == MAIN:
             return thread, []
@@ -105,13 +105,13 @@ class ClaudeState:
     def add(
         self, record: ClaudeRecord, parent: Point, kind: str, items: Iterable[Item] = (), rendered: bool = False
     ) -> Point:
-        """Add the point of `record`, with `items` after `parent`; `rendered`: an attachment as it was sent."""
+        """Add the point of `record`; `rendered`: its items are an attachment as it was sent."""
         return self.register(
             record, add_point(parent, self.next_number(), parse_timestamp(record.timestamp), kind, items, rendered)
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Move the tip of `thread` to `point` if that continues it; return the event if the tip changed."""
+        """Move the tip of `thread` to `point` if that continues it."""
         if _descends_from(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)

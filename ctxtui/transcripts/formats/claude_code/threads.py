@@ -40,7 +40,7 @@ class ClaudeThreads:
         return False
 
     def _make_ids_unique(self, record: ClaudeRecord, agent: str) -> None:
-        """Make ids of `record` unique if another thread uses its uuid: a fork's file repeats its parent's records."""
+        """Make ids unique to the file: a fork's file repeats its parent's records."""
         parent = record.parent_uuid
         if isinstance(parent, str):
             record.parent_uuid = self._others.get((agent, parent), parent)
@@ -66,7 +66,7 @@ class ClaudeThreads:
         return thread
 
     def find_existing(self, agent: str) -> ClaudeThread | None:
-        """Return the thread of the subagent `agent`, or of the session's own file (""); None if not read."""
+        """Return the thread of a subagent, or of the session's own file (""); None if not read."""
         return self._threads.get(agent if agent and agent != self._main else MAIN)
 
     @property
@@ -165,7 +165,7 @@ class ClaudeThread(Struct):
     label: str = ""
 
     def next_epoch(self, anchor: Anchor, model: str, process: tuple[str, str], tokens: int) -> Epoch:
-        """Return the epoch of a call that continues from `anchor`, with `tokens` of input (0: not known)."""
+        """Return the epoch of a call from `anchor` with `tokens` of input (0: not known)."""
         start = self._epoch_start(anchor, model, process)
         if start is None:
             return self.epoch

@@ -1,4 +1,4 @@
-"""Reads Cline's sessions: a JSON with the messages, others for subagents and a compacted context."""
+"""Reads Cline's sessions: messages, those of subagents, and a compacted context."""
 
 from __future__ import annotations
 

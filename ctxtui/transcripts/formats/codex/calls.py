@@ -1,4 +1,4 @@
-"""Calls of a Codex rollout: the items that the model wrote between a request and its token count."""
+"""Calls of a Codex rollout: the model's items between a request and its token count."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def parse_usage_record(payload: dict[str, Json]) -> TokenCounts:
 
 
 def _uncounted_usage(before: Usage | None, total: Usage | None, last: Usage) -> Usage | None:
-    """Usage of a call without a count: the growth of the totals since `before`, beyond the `last` call.
+    """Usage of a call without a count: the growth of the totals beyond the `last` call.
 
     None if a total is unknown, or grew by less than the last call in any figure, or by no more input.
     """
@@ -128,7 +128,7 @@ class Calls(Struct, kw_only=True):
     _ended: Call | None = None
 
     def add_item(self, head: int, after: int, name: str, stamp: str, line: int, span: tuple[int, int]) -> Call:
-        """Add an item that the model wrote, from the context `head` to `after`; `name` identifies it."""
+        """Add an item of the model, from the context `head` to `after`; `name` identifies it."""
         if self.open is not None and (self.spoken or self.answered):
             self.close()
         time = parse_timestamp(stamp)
@@ -194,7 +194,7 @@ class Calls(Struct, kw_only=True):
         return ended
 
     def compact(self, response: str, says: Callable[[Call], bool]) -> Call | None:
-        """Handle a compaction; return the call that made its summary, in a thread of its own, if recorded.
+        """Handle a compaction; return the call that made its summary, if recorded.
 
         It is the last call if its response is `response`, or if either id is unknown and the call `says` the summary. A
         tool result or a user's message after the last call means that another, unrecorded call made the summary.

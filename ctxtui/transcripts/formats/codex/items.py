@@ -1,4 +1,4 @@
-"""Parses the lines of a Codex rollout, and converts their Responses API items to blocks (facts §11).
+"""Parses the lines of a Codex rollout, and converts their items to blocks (facts §11).
 
 A line is ``{timestamp, type, payload}``, or a bare item in the files of 2025.
 """

@@ -1,4 +1,4 @@
-"""Writes rollouts that Codex resumes (facts §11, §13), its own edited or contexts of other tools.
+"""Writes rollouts that Codex resumes (facts §11, §13), its own or those of other tools.
 
 The client reads the items in the file's order. The new session's id is in the first record and ends the file's name.
 
@@ -79,7 +79,7 @@ def write_session(order: ResumeOrder, session_id: str) -> ResumedFile:
 
 
 def file_name(session_id: str, now: float) -> str:
-    """Return the only file name with which the client resumes a rollout made at `now` (Unix seconds)."""
+    """Return the file name that the client requires of a rollout made at `now`."""
     return f"rollout-{datetime.fromtimestamp(now, UTC):%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
 
 
@@ -161,7 +161,7 @@ class _RolloutLine(Struct, kw_only=True):
 
 
 def _parse_line(raw: bytes, piece: RawRecord) -> _RolloutLine:
-    """Parse the line `raw`; raises `CtxtuiError` if it holds a whole session, as in the first rollouts."""
+    """Parse a line; raises `CtxtuiError` if it holds a whole session (first rollouts)."""
     records = decode(piece.raw, False)
     if len(records) != 1:
         raise CtxtuiError(
@@ -325,7 +325,7 @@ def _text_of(value: Any) -> str:
 
 
 def _update_counts(lines: Sequence[_RolloutLine], first: int, order: ResumeOrder) -> list[_RolloutLine]:
-    """Remove usage reports from the 0-based line `first` on; a new one, if known, follows the last item."""
+    """Remove usage reports from the 0-based line `first` on, and add a new one, if known."""
     remaining = [*lines[:first], *(line for line in lines[first:] if line.type != USAGE and line.kind != _COUNT)]
     if order.input_tokens is None:
         return remaining

@@ -60,7 +60,7 @@ class History(Struct):
         self._expects_item = True
 
     def _remove_instructions(self) -> None:
-        """Remove the base instructions of `session_meta`: an item holds them, or other ones were sent."""
+        """Remove the base instructions of `session_meta`: an item has them, or others were sent."""
         self._as_item = True
         if not self._instructions:
             return

@@ -140,7 +140,7 @@ def _make_function(call: dict[str, Any]) -> dict[str, Any]:
 
 
 def _make_items(groups: Sequence[Sequence[Item]]) -> list[dict[str, Any]]:
-    """Make items of the history from inserted items; a result becomes part of the item with its call."""
+    """Make items of the history; a result becomes part of the item with its call."""
     items: list[dict[str, Any]] = []
     for group in groups:
         rest = [item for item in group if not (items and _add_result(items[-1], item.block))]

@@ -1,4 +1,4 @@
-"""Reads Copilot CLI's event files; usage is recorded by call in some versions, else as a sum."""
+"""Reads Copilot CLI's event files, with usage by call in some versions, else as a sum."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class _CopilotHandler:
             yield thread.dialogue.tip_event()
 
     def _find_thread(self, data: dict[str, Json]) -> tuple[_Thread, list[Event]]:
-        """Return the thread of a record; a subagent's is named by the id of the call that spawned it."""
+        """Return the thread of a record; a subagent's is named by its call's id."""
         name = as_str(data.get("parentToolCallId")) or MAIN
         if name in self._threads:
             return self._threads[name], []
@@ -170,7 +170,7 @@ class _CopilotHandler:
     def _handle_request(
         self, data: dict[str, Json], when: float | None, source: RawRecord, copied: dict[str, Json]
     ) -> Iterator[Event]:
-        """Handle a usage record, which is one request; its answer follows if it is part of the conversation."""
+        """Handle a usage record, which is one request; its answer may follow."""
         report = as_dict(data.get("usage"))
         id_ = as_str(report.get("apiCallId"))
         if usage(report) is None or id_ in self._calls:
@@ -340,7 +340,7 @@ class _CopilotTotals:
 
 
 def usage(report: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input includes the cache, unless it is less than that; None without input."""
+    """Convert usage whose input includes the cache, unless it is less; None without input."""
     input_tokens, read = as_count(report.get("inputTokens")), as_count(report.get("cacheReadTokens"))
     written, output = as_count(report.get("cacheWriteTokens")), as_count(report.get("outputTokens"))
     if input_tokens + read + written == 0:

@@ -126,7 +126,7 @@ def _parse_usage(figures: dict[str, Json]) -> Usage:
 
 
 def parse_quota(line: dict[str, Json]) -> QuotaReport:
-    """Parse the quota report of a line; raises `LookupError`, `TypeError`, `ValueError` if it is none."""
+    """Parse a quota report; raises `LookupError`, `TypeError` or `ValueError` if it is none."""
     used, minutes = _as_float(line["used"]), int(line["minutes"])
     if used is None or not (used >= 0 and 0 < minutes < _COUNTED):
         raise ValueError("a quota needs a share and minutes")

@@ -101,7 +101,7 @@ def _call_order(session: Session) -> list[str]:
 
 
 def _iter_nodes(session: Session) -> Iterator[bytes | dict[str, Json]]:
-    """Yield runs of nodes, each the child of the one before, after the blocks and places new in them."""
+    """Yield runs of nodes, each the child of the one before; new blocks and places first."""
     blocks: dict[str, int] = {}
     places: dict[Place, int] = {}
     run: list[Node] = []

@@ -142,7 +142,7 @@ def _read_session(dialogue: Dialogue, ids: Ids, row: Row, rows: list[Row]) -> It
 
 
 def _group_messages(rows: list[Row]) -> list[tuple[str, list[Row]]]:
-    """Group the rows of each message, with its role: an answer of several parts has several rows."""
+    """Group the rows of each message, with its role: an answer may have several rows."""
     spans: list[tuple[str, list[Row]]] = []
     for row in rows:
         role = as_str(row.get("role")) or "user"

@@ -1,4 +1,4 @@
-"""Goose's logs of its newest requests (``llm_request.N.jsonl``): the body as sent, its answer in chunks.
+"""Goose's logs of its newest requests (``llm_request.N.jsonl``): body, answer in chunks.
 
 The chunks, in Goose's own spelling, are assembled to the answer that the request's API would have sent.
 """

@@ -176,7 +176,7 @@ def _make_message(group: Sequence[Item], created: Json, ids: Iterator[str]) -> d
 
 
 def _to_part(block: Block, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Convert a block to Goose's spelling; a part of the same kind keeps the other members of `recorded`."""
+    """Convert a block to Goose's spelling; a part of the same kind keeps other members."""
     value = as_dict(block.value())
     source = as_dict(value.get("source"))
     match value.get("type"):

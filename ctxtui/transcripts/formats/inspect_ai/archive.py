@@ -186,7 +186,7 @@ def _decompress(stream: _Stream, packed: bytes, limit: int, error_type: type[Exc
 
 
 def read_log(data: bytes) -> tuple[dict[str, Json], list[Skipped]]:
-    """Read the log in an archive in its JSON form; also returns the members that could not be read."""
+    """Read the log in an archive in its JSON form; also returns unreadable members."""
     header: dict[str, Json] = {}
     samples: list[Json] = []
     skipped: list[Skipped] = []

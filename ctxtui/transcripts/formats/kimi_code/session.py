@@ -361,7 +361,7 @@ def _convert_part(part: dict[str, Json]) -> Json:
 
 
 def usage(report: Json) -> Usage | None:
-    """Convert the usage of one request, whose input excludes the cache; None if all figures are zero."""
+    """Convert the usage of one request, whose input excludes the cache; None for zeros."""
     figures = as_dict(report)
     if not any(as_count(tokens) for tokens in figures.values()):
         return None

@@ -1,4 +1,4 @@
-"""OpenCode's database, or its files as rows of it: sessions, their messages, the parts of each.
+"""OpenCode's database, or its files as rows: sessions, messages, and their parts.
 
 The newest session whose parent is not in the recording is the main thread.
 """
@@ -104,13 +104,13 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def sessions_of(tables: Tables) -> dict[str, Row]:
-    """Collect the rows of the sessions by id; if both versions of the tables have one, version 1 counts."""
+    """Collect the rows of the sessions by id; those of version 1 of the tables take precedence."""
     rows = [*tables.get(_SESSIONS, []), *tables.get("session", [])]
     return {as_str(row.get("id")): row for row in rows}
 
 
 def messages_of(tables: Tables) -> dict[str, list[OpenCodeMessage]]:
-    """Collect the messages of each session in order; if both versions have a session, version 1 counts."""
+    """Collect the messages of each session in order; those of version 1 take precedence."""
     parts = _group_rows(tables.get("part", []), "message_id", timed=False)
     rows = sorted(tables.get(_MESSAGES, []), key=lambda row: as_count(row.get("seq")))
     newer: dict[str, list[OpenCodeMessage]] = {}
@@ -151,7 +151,7 @@ def session_events(
 
 
 def _group_rows(rows: list[Row], key: str, timed: bool = True) -> dict[str, list[Row]]:
-    """Group the rows by a column, in OpenCode's order: messages by time and id, parts by id alone."""
+    """Group rows by a column, in OpenCode's order: messages by time and id, parts by id."""
     groups: dict[str, list[Row]] = {}
     for row in sorted(rows, key=lambda row: (_read_time(row, "time_created") if timed else 0.0, as_str(row.get("id")))):
         groups.setdefault(as_str(row.get(key)), []).append(row)

@@ -83,7 +83,7 @@ def convert_result(part: Part, when: float = 0.0) -> Json:
 
 
 def interrupted_result(part: Part) -> Json:
-    """Make the result that OpenCode sends for a call that has not ended; None for any other part."""
+    """Make the result that OpenCode sends for an unfinished call; None for any other part."""
     if part.get("type") != "tool" or get_path(part, "state", "status") in _ENDED:
         return None
     return messages.tool_result(part.get("callID"), _INTERRUPTED, error=True)
@@ -95,7 +95,7 @@ def pruned_at(part: Part) -> float | None:
 
 
 def usage(figures: dict[str, Json]) -> Usage | None:
-    """Convert usage whose input excludes the cache, and whose output excludes reasoning; None for zeros."""
+    """Convert usage: input excludes the cache, output excludes reasoning; None for zeros."""
     tokens = as_dict(figures.get("tokens"))
     fresh, read = as_count(tokens.get("input")), as_count(get_path(tokens, "cache", "read"))
     written, thought = as_count(get_path(tokens, "cache", "write")), as_count(tokens.get("reasoning"))

@@ -119,7 +119,7 @@ class _ImportMessage(ResumeEntry):
 
     @property
     def dropped_parts(self) -> set[int]:
-        """The parts whose text or call is removed, and with a call its result, which is in the same part."""
+        """The parts whose text or call is removed; a call's result is in the same part."""
         return {
             self.positions[n][0] for n, block in self.changes.items() if block is None and self.positions[n][1] == _SAID
         }
@@ -130,7 +130,7 @@ class _ImportMessage(ResumeEntry):
         return True
 
     def write(self, last: int | None) -> Iterator[str]:
-        """Apply the changes, and remove everything after its block `last` (None: nothing); yield losses."""
+        """Apply the changes, remove everything after the block `last`, and yield losses."""
         parts: list[Part | None] = list(self.value["parts"])
         dropped = self.dropped_parts
         for number, block in self.changes.items():
@@ -268,7 +268,7 @@ def _read_source(order: ResumeOrder) -> tuple[dict[str, Any], list[OpenCodeMessa
 
 
 def _row_info(row: dict[str, Any]) -> dict[str, Any]:
-    """Convert a row of the database to an export's `info`; a file of the older storage is one already."""
+    """Convert a database row to an export's `info`, which older files are already."""
     if "time" in row:
         return row
     members = {key: row[key] for key in _COPIED_COLUMNS if row.get(key) is not None}

@@ -54,7 +54,7 @@ class OpenCodeMessage(Struct, frozen=True):
 
     @property
     def is_omitted(self) -> bool:
-        """Whether later requests omit it: a failed answer, unless it was aborted after its first content."""
+        """Whether later requests omit it: a failed answer, unless aborted after its first content."""
         if not self.is_answer or not self.info.get("error"):
             return False
         has_content = any(part.get("type") not in ("step-start", "reasoning") for part in self.parts)

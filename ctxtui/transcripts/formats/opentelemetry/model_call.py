@@ -50,7 +50,7 @@ _PARAMETERS: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span (``chat``, ``invoke_agent``); "" if it is unrelated to a model."""
+    """Return the operation of a span (``chat``, ``invoke_agent``); "": no model's."""
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -151,7 +151,7 @@ def read_content(span: OtelSpan) -> _SpanContent:
 
 
 def _decode_raw_bodies(attributes: Attributes) -> _SpanContent | None:
-    """Decode request and answer from the provider's own JSON in OpenInference; None if it is not there."""
+    """Decode the provider's own JSON in OpenInference; None if it is not there."""
     body, answer = decode_column(attributes.get("input.value")), decode_column(attributes.get("output.value"))
     if not isinstance(body, dict) or not _is_request(body):
         return None
@@ -262,7 +262,7 @@ def error(call: ModelCall) -> str:
 
 
 def usage(attributes: Attributes) -> Usage | None:
-    """Convert the usage of a call; its input includes cached tokens, unless it is smaller than those."""
+    """Convert the usage of a call; input includes cached tokens, unless it is smaller."""
     input_tokens = first_count(attributes, "gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
                                "llm.token_count.prompt", "llm.usage.prompt_tokens")  # fmt: skip
     output = first_count(attributes, "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens",
@@ -329,7 +329,7 @@ def group_spans(spans: Sequence[OtelSpan]) -> list[ModelCall]:
 
 
 def _find_containing_call(calls: Sequence[ModelCall], span: OtelSpan, response: str) -> ModelCall | None:
-    """Find the call of another library that contains a span, if neither names a response (failed calls)."""
+    """Find another library's call that contains a span, if neither names a response."""
     for call in reversed(calls[-4:]):
         call_span = call.span
         is_unrelated = call_span.trace != span.trace or call_span.parent != span.parent or call_span.scope == span.scope

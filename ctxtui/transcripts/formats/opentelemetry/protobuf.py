@@ -94,7 +94,7 @@ def _has_otlp_features(resource_part: dict[str, Json]) -> bool:
 
 
 def _decode_requests(data: bytes) -> tuple[list[dict[str, Json]], Skipped | None]:
-    """Convert the messages in `data` to OTLP's JSON, one for each resource; report if they break off."""
+    """Convert messages to OTLP's JSON, one for each resource; report if they break off."""
     request: dict[str, Json] = {}
     tail = None
     try:

@@ -1,4 +1,4 @@
-"""Read traces as JSON: OTLP's requests, one a file or one a line, and separate spans, in any order.
+"""Read traces as JSON: OTLP's requests and separate spans, in any order.
 
 Calls of a model are grouped into threads by conversation and agent if spans name them, else by shared context.
 """
@@ -180,7 +180,7 @@ class SpanCollector:
         yield from _Traces(self._complete_spans()).events(self._tree)
 
     def _complete_spans(self) -> list[OtelSpan]:
-        """Spans with their log records; records of a span that is not in the file make one with its ids."""
+        """Spans with their log records, which make a span if theirs is not in the file."""
         spans = {
             key: replace(span, attributes=dict(span.attributes), events=list(span.events))
             for key, span in self._spans.items()

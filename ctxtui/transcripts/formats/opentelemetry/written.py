@@ -27,7 +27,7 @@ Content = Callable[[Json], Json] | None
 
 
 def call_span(session: Session, call: Call, *, name: str, usd: float | None = None, content: Content = None) -> Span:
-    """Convert `call` of `session`, called `name`, to a span; the same call has the same ids each time.
+    """Convert `call` to a span; the same call has the same ids each time.
 
     `usd` is its list price (None: not known). With `content`, a mask function, the span includes request and answer.
     """

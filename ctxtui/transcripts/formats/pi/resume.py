@@ -149,7 +149,7 @@ def _make_source_entry(raw: bytes, value: dict[str, Any]) -> _PiEntry:
 
 
 def _split_results(groups: Iterable[Iterable[Item]]) -> Iterator[list[Item]]:
-    """Split `groups` of inserted items so that each result has a group of its own, as in pi's messages."""
+    """Split `groups` so that each result has a group of its own, as in pi's messages."""
     for group in groups:
         for is_result, items in groupby(group, lambda item: item.block.kind == RESULT):
             members = list(items)

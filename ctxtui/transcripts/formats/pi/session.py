@@ -1,4 +1,4 @@
-"""Reads pi's session files: JSON lines with entries, a list in older versions, a tree in newer ones."""
+"""Reads pi's session files: entries, a list in older versions, a tree in newer ones."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 class _Entry(NamedTuple):
-    """An entry: its id and its parent's ("" in older versions), its items, and the context after it."""
+    """An entry: its id and its parent's, its items, and the context after it."""
 
     id: str
     parent: str
@@ -93,7 +93,7 @@ class _PiHandler:
         yield self._dialogue.tip_event()
 
     def _drop_unexecuted_calls(self) -> None:
-        """Remove the unexecuted calls of an interrupted answer, as pi does when it resends the answer."""
+        """Remove the unexecuted calls of an interrupted answer, as pi does."""
         if self._broken is not None and self._dialogue.head == self._broken_head:
             request_tip, items = self._broken
             self._dialogue.head = self._dialogue.tree.extend(request_tip, _without_calls(items))
@@ -205,7 +205,7 @@ def convert_part(part: Json) -> Json:
 
 
 def _parse_usage(report: dict[str, Json]) -> Usage | None:
-    """Convert pi's usage, whose input excludes the cache; None for the zeros of a call that never ran."""
+    """Convert pi's usage, whose input excludes the cache; None for a call that never ran."""
     fresh, read, written = (as_count(report.get(key)) for key in ("input", "cacheRead", "cacheWrite"))
     if fresh + read + written + as_count(report.get("output")) == 0:
         return None

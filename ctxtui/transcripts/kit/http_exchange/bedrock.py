@@ -101,7 +101,7 @@ def _convert_source(media: dict[str, Json], media_type: str) -> dict[str, Json]:
 
 
 def parse_usage(report: Json) -> Usage | None:
-    """Convert the usage of one answer; its input excludes the cache, as Anthropic's does (facts §12)."""
+    """Convert the usage of one answer, whose input excludes the cache (facts §12)."""
     if not isinstance(report, dict) or "inputTokens" not in report:
         return None
     read_key, write_key = "cacheReadInputTokens", "cacheWriteInputTokens"

@@ -137,7 +137,7 @@ def replace_summary(dialect: str, answer: bytes, summary: str) -> bytes:
 
 
 def _rewrite_events(dialect: str, events: Sequence[sse.ServerEvent], text: str, places: set[Json]) -> Iterator[bytes]:
-    """Encode the events with `text` in place of the answer's text, whose positions go to `places`."""
+    """Encode events with `text` in place of the answer's; add its positions to `places`."""
     for event in events:
         value = event.value()
         if isinstance(value, dict):

@@ -80,7 +80,7 @@ def decode(exchange: Exchange) -> Decoded | None:
 
 
 def _is_wrapped(path: str, body: dict[str, Json]) -> bool:
-    """Whether a request is one of Google's inside another (Gemini CLI with a login: Code Assist)."""
+    """Whether a request is one of Google's inside another (Gemini CLI's Code Assist)."""
     return path.endswith(_CODE_ASSIST) and "contents" in as_dict(body.get("request"))
 
 

@@ -94,7 +94,7 @@ class Exchanges:
             yield TipMoved(self.threads.thread_id(thread), self._tree.extend(ROOT, with_stored.items))
 
     def hold_warm_up(self, exchange: Exchange, id_: str) -> None:
-        """Register the response `id_` to a request that no model read, for later requests to continue."""
+        """Register a response without a model, which later requests may continue."""
         try:
             decoded = decode(exchange)
         except Malformed:
@@ -103,7 +103,7 @@ class Exchanges:
         self._stored_items[id_] = tuple(item for item in items if item.place.section == "messages")
 
     def _server_items(self, decoded: Decoded) -> tuple[tuple[Item, ...], str]:
-        """Return the server-side items before a request's own, and the id that names them ("": none)."""
+        """Return the server-side items before a request's own, and their id ("": none)."""
         params = decoded.params
         stored = params.get("conversation")
         name = as_str(params.get("previous_response_id")) or as_str(stored) or as_str(as_dict(stored).get("id"))

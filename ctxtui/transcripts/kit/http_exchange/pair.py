@@ -68,7 +68,7 @@ class Sender(Struct, frozen=True, kw_only=True):
 
     @property
     def names_session_in_body(self) -> bool:
-        """Whether the session's id is in the body of its requests (`read_session`), not in their headers."""
+        """Whether bodies, not headers, have the session's id (see `read_session`)."""
         return self.client == _KIMI_CODE
 
 

@@ -1,4 +1,4 @@
-"""Bodies in ctxtui's own recordings of relayed traffic, as their writer and readers need them.
+"""Bodies in ctxtui's own recordings of relayed traffic, for writer and readers.
 
 A body that is mostly equal to an earlier one refers to it, because agents send their history again with each request.
 """

@@ -143,7 +143,7 @@ def answer_dialect(value: Mapping[str, Json]) -> str:
 
 
 def detect_dialect(value: Json, default: str = CHAT) -> str:
-    """Detect the dialect of a request or of messages: the one with most features, else `default`."""
+    """Detect the dialect of a request or of messages by their features, else `default`."""
     if isinstance(value, dict) and _has_contents(value):
         return GOOGLE
     votes: dict[str, float] = dict.fromkeys((default, CHAT, ANTHROPIC, RESPONSES), 0.0)

@@ -23,7 +23,7 @@ class SocketExchanges:
         self._events: list[str] = []
 
     def add_frame(self, text: str, sent: bool, time: float | None) -> Exchange | None:
-        """Add a frame at `time`, `sent` by the client or received; return the exchange that it completes."""
+        """Add a frame, `sent` by the client or received; return the exchange it completes."""
         kind = as_str(as_dict(parse_body(text.encode("utf-8", "surrogatepass"))).get("type"))
         if sent:
             if kind != "response.create":

@@ -135,7 +135,7 @@ class ClaudeRequest(Struct, kw_only=True, eq=False):
 
 
 class ClaudeRequests:
-    """The requests of one file; `shared` is the store of the session's own file, for a subagent's."""
+    """The requests of one file; `shared` is the store of the session's own file."""
 
     def __init__(self, tree: Tree, shared: RequestStore | None = None) -> None:
         self._tree = tree
@@ -152,7 +152,7 @@ class ClaudeRequests:
         """The request that the latest answer names."""
 
     def add_record(self, source: RawRecord) -> tuple[ClaudeRequest | None, list[Skipped]]:
-        """Handle a record of one of the three kinds; return its request, if any, and what could not be read."""
+        """Handle a record; return its request, if any, and what could not be read."""
         try:
             record = decode_request(source.raw)
             if record.type == _SHAPE:
@@ -316,7 +316,7 @@ class ClaudeRequests:
     def _locate_markers(
         self, request: ClaudeRequest, shape: RequestShape
     ) -> tuple[dict[int, tuple[WireMarker, ...]], list[Skipped]]:
-        """Map the cache breakpoints to items of the request; report those whose position does not exist."""
+        """Map the cache breakpoints to items; report those whose position does not exist."""
         markers: dict[int, tuple[WireMarker, ...]] = {}
         lost = 0
         message = request.last

@@ -1,4 +1,4 @@
-"""Parts from which the requests of a Claude Code file are rebuilt: shapes, and messages by hash.
+"""Parts from which requests are rebuilt: shapes, and messages by hash.
 
 A message is a blob, or the content of the file's own records (facts §13.1). Neighbouring records of one side are one
 message (the results of parallel calls, for example), and a prefix of them is an earlier state of it. Each message is

@@ -144,7 +144,7 @@ class WrittenBodies:
         return self.requests.get(named if named is not None else self._requests_by_position.get(call, ""))
 
     def was_sent_again(self, name: str) -> bool:
-        """Whether an equal request was answered or came later, so that this one failed and was repeated."""
+        """Whether an equal request was answered or came later, so that this one failed."""
         mine = self.requests[name]
         answered = {*self._requests_by_position.values(), *self._claims}
         return any(
@@ -170,7 +170,7 @@ class WrittenBodies:
         return self._order[name]
 
     def unindexed(self) -> list[WrittenExchange]:
-        """List the answers that the index does not name, in order of writing, with requests that match."""
+        """List the answers that the index does not name, with requests that match."""
         pairs = self._pair_responses()
         exchanges: list[WrittenExchange] = []
         for name, value in self.responses.items():
@@ -236,7 +236,7 @@ class WrittenBodies:
         return self._groups.setdefault(ending.answer, _Group())
 
     def _match_group(self, ending: Ending) -> None:
-        """Match the requests after one answer to the calls after it, by the index, else by the best fit."""
+        """Match requests and calls after one answer, by the index, else by the best fit."""
         group = self._group_of(ending)
         for call in group.calls:
             self._requests_by_position.pop(call, None)

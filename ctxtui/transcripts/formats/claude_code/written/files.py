@@ -1,4 +1,4 @@
-"""Readers for files that Claude Code writes under ``OTEL_LOG_RAW_API_BODIES=file:DIR`` (facts §13.1).
+"""Readers for the files of ``OTEL_LOG_RAW_API_BODIES=file:DIR`` (facts §13.1).
 
 Each file is read as a companion of a transcript; without one, a whole folder is read as one stream.
 """

@@ -1,4 +1,4 @@
-"""Reads a request that Claude Code wrote to a file, and its position in the session (facts §13.1).
+"""Reads a request that Claude Code wrote to a file, and its position (facts §13.1).
 
 The file has the body as sent, with the header's betas added and thinking redacted.
 """
