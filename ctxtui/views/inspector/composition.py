@@ -193,8 +193,8 @@ def composition(
             change=None
             if previous is None or category >= NOT_RECORDED
             else tokens - previous.get(CATEGORIES[category], 0),
-            this=money[0][category] if money and category <= ATTACHED else None,
-            so_far=money[1][category] if money and category <= ATTACHED else None,
+            this=money[0][category] if money else None,
+            so_far=money[1][category] if money else None,
             shown=shown[category] if category < len(shown) else "line",
         )
         for category, tokens in tokens_by_category.items()
