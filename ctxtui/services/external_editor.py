@@ -24,7 +24,7 @@ def _editor_command() -> list[str]:
     try:
         return shlex.split(command) or [EDITOR]
     except ValueError as error:
-        raise NoEditor(f"cannot read the editor's command {command!r}: {error}", way_out="set $EDITOR") from None
+        raise NoEditor(f"cannot read the editor's command {command!r}: {error}", way_out="set $VISUAL") from None
 
 
 def edit_text(text: str) -> str | None:
@@ -41,7 +41,7 @@ def edit_text(text: str) -> str | None:
         try:
             result = subprocess.run([*command, str(path)], check=False)
         except OSError as error:
-            raise NoEditor(f"cannot start {command[0]}: {error.strerror}", way_out="set $EDITOR") from error
+            raise NoEditor(f"cannot start {command[0]}: {error.strerror}", way_out="set $VISUAL") from error
         if result.returncode:
             raise CtxtuiError(f"{command[0]} ended with exit code {result.returncode}; nothing was changed")
         new = path.read_bytes().decode("utf-8", "replace")
