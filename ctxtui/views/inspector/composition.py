@@ -105,14 +105,9 @@ def _money(usd: float | None, room: int) -> Span:
 def _folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
     tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
-    used_cells = 3 + 2 * len(parts)
     share = numbers.share(sum(part.share for part in parts), 1 if room >= BAR_FROM else 0)
-    return [
-        Span("   "),
-        *glyphs,
-        Span(f"{numbers.tokens(tokens):>{max(0, 23 - used_cells)}}"),
-        Span(f"{share:>{max(0, room - 1 - max(23, used_cells))}}", "dim"),
-    ]
+    line = [Span("   "), *glyphs, Span(f"{numbers.tokens(tokens):>{max(0, 20 - 2 * len(parts))}}")]
+    return [*line, Span(f"{share:>{max(0, room - 1 - width(line))}}", "dim")]
 
 
 def _extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
