@@ -152,7 +152,10 @@ def _check_database(path: Path) -> DoctorFinding:
     if writable:
         return DoctorFinding("database", OK, text)
     return DoctorFinding(
-        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a folder of yours"
+        "database",
+        WARNING,
+        f"{path} cannot be written",
+        "set data_dir to a folder, or CTXTUI_DB to a file, of yours",
     )
 
 
