@@ -15,7 +15,7 @@ from ctxtui.wire.stream import Delta, StreamReader
 class AnswerReader(Struct):
     """Reads the answer to `draft` from bytes, split anywhere, and makes its call.
 
-    `own_id` is the call's id if the provider gives none, or one of `existing_ids`. Times are Unix seconds.
+    `own_id` is the call's id if the provider gives none, or one of `used_ids`. Times are Unix seconds.
     """
 
     draft: Draft
@@ -28,7 +28,7 @@ class AnswerReader(Struct):
     epoch: Epoch = field(default_factory=Epoch)
     attempt: int = 1
     first_byte: float | None = None
-    existing_ids: frozenset[str] = frozenset()
+    used_ids: frozenset[str] = frozenset()
     parser: EventParser = field(default_factory=EventParser)
 
     def feed(self, data: bytes, at: float) -> tuple[Delta, ...]:
@@ -50,7 +50,7 @@ class AnswerReader(Struct):
         extra: dict[str, Json] = dict(response.extra)
         if self.attempt > 1:
             extra["attempt"] = self.attempt
-        id_ = response.id if response.id and response.id not in self.existing_ids else self.own_id
+        id_ = response.id if response.id and response.id not in self.used_ids else self.own_id
         return Call(
             id=id_,
             thread=self.thread,

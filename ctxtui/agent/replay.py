@@ -37,13 +37,13 @@ class FlightEvent(Protocol):
 class Replay:
     """Replays events into `conversation`, which ends after its last written call.
 
-    - `own_id`: id of a broken-off call if the provider gave none; `existing_ids`: ids of existing calls.
+    - `own_id`: id of a broken-off call if the provider gave none; `used_ids`: ids of existing calls.
     - `replayed`: number of events so far, without those of the queue, the draft and the opening.
     """
 
-    def __init__(self, conversation: Conversation, provider: str, existing_ids: frozenset[str], own_id: str) -> None:
+    def __init__(self, conversation: Conversation, provider: str, used_ids: frozenset[str], own_id: str) -> None:
         self.conversation = conversation
-        self._provider, self._existing_ids, self._own_id = provider, existing_ids, own_id
+        self._provider, self._used_ids, self._own_id = provider, used_ids, own_id
         self.reader: AnswerReader | None = None
         self.queue: tuple[str, ...] = ()
         self.draft = ""
@@ -108,7 +108,7 @@ class Replay:
             own_id=self._own_id,
             started=float(at),
             attempt=attempt,
-            existing_ids=self._existing_ids,
+            used_ids=self._used_ids,
         )
 
     def settle(self) -> Call | None:

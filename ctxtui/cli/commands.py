@@ -74,7 +74,7 @@ OTHER_COMMANDS: Final = {
             "agent.statusline_command:statusline",
             "Print, install or remove a status line for Claude Code.",
         ),
-        CommandEntry("mcp", "agent.mcp:mcp", "Show the tokens and cost of MCP servers' tools; configure them."),
+        CommandEntry("mcp", "agent.mcp:mcp", "Show the tokens and cost of MCP servers' tools; allow servers."),
         CommandEntry("offline", "manage.offline:offline", "Serve the providers' APIs without a model, for tests."),
         CommandEntry("agree", "agent.agree:agree", "Send recorded calls again under policies, and compare next steps."),
     ),

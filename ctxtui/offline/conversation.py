@@ -183,7 +183,7 @@ class ToolOutcome(Struct, frozen=True):
     failed: bool = False
 
 
-class ScriptTask(Struct, frozen=True):
+class Task(Struct, frozen=True):
     """The conversation as the offline model needs it.
 
     - `task`: the last user message.
@@ -198,7 +198,7 @@ class ScriptTask(Struct, frozen=True):
     earlier_texts: tuple[tuple[str, str], ...]
 
 
-def read_task(request: Request) -> ScriptTask:
+def read_task(request: Request) -> Task:
     items = request.items
     tools = tuple(tools_in(item.block.value() for item in items if item.block.kind == TOOL))
     turns = _split_turns([item for item in items if item.place.section == "messages"])
@@ -218,7 +218,7 @@ def read_task(request: Request) -> ScriptTask:
             elif part.category == TEXT and n < task_index:
                 earlier.append((turn.role, strip_reminders(part.reading.text)))
     call_count = sum(part.category == CALL for turn in turns[task_index + 1 :] for part in turn.parts)
-    return ScriptTask(
+    return Task(
         tools, _user_text(turns[task_index]) if task_index >= 0 else "", tuple(outcomes), call_count, tuple(earlier)
     )
 

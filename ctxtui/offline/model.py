@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ctxtui.core.canonical import Json, dump_text
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import CALLS, AnsweredCall, ModelAnswer, Part, PlainText, Thought
-from ctxtui.offline.conversation import ScriptTask, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
+from ctxtui.offline.conversation import Task, ToolOffer, ToolOutcome, format_names, make_call, unwrap_script
 from ctxtui.offline.simulated_models import is_simulated
 from ctxtui.wire.definitions import Definition
 
@@ -511,7 +511,7 @@ _FILLER: Final = ("offline", "text", "that", "no", "model", "wrote", "and", "nob
 """Fills a text up to its required length."""
 
 
-def answer_task(task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
+def answer_task(task: Task, options: AnswerOptions) -> ModelAnswer:
     intents = parse_intents(task.task)
     calls = _next_calls(task, options, intents)
     if calls:
@@ -536,7 +536,7 @@ def _make_thought(text: str, options: AnswerOptions) -> tuple[Thought, ...]:
     return (Thought(f"{SELF}. {text}"),) if options.thinks else ()
 
 
-def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
+def _next_calls(task: Task, options: AnswerOptions, intents: Sequence[Intent]) -> list[AnsweredCall]:
     """The calls of the next step that is not done; empty if nothing is to be called.
 
     After the last step, that is the tool that ends the task. Without parallel calls, it is the first call of the step.
@@ -566,7 +566,7 @@ def _next_calls(task: ScriptTask, options: AnswerOptions, intents: Sequence[Inte
     return step if options.parallel else step[:1]
 
 
-def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
+def _last_tool(task: Task, options: AnswerOptions, tools: Sequence[Definition]) -> Definition | None:
     """The tool that ends the task; None if no call does.
 
     A tool that takes the answer is called once, or again if a call is required. Without such a tool, a required call is
@@ -580,7 +580,7 @@ def _last_tool(task: ScriptTask, options: AnswerOptions, tools: Sequence[Definit
     return min(tools, key=lambda tool: called[tool.name], default=None) if options.forced_tool else None
 
 
-def _resolve(intent: Intent, task: ScriptTask) -> Intent:
+def _resolve(intent: Intent, task: Task) -> Intent:
     """Resolve "it": the first returned path; as a place to look in, the last requested one."""
     if not intent.has_reference:
         return intent
@@ -593,7 +593,7 @@ def _resolve(intent: Intent, task: ScriptTask) -> Intent:
     return replace(intent, subject=subject, place=place)
 
 
-def _answer_text(task: ScriptTask, options: AnswerOptions, intents: Sequence[Intent]) -> str:
+def _answer_text(task: Task, options: AnswerOptions, intents: Sequence[Intent]) -> str:
     requested = next((intent for intent in intents if intent.verb == "say"), None)
     if requested is not None:
         # As many words as requested.
@@ -627,7 +627,7 @@ def _report_outcome(outcome: ToolOutcome) -> str:
     return f"- {outcome.name} {outcome.arguments}: {count}, `{shorten(first)}`"
 
 
-def _quote_lines(task: ScriptTask) -> list[str]:
+def _quote_lines(task: Task) -> list[str]:
     """At most three lines that share most words with the task, best first, under a heading.
 
     They are from the results, or from the context if there are no results.
@@ -654,7 +654,7 @@ def shorten(line: str) -> str:
     return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
-def summarize(task: ScriptTask, *, with_task: bool) -> str:
+def summarize(task: Task, *, with_task: bool) -> str:
     """The first three lines of each text and result: the last `_MAX_SUMMARY_LINES` of all.
 
     System and developer messages are left out: clients send them again after a compaction.

@@ -16,7 +16,7 @@ from msgspec import field as struct_field
 from ctxtui.core.canonical import Json
 from ctxtui.offline.answer import ModelAnswer
 from ctxtui.offline.anthropic.message_threads import MessageThreads
-from ctxtui.offline.conversation import ScriptTask
+from ctxtui.offline.conversation import Task
 from ctxtui.offline.exchange import CachedContent, StoredResponse
 from ctxtui.offline.model import AnswerOptions, answer_task
 from ctxtui.offline.playback import Playback
@@ -176,7 +176,7 @@ class Provider:
             for item in dropped.response["output"]:
                 self.items.pop(item["id"], None)
 
-    def make_answer(self, request: Request, task: ScriptTask, options: AnswerOptions) -> ModelAnswer:
+    def make_answer(self, request: Request, task: Task, options: AnswerOptions) -> ModelAnswer:
         """The answer of the recording or script, else that of the rules."""
         played = self.playback.answer(request) if self.playback is not None else None
         return played or answer_task(task, options)

@@ -12,7 +12,7 @@ from ctxtui.core.canonical import Json
 from ctxtui.core.errors import BadConfig
 from ctxtui.core.json_values import as_dict
 from ctxtui.offline.answer import CALLS, END, AnsweredCall, ModelAnswer, Part, PlainText, Thought
-from ctxtui.offline.conversation import ScriptTask, read_task
+from ctxtui.offline.conversation import Task, read_task
 from ctxtui.wire.request import Request
 
 _MEMBERS: Final = ("text", "thinking", "calls", "when", "again")
@@ -100,7 +100,7 @@ def _parse_call(value: Json) -> AnsweredCall:
     return AnsweredCall(name, call_members.get("input", {}))
 
 
-def _with_offered_names(answer: ModelAnswer, task: ScriptTask) -> ModelAnswer:
+def _with_offered_names(answer: ModelAnswer, task: Task) -> ModelAnswer:
     """Rename the called tools as `task` offers them.
 
     A name that is not offered stands for the one tool that ends with ``_`` and it: clients put the server's name before

@@ -75,7 +75,7 @@ def make_report(
         "terminal": _terminal(env, size),
         "settings": None if config is None else _changed_settings(config),
         "variables": sorted(_known_variables(env)),
-        "plugins": {group: len(plugins(group, env)) for group in GROUPS},
+        "plugins": {group: len(plugins(group)) for group in GROUPS},
         "clients": {
             client.client.name: client.sessions
             for client in clients_found(cwd, env, settings.clients if settings is not None else {})

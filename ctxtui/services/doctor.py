@@ -25,7 +25,7 @@ from ctxtui.services.config.paths import database
 from ctxtui.services.config.plugins import GROUPS, POLICIES, READERS, plugins, troubles
 from ctxtui.services.config.policy_registry import plugin_policy
 from ctxtui.services.counting.labels import load_rules
-from ctxtui.services.library.glances import read_head
+from ctxtui.services.library.glances import read_glance
 from ctxtui.services.recordings.body_folder import DEFAULT_FOLDER, SETTING
 from ctxtui.services.recordings.discover import HERE, SAMPLES, FoundRecording, find_recordings, known_projects
 from ctxtui.store.store import Store
@@ -84,7 +84,7 @@ def checks(cwd: Path, data_dir: str, env: Mapping[str, str], clients: Mapping[st
     yield from _check_vocabularies()
     yield _check_database(database(data_dir, env))
     yield from _check_sessions(cwd, env, clients)
-    yield from _check_plugins(env)
+    yield from _check_plugins()
 
 
 def _check_python() -> DoctorFinding:
@@ -152,7 +152,10 @@ def _check_database(path: Path) -> DoctorFinding:
     if writable:
         return DoctorFinding("database", OK, text)
     return DoctorFinding(
-        "database", WARNING, f"{path} cannot be written", "set CTXTUI_DB or data_dir to a folder of yours"
+        "database",
+        WARNING,
+        f"{path} cannot be written",
+        "set data_dir to a folder, or CTXTUI_DB to a file, of yours",
     )
 
 
@@ -206,7 +209,7 @@ def _check_sessions(cwd: Path, env: Mapping[str, str], clients: Mapping[str, boo
 
 def _advise_recording(newest: FoundRecording, env: Mapping[str, str]) -> Iterator[DoctorFinding]:
     """Advise to record requests if the client's newest session is of a version that does not."""
-    version = newest.version or read_head(newest.path, newest.source).version
+    version = newest.version or read_glance(newest.path, newest.source).version
     variable = requests_variable(newest.source, version)
     if not variable or env.get(variable):
         return
@@ -239,10 +242,10 @@ def _check_client(client: ClientFound, now: float) -> DoctorFinding:
     return DoctorFinding(name, OK, text + (f", {client.here:,} of this directory" if client.here else ""))
 
 
-def _check_plugins(env: Mapping[str, str]) -> Iterator[DoctorFinding]:
+def _check_plugins() -> Iterator[DoctorFinding]:
     load_rules({})
     for group in GROUPS:
-        loaded = plugins(group, env)
+        loaded = plugins(group)
         for plugin in loaded:
             if group == READERS and not plugin.trouble:
                 make_format(plugin)

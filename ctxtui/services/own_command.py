@@ -39,12 +39,12 @@ class CommandFailed(CtxtuiError):
     """The user's own command could not be started, or was stopped."""
 
 
-def run_command(command: OwnCommand, target: Target, env: Mapping[str, str] | None = None) -> tuple[int, str]:
+def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
     """Run `command` and wait; return its exit code and what it printed ("" with the output ``terminal``).
 
     Raises `CommandFailed`.
     """
-    env = {**(os.environ if env is None else env), **dict.fromkeys(VARIABLES, ""), **target.variables}
+    env = {**os.environ, **dict.fromkeys(VARIABLES, ""), **target.variables}
     shown = command.output == "terminal"
     try:
         done = subprocess.run(

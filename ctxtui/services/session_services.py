@@ -21,10 +21,10 @@ class SessionServices:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._memory = CountCache(database(settings.data_dir), create=False)
+        self._cache = CountCache(database(settings.data_dir), create=False)
         self.counting = CountingWorker()
-        labels = Labels(settings.labels, self.counting, self._memory.numbers)
-        self.counter = Counter(self.counting, self._memory.counts, labels)
+        labels = Labels(settings.labels, self.counting, self._cache.numbers)
+        self.counter = Counter(self.counting, self._cache.counts, labels)
         self.prices = PricingWorker(prices_for(settings))
 
     def preload(self) -> None:
@@ -42,9 +42,9 @@ class SessionServices:
 
     def save_counts(self) -> None:
         """Save new counts to the database if it exists."""
-        self._memory.store_counts(self.counter.unsaved())
+        self._cache.store_counts(self.counter.unsaved())
 
     def close(self) -> None:
         self.counting.close()
         self.prices.close()
-        self._memory.close()
+        self._cache.close()

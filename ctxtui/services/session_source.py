@@ -120,7 +120,7 @@ class SessionSource:
         """Whether the session may still grow.
 
         A stored session: a process hosts it. A file: it was written in the last `live_seconds`, or a running client
-        owns it; never a sample.
+        owns it; never a sample. In a database or an archive: its last call is that new.
         """
         from ctxtui.services.recordings.stored_session import StoredSession
 
@@ -133,6 +133,8 @@ class SessionSource:
             newest = max((os.stat(path).st_mtime for path in loaded.paths), default=0.0)
         except OSError:
             return False
+        if loaded.follows and not loaded.paths:
+            newest = max((call.ended or call.at or 0.0 for call in loaded.session.calls.values()), default=0.0)
         if time.time() - newest < self.settings.live_seconds:
             return True
         from ctxtui.services.recordings.live_clients import is_owned, running_clients

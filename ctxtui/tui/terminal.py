@@ -44,7 +44,7 @@ class PasteParser(XTermParser):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether more input decides what the last was, or time: call `XTermParser.tick` until then."""
+        """Whether the last input may still continue: call `XTermParser.tick` until that is decided."""
         return self._timeout_time is not None
 
     def feed(self, data: str) -> Iterable[Message]:

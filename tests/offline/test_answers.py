@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.offline.answer import CALLS, LENGTH, STOP, AnsweredCall, ModelAnswer, PlainText, Thought, limit_answer
-from ctxtui.offline.conversation import ScriptTask, ToolOutcome, strip_reminders
+from ctxtui.offline.conversation import Task, ToolOutcome, strip_reminders
 from ctxtui.offline.exchange import split_text
 from ctxtui.offline.model import AnswerOptions, Intent, answer_task, find_call, make_instance, parse_intents
 from ctxtui.wire.definitions import Definition
@@ -147,8 +147,8 @@ def test_a_tool_that_must_be_told_more_comes_last() -> None:
     assert find_call(Intent("run", "run", "ls"), [web, *SHELL]) == AnsweredCall("bash", {"command": "ls"})
 
 
-def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> ScriptTask:
-    return ScriptTask(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
+def talk(task: str, *heard: ToolOutcome, tools: list[Definition] | None = None) -> Task:
+    return Task(tuple(TOOLS if tools is None else tools), task, heard, len(heard), ())
 
 
 def test_steps_one_after_the_other() -> None:
@@ -227,7 +227,7 @@ def test_rules_of_the_client_are_no_task() -> None:
 def test_a_summary_is_asked_for(task: str, begins: str, ends: str) -> None:
     """Clients ask so before they drop a conversation; a call in place of it is asked for again and again."""
     earlier = (("system", "be kind"), ("user", "The port?"), ("bash", "the port is 8080"))
-    said = answer_task(ScriptTask(tuple(TOOLS), task, (), 0, earlier), AnswerOptions())
+    said = answer_task(Task(tuple(TOOLS), task, (), 0, earlier), AnswerOptions())
     assert not said.calls
     assert said.text.startswith(begins) and said.text.endswith(ends)
     assert "user: The port?" in said.text and "bash: the port is 8080" in said.text
@@ -252,9 +252,9 @@ def test_looking_in_it() -> None:
 
 
 def test_only_the_context_is_known() -> None:
-    conversation = ScriptTask((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
+    conversation = Task((), "which port was it?", (), 0, (("user", "the port is 8080"), ("user", "hello")))
     assert "user: `the port is 8080`" in answer_task(conversation, AnswerOptions()).text
-    forgotten = ScriptTask((), "which port was it?", (), 0, (("user", "hello"),))
+    forgotten = Task((), "which port was it?", (), 0, (("user", "hello"),))
     assert "8080" not in answer_task(forgotten, AnswerOptions()).text
 
 
@@ -348,7 +348,7 @@ def test_an_answer_streams_in_tokens_and_a_long_one_in_at_most_a_hundred_parts(w
 
 
 def test_odd_numbers_and_arguments() -> None:
-    assert answer_task(ScriptTask((), "say ² words", (), 0, ()), AnswerOptions()).text == "² words"
+    assert answer_task(Task((), "say ² words", (), 0, ()), AnswerOptions()).text == "² words"
     tool = Definition("t", "", {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]})
     deep = "[" * 100_000
     assert find_call(Intent("call", "call", "t", deep), [tool]) == AnsweredCall("t", {"a": deep})

@@ -16,8 +16,11 @@ from ctxtui.services.external_editor import edit_text
         ("one\n", "echo two >>", "one\ntwo\n"), ("one", "printf two >", "two"),
     ],
 )  # fmt: skip
-def test_a_final_newline_of_the_editor_is_no_change(tmp_path: Path, text: str, script: str, new: str | None) -> None:
+def test_a_final_newline_of_the_editor_is_no_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, script: str, new: str | None
+) -> None:
     editor = tmp_path / "editor"
     editor.write_text(f'#!/bin/sh\n{script} "$1"\n')
     editor.chmod(0o700)
-    assert edit_text(text, {"EDITOR": str(editor), "PATH": "/usr/bin:/bin"}) == new
+    monkeypatch.setenv("VISUAL", str(editor))
+    assert edit_text(text) == new

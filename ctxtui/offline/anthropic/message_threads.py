@@ -30,7 +30,7 @@ _STORED_MEMBERS: Final[tuple[str, ...]] = ("system", "tools")
 class StoredThread(Struct):
     """A conversation up to an answer.
 
-    - `body`: the request with the whole conversation; `size`: its bytes.
+    - `body`: the request with the whole conversation; `size`: its bytes without the answer.
     - `used`: its last use (Unix seconds).
     - `continued`: a later request continued it here.
     """

@@ -180,8 +180,10 @@ class Server(Struct):
     """The server's state.
 
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
-    - `on_request`: called with each request once its answer is made.
+    - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies. Listings,
+      stored objects and unknown paths are left out.
+
+    - `on_request`: called with each of these once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.
     - `request_lock`: replies are made one after the other.

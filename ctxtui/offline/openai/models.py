@@ -15,7 +15,7 @@ from ctxtui.offline.usage_ledger import card
 from ctxtui.tokens.models import plain_id
 
 STAND_IN: Final = "gpt-5.6"
-"""The model whose rules apply to the offline model in OpenAI's dialects."""
+"""The model whose rules apply to `OFFLINE` in OpenAI's dialects, except its window and answer limit."""
 
 KNOWN: Final = tuple(
     (

@@ -11,7 +11,7 @@ from ctxtui.core.block import from_part
 from ctxtui.core.canonical import Json
 from ctxtui.core.json_values import as_dict, as_list
 from ctxtui.offline.answer import LENGTH, ModelAnswer, PlainText, Thought, limit_answer
-from ctxtui.offline.conversation import ScriptTask, find_namespace, read_task
+from ctxtui.offline.conversation import Task, find_namespace, read_task
 from ctxtui.offline.exchange import ApiRequest, Refusal, Reply, StoredResponse, named_event, named_events, split_text
 from ctxtui.offline.model import AnswerOptions, summarize
 from ctxtui.offline.openai.cipher import decrypt, encrypt
@@ -240,7 +240,7 @@ def _model_rules(provider: Provider, request: ApiRequest) -> Gpt:
 
 
 def _make_answer(
-    provider: Provider, request: ApiRequest, weighed: WeighedRequest, task: ScriptTask, model: Gpt
+    provider: Provider, request: ApiRequest, weighed: WeighedRequest, task: Task, model: Gpt
 ) -> ModelAnswer:
     max_tokens = min(int(request.body.get("max_output_tokens") or model.max_output), model.window - weighed.tokens)
     answer = provider.make_answer(weighed.request, task, _answer_options(request, model))
@@ -261,7 +261,7 @@ def _answer_options(request: ApiRequest, model: Gpt) -> AnswerOptions:
 
 
 def _output_items(
-    provider: Provider, request: ApiRequest, answer: ModelAnswer, task: ScriptTask
+    provider: Provider, request: ApiRequest, answer: ModelAnswer, task: Task
 ) -> Iterator[dict[str, Json]]:
     has_summary = as_dict(request.body.get("reasoning")).get("summary")
     status = "incomplete" if answer.ended == LENGTH else "completed"

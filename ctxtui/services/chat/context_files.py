@@ -203,9 +203,7 @@ class ContextFiles:
         return MemoryPlace(tuple(texts), at_start, self._memory_marker(), binds, stable=len(instructions))
 
     def _read_instructions(self) -> dict[str, str]:
-        if not self._settings.instructions:
-            return {}
-        return read_instructions(self._cwd)
+        return read_instructions(self._cwd) if self._settings.instructions else {}
 
     def _memory_marker(self) -> Mapping[str, Json] | None:
         """The marker that has the provider cache up to memory; None if it takes none."""

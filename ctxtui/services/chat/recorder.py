@@ -42,7 +42,7 @@ def make_reader(
         started=at,
         epoch=epoch or Epoch(),
         attempt=attempt,
-        existing_ids=frozenset(session.calls),
+        used_ids=frozenset(session.calls),
     )
 
 

@@ -65,13 +65,8 @@ class RequestEditor(Struct, eq=False):
             return None
         applied = apply(self.context, overlay.applied, rules_for(skeleton.dialect, self.card))
         model = str(params.get("model", ""))
-        body = encode_outgoing(
-            applied,
-            skeleton,
-            dialect=skeleton.dialect,
-            model=model,
-            limits=self.card.request_limits,
-        )
+        limits = self.card.request_limits
+        body = encode_outgoing(applied, skeleton, dialect=skeleton.dialect, model=model, limits=limits)
         if body.violations:
             first = body.violations[0]
             raise RequestRefused(

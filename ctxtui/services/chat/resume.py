@@ -61,17 +61,13 @@ class Recovered(Struct, frozen=True, kw_only=True):
 
 
 def recover(
-    conversation: Conversation,
-    events: Sequence[InFlightEvent],
-    provider: str,
-    existing_ids: frozenset[str],
-    own_id: str,
+    conversation: Conversation, events: Sequence[InFlightEvent], provider: str, used_ids: frozenset[str], own_id: str
 ) -> Recovered:
     """Replay `events` into `conversation`, then give each open tool call an error result.
 
-    `existing_ids` are ids in use; `own_id` names the partial call if the provider did not.
+    `used_ids` are ids in use; `own_id` names the partial call if the provider did not.
     """
-    replay = Replay(conversation, provider, existing_ids, own_id)
+    replay = Replay(conversation, provider, used_ids, own_id)
     for event in events:
         replay.replay(event)
     partial = replay.settle()
@@ -80,12 +76,7 @@ def recover(
     conversation.add_results([Result(call.id, call.name, STOPPED_RESULT, True) for call in unanswered])
     stopped = tuple(ToolResult(call.id, STOPPED_RESULT, is_error=True) for call in unanswered)
     return Recovered(
-        partial=partial,
-        head=head,
-        stopped=stopped,
-        queue=replay.queue,
-        draft=replay.draft,
-        replayed=replay.replayed,
+        partial=partial, head=head, stopped=stopped, queue=replay.queue, draft=replay.draft, replayed=replay.replayed
     )
 
 
@@ -117,9 +108,9 @@ def restore_conversation(
         queue, drafts = (*queue, *recovered.queue), [*drafts, recovered.draft]
     begun = _context_at_first(session, last_events) if earlier_hosts else tip
     conversation = resume(session.tree, begun, dialect, params)
-    existing_ids = frozenset(session.calls) | {call.id for _, call in calls}
+    used_ids = frozenset(session.calls) | {call.id for _, call in calls}
     recovered = recover(
-        conversation, last_events, provider, existing_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
+        conversation, last_events, provider, used_ids, f"{session.about.id}.{call_count + len(calls) + 1}"
     )
     host_token = last_events[0].host if last_events else None
     draft = next(filter(None, (recovered.draft, *drafts)), "")

@@ -69,11 +69,8 @@ class Spending:
             return SendPermit()
         if forecast is None or forecast.usd is None:
             return SendPermit(NO_PRICE)
-        while (
-            permit := self._try_reserve(
-                thread, forecast.usd, forecast.answer_usd, Request((), draft.skeleton).answer_limit
-            )
-        ).refused:
+        requested = Request((), draft.skeleton).answer_limit
+        while (permit := self._try_reserve(thread, forecast.usd, forecast.answer_usd, requested)).refused:
             if not self._reserved:
                 return permit
             await self._freed.wait()

@@ -290,7 +290,7 @@ CLIENTS: Final[tuple[KnownClient, ...]] = (
         commands=frozenset({"cline"}), packages=("node_modules/cline/", "@cline/cli"),
     ),
     KnownClient(
-        name="goose", source="goose", places=_goose_places, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"), copies=True,
+        name="goose", source="goose", places=_goose_places, variables=("GOOSE_PATH_ROOT", "XDG_DATA_HOME"),
         commands=frozenset({"goose"}), packages=("@aaif/goose",),
     ),
     KnownClient(
@@ -337,10 +337,10 @@ def enabled_clients(clients: Mapping[str, bool]) -> tuple[KnownClient, ...]:
     return tuple(client for client in CLIENTS if clients.get(client.name, True))
 
 
-def search_places(clients: Mapping[str, bool], env: Env | None = None) -> Iterator[tuple[str, tuple[str, ...]]]:
+def search_places(clients: Mapping[str, bool]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Each client's source with the folders that are searched, or why none is."""
     for client in CLIENTS:
-        folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ if env is None else env))
+        folders = dict.fromkeys(str(place.folder) for place in client.places(os.environ))
         if not clients.get(client.name, True):
             yield client.source, (f"switched off: clients.{client.name} = false",)
         elif client.beside is not None:

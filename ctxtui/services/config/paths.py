@@ -21,7 +21,7 @@ DATABASE: Final = "CTXTUI_DB"
 
 
 def data_dir(setting: str = "", env: Mapping[str, str] | None = None) -> Path:
-    """The folder of the database. `setting` is the user's ``data_dir`` ("": not set).
+    """The folder of the database: the user's ``data_dir`` (`setting`; "": not set), else by `env`.
 
     Raises `BadConfig` for a ``~`` that cannot be expanded.
     """
@@ -62,9 +62,9 @@ def config_file(env: Mapping[str, str] | None = None) -> Path:
     return Path(platformdirs.user_config_dir(APP, appauthor=False)) / "config.toml"
 
 
-def log_dir(env: Mapping[str, str] | None = None) -> Path:
+def log_dir() -> Path:
     """The folder of crash logs and MCP servers' logs."""
-    home = _ctxtui_home(env)
+    home = _ctxtui_home(None)
     if home is not None:
         return home / "log"
     import platformdirs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -49,9 +49,9 @@ _reported: dict[str, str] = {}
 """Troubles by place."""
 
 
-def plugins(group: str, env: Mapping[str, str] | None = None) -> tuple[Plugin, ...]:
+def plugins(group: str) -> tuple[Plugin, ...]:
     """The plug-ins of `group` in order of name, the user's own files before packages; each is loaded once a run."""
-    return _load_group(group, config_file(env).parent / group)
+    return _load_group(group, config_file().parent / group)
 
 
 @cache

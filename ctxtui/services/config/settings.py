@@ -296,7 +296,9 @@ class Settings:
         Check(_prices, _table_of({**_table_of(_USD, RATES), "required": ["input", "output"]})),
         user_only=True,
     )
-    phases: str = _setting("", "what starts a phase: turn, epoch, call, or an expression; empty: your notes")
+    phases: str = _setting(
+        "", "what starts a phase: turn, epoch, call, or an expression; empty: your notes, else turns"
+    )
     profile: str = _setting("", "a TOML file of policies for chats; they only propose until it says armed = true")
     summary_sections: str = _setting(
         "", "sections of a summary that a model writes, with `;` between; empty: the usual ones"
@@ -314,10 +316,12 @@ class Settings:
         "a project of at most so many tokens is loaded with its large files as signatures",
         _integer(0, 10_000_000),
     )
-    whole_file: int = _setting(2_000, "tokens above which a file goes in as signatures", _integer(0, 10_000_000))
+    whole_file: int = _setting(
+        2_000, "tokens above which a file of a medium project goes in as signatures", _integer(0, 10_000_000)
+    )
     files: str = _setting(
         "named",
-        "files attached to a chat's first message: named (@path), auto (the relevant ones)",
+        "files attached to a chat's messages: named (@path), auto (to the first also the relevant ones)",
         _choice("named", "auto"),
         user_only=True,
     )
@@ -369,10 +373,13 @@ class Settings:
         0, "tokens of context from which a chat raises an alarm; 0: only by the share", _integer(0, 100_000_000)
     )
     hold_over_tokens: int = _setting(
-        0, "a chat's request over so many tokens is held; 0: none", _integer(0, 100_000_000), tighter=_lower
+        0, "a chat's request over so many input tokens is held; 0: none", _integer(0, 100_000_000), tighter=_lower
     )
     hold_over_usd: float = _setting(
-        0.0, "a chat's request that may cost more USD than this is held; 0: none", _between(0, 1e6), tighter=_lower
+        0.0,
+        "a chat's request whose input would cost more USD than this is held; 0: none",
+        _between(0, 1e6),
+        tighter=_lower,
     )
     hold_on_miss: bool = _setting(False, "whether a chat's request that would miss the cache is held", tighter=or_)
     command_shell: bool = _setting(False, "whether the agent's commands go through a shell", user_only=True)

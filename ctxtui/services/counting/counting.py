@@ -53,8 +53,6 @@ class LocalCounts:
     """
 
     def __init__(self) -> None:
-        self.failures = 0
-        """Number of texts on which the tokenizer failed; they are estimated at 4 bytes a token."""
         self._search = LabelSearch()
 
     def features(self, card: ModelCard, blocks: list[Block]) -> list[Features]:
@@ -90,7 +88,6 @@ class LocalCounts:
                     by_text[text] = tokens
                 return tokens
             except TokenizerFailure:
-                self.failures += 1
                 return -(-len(text.encode("utf-8", "replace")) // 4)
 
         return count

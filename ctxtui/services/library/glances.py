@@ -30,7 +30,7 @@ HEADS: Final = (1 << 16, 1 << 20)
 """Bytes read from a file's head; the second only if the first contain no title."""
 
 
-def read_head(path: Path, source: str) -> Glance:
+def read_glance(path: Path, source: str) -> Glance:
     """Read the head of the recording `path` in the format called `source`; empty if it cannot be read."""
     try:
         size = path.stat().st_size
@@ -93,7 +93,7 @@ class Glances:
         completed, unread = [], 0
         for summary in summaries:
             if self._is_unread(summary) and time.monotonic() < until:
-                from_head = read_head(Path(summary.path), summary.source)
+                from_head = read_glance(Path(summary.path), summary.source)
                 self._known[sql_text(summary.path)] = self._new[summary.path] = from_head
             unread += self._is_unread(summary)
             completed.append(self.complete(summary))

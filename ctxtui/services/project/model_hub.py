@@ -43,7 +43,9 @@ def hub_window(model: str, env: Mapping[str, str]) -> tuple[int, str]:
         error.close()
         if error.code == 404:
             raise NotFound(f"the hub has no {CONFIG} of {model}", place=url) from error
-        why = "it is gated; no key of yours is sent" if error.code in (401, 403) else f"it answers {error.code}"
+        # The hub also answers 401 for a model that does not exist.
+        without_key = "there is no such public model, and no key of yours is sent"
+        why = without_key if error.code in (401, 403) else f"it answers {error.code}"
         raise CtxtuiError(f"the hub gives no {CONFIG} of {model}: {why}", place=url, way_out=_WAY_OUT) from error
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)

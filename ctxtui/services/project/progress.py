@@ -33,11 +33,9 @@ class ReadingProgress:
         self._tell(words)
 
 
-async def report_progress(
-    work: Awaitable[T], progress: ReadingProgress, say: Callable[[str], object], *, after: float = FIRST_REPORT_SECONDS
-) -> T:
-    """Await `work`; call `say` with the progress if it takes longer than `after` seconds."""
-    task, pause = asyncio.ensure_future(work), after
+async def report_progress(work: Awaitable[T], progress: ReadingProgress, say: Callable[[str], object]) -> T:
+    """Await `work`; call `say` with the progress if it takes longer than `FIRST_REPORT_SECONDS`."""
+    task, pause = asyncio.ensure_future(work), FIRST_REPORT_SECONDS
     try:
         while not (await asyncio.wait({task}, timeout=pause))[0]:
             say(f"the project: {progress.text}" if progress.text else "reading files")

@@ -229,18 +229,18 @@ def make_run_report(
     Raises what `lay_out_window` raises, and `NotFound` for a missing folder.
     """
     budget, _, meter = lay_out_window(plan, config, counter)
-    project, files, per_token = None, None, BYTES_PER_TOKEN
+    project, selection, per_token = None, None, BYTES_PER_TOKEN
     if root is not None:
         project = count_project(root, meter, progress)
         memory = dict(budget.requests).get("memory", 0)
         room = round(max(0, budget.available - memory) * config.settings.files_share)
         apart = plan.apart(file.path for file in project.files)
         project_files = [file for file in project.files if file.path not in apart]
-        files = select(project_files, plan.task, room, loading_thresholds(config.settings), meter.text)
+        selection = select(project_files, plan.task, room, loading_thresholds(config.settings), meter.text)
         if project.tokens >= _MIN_TOKENS_TO_MEASURE:
             per_token = project.bytes / project.tokens
-    all_warnings = (*warnings(budget, files), *_extra_warnings(files))
-    return RunReport(budget, project, files, all_warnings, per_token)
+    all_warnings = (*warnings(budget, selection), *_extra_warnings(selection))
+    return RunReport(budget, project, selection, all_warnings, per_token)
 
 
 def _extra_warnings(files: Selection | None) -> Iterator[BudgetWarning]:

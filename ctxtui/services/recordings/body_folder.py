@@ -9,7 +9,7 @@ import glob
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -19,7 +19,7 @@ from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.config import PREFIX
 from ctxtui.services.config.config import load as load_settings
 from ctxtui.services.recordings.databases.address import address_of, split_address
-from ctxtui.services.recordings.file_tail import FileStamp, file_stamp, folder_time, is_settled, list_entries
+from ctxtui.services.recordings.file_tail import FileStamp, file_stamp, is_settled, list_entries, modification_time
 
 INDEX: Final = "index.jsonl"
 """Lists the bodies of a folder."""
@@ -52,14 +52,13 @@ def is_body_folder(path: Path) -> bool:
     return holds_bodies([entry.name for entry in list_entries(path)])
 
 
-def configured_folder(env: Mapping[str, str] | None = None) -> Path | None:
+def configured_folder() -> Path | None:
     """The folder of the setting `raw_api_bodies`, else of the client's variable, else None. Raises `BadConfig`."""
-    env = os.environ if env is None else env
     name = _read_setting(
-        tuple(sorted((key, text) for key, text in env.items() if key.startswith((PREFIX, "HOME", "XDG"))))
+        tuple(sorted((key, text) for key, text in os.environ.items() if key.startswith((PREFIX, "HOME", "XDG"))))
     )
     if not name:
-        variable = env.get(VARIABLE, "")
+        variable = os.environ.get(VARIABLE, "")
         name = variable.removeprefix("file:") if variable.startswith("file:") else ""
     return Path(os.path.expanduser(name)) if name else None
 
@@ -70,9 +69,9 @@ def _read_setting(env: tuple[tuple[str, str], ...]) -> str:
     return load_settings(env=dict(env), cwd=Path(os.sep)).settings.raw_api_bodies
 
 
-def body_folders_for(transcript: Path, env: Mapping[str, str] | None = None) -> tuple[Path, ...]:
+def body_folders_for(transcript: Path) -> tuple[Path, ...]:
     """The folders that may hold bodies of the session in the file `transcript`, nearest first."""
-    configured = configured_folder(env)
+    configured = configured_folder()
     places = [transcript.parent, transcript.parent / DEFAULT_FOLDER, *([configured] if configured is not None else [])]
     return tuple(dict.fromkeys(place.absolute() for place in places))
 
@@ -131,7 +130,7 @@ class BodyFolder:
         self._is_settled = is_settled(self._seen[0])
 
     def _read_stamps(self) -> tuple[int, FileStamp]:
-        return folder_time(self._name), file_stamp(self._index)
+        return modification_time(self._name), file_stamp(self._index)
 
     def _read_index(self) -> None:
         try:
@@ -160,7 +159,7 @@ class BodyFolder:
 
 def _dated_bodies(folder: Path) -> Iterator[tuple[int, str]]:
     names = [entry.name for entry in list_entries(folder) if is_body(entry.name)]
-    return ((time, name) for name in names if (time := folder_time(f"{folder}/{name}")))
+    return ((time, name) for name in names if (time := modification_time(f"{folder}/{name}")))
 
 
 def _read_session_id(path: Path) -> str:
@@ -189,7 +188,7 @@ class BodySession(NamedTuple):
     transcript: Path | None
 
 
-def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodySession | None:
+def find_body_session(path: Path) -> BodySession | None:
     """The session that `path` names; None if it is no folder of bodies.
 
     `path` is a folder of bodies or its index (the session that began last is taken), or ``FOLDER#SESSION``. Raises
@@ -209,10 +208,10 @@ def find_body_session(path: Path, env: Mapping[str, str] | None = None) -> BodyS
             raise Several(f"{id_} fits {len(matches)} sessions in {folder}: {', '.join(matches)}")
         id_ = matches[0]
     chosen = id_ or (sessions[-1] if sessions else "")
-    return BodySession(folder, chosen, find_transcript(chosen, folder, env))
+    return BodySession(folder, chosen, find_transcript(chosen, folder))
 
 
-def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = None) -> Path | None:
+def find_transcript(session: str, folder: Path) -> Path | None:
     """Find the transcript of `session` next to the folder of bodies or in clients' own folders; None if absent."""
     if not session:
         return None
@@ -221,7 +220,7 @@ def find_transcript(session: str, folder: Path, env: Mapping[str, str] | None = 
         if os.path.isfile(place / name):
             return place / name
     for client in CLIENTS:
-        for folder_place in client.places(os.environ if env is None else env):
+        for folder_place in client.places(os.environ):
             if not folder_place.database:
                 pattern = f"{glob.escape(str(folder_place.root))}/{folder_place.pattern.rpartition('/')[0]}"
                 paths = glob.glob(f"{pattern}/{glob.escape(name)}", recursive=True)

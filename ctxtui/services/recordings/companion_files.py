@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from ctxtui.services.recordings.body_folder import BodyFolder, body_folders_for
-from ctxtui.services.recordings.file_tail import FileTail, folder_time, is_settled, read_head
+from ctxtui.services.recordings.file_tail import FileTail, is_settled, modification_time, read_head
 from ctxtui.transcripts.reader import Reader
 from ctxtui.transcripts.registry import Format
 
@@ -69,7 +69,7 @@ class CompanionFolders(Struct):
         return paths if self.is_companion is None else [path for path in paths if self.is_companion(path)]
 
     def _folder_times(self) -> tuple[int, ...]:
-        return tuple(map(folder_time, self.watched))
+        return tuple(map(modification_time, self.watched))
 
 
 def companion_folders(path: Path, form: Format, bodies: Path | None = None) -> CompanionFolders:

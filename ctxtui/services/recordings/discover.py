@@ -18,6 +18,7 @@ from stat import S_ISREG
 from typing import Final, NamedTuple
 
 from ctxtui.core.errors import Unreadable
+from ctxtui.live_database import LOG
 from ctxtui.services.config.clients import CLIENTS, KnownClient, RecordingPlace, enabled_clients, find_client
 from ctxtui.services.config.projects import related_directories
 from ctxtui.services.recordings.databases.address import address_of, split_address
@@ -223,7 +224,7 @@ def _database_stamps(database: str) -> tuple[float, ...]:
     """Values that change with a database or its write-ahead log. Raises `OSError` if there is no database."""
     status = os.stat(database)
     try:
-        log = os.stat(database + "-wal")
+        log = os.stat(database + LOG)
     except OSError:
         return status.st_mtime, status.st_size
     return status.st_mtime, status.st_size, log.st_mtime, log.st_size
@@ -280,7 +281,7 @@ def watched_paths(
             paths.add(root)
             if place.database:
                 files = [entry.path for entries, _ in _match_entries(root, [place.pattern], ()) for entry in entries]
-                paths.update(file + end for file in files for end in ("", "-wal"))
+                paths.update(file + end for file in files for end in ("", LOG))
     return paths
 
 

@@ -148,7 +148,7 @@ def file_stamp(path: Path) -> FileStamp:
     return now.st_ino, now.st_size, now.st_mtime_ns
 
 
-def folder_time(folder: str) -> int:
+def modification_time(folder: str) -> int:
     """The modification time of a file or folder in nanoseconds; 0 if it does not exist."""
     try:
         return os.stat(folder).st_mtime_ns

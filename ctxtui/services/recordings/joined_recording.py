@@ -161,13 +161,15 @@ class JoinedRecording(Loaded):
             path = self._find_transcript()
             return path is not None and self._open_transcript(path)
         try:
-            return bool(self._own.more())
+            grew = bool(self._own.more())
         except CtxtuiError as error:
             self._own_error = _report_left_out(error)
             return False
+        self._own_error = None
+        return grew
 
     def _open_transcript(self, path: Path) -> bool:
-        """Read the transcript; an unreadable one is reported and left out, an empty one tried again."""
+        """Read the transcript; one that cannot be read, or is empty, is reported and left out for now."""
         try:
             own, news = self._begin(path)
             for batch in news:
@@ -175,7 +177,7 @@ class JoinedRecording(Loaded):
         except CtxtuiError as error:
             self._own_error = _report_left_out(error)
             return False
-        self._own = own
+        self._own, self._own_error = own, None
         return True
 
     def _take_events(self, *, anew: bool = False) -> RecordingNews:

@@ -32,13 +32,13 @@ class RunningClient(Struct, frozen=True):
     """A running client.
 
     `cwd` is its directory, `since` its start in Unix seconds, `files` those with a recording's suffix that it holds
-    open, `client` its kind (None: any).
+    open, `client` its kind.
     """
 
     cwd: str
     since: float
     files: frozenset[str]
-    client: KnownClient | None = None
+    client: KnownClient
 
 
 def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
@@ -116,14 +116,13 @@ def find_owned(found_recordings: Iterable[FoundRecording], running: Sequence[Run
 
 
 def _runs_there(client: RunningClient, recording: FoundRecording) -> bool:
-    if client.client is not None and recording.source and client.client.source != recording.source:
+    kind, cwd = client.client, Path(client.cwd)
+    if recording.source and kind.source != recording.source:
         return False
-    kinds = [client.client] if client.client is not None else CLIENTS
-    cwd = Path(client.cwd)
-    if recording.folder and any(each.named_for(recording.folder, cwd) for each in kinds):
+    if recording.folder and kind.named_for(recording.folder, cwd):
         return True
     # Sessions of a worktree are listed with the repository, but run elsewhere.
-    return recording.cwd == client.cwd and not any(each.worktree_of(recording.folder, cwd) for each in kinds)
+    return recording.cwd == client.cwd and not kind.worktree_of(recording.folder, cwd)
 
 
 def is_owned(path: Path, running: Sequence[RunningClient]) -> bool:

@@ -9,6 +9,7 @@ from typing import BinaryIO, Final, NamedTuple
 
 from ctxtui.core.errors import CtxtuiError, NoContext
 from ctxtui.core.session import Event
+from ctxtui.live_database import LOG
 from ctxtui.services.recordings.body_folder import INDEX, find_body_session, read_bodies
 from ctxtui.services.recordings.databases.address import is_database, split_address
 from ctxtui.services.recordings.databases.sessions import list_roots, read_rows, session_filter
@@ -80,7 +81,7 @@ def _find_source(path: Path) -> _Source | None:
         return None if written.transcript is not None else _Source(path, path.name, lambda: read_bodies(written), anew)
     if is_database(database):
         id_ = session or next((root.id for root in list_roots(database)), "")
-        log = database.with_name(f"{database.name}-wal")
+        log = database.with_name(database.name + LOG)
         pieces = lambda: read_rows(database, session_filter(database, id_) if id_ else None)  # noqa: E731 - asked anew each time
         return _Source(path, database.name, pieces, (database, log))
     if read_multi_file(path) is not None:

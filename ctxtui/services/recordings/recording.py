@@ -39,7 +39,7 @@ class RereadSource:
 class RecordingNews:
     """New events of a recording.
 
-    After a rewrite, `session` is the whole session, read again, and `events` are all its events; otherwise it is None.
+    After a rewrite, `session` is the whole session, read again and folded; otherwise it is None.
     """
 
     events: list[Event] = field(default_factory=list)
@@ -98,7 +98,7 @@ class Loaded:
 
     @property
     def paths(self) -> list[Path]:
-        """The main file and the companions found so far."""
+        """The main file and the companions found so far; none for a stream, and for what is read again as a whole."""
         return [tail.path for tail in self._reading.files()] if self._reading else []
 
     @property

@@ -13,6 +13,7 @@ from ctxtui.agent.replay import OPENED, Replay
 from ctxtui.core.errors import CtxtuiError
 from ctxtui.core.session import MAIN, CallSeen, Event, Session, ThreadSeen, TipMoved
 from ctxtui.core.tree import ROOT
+from ctxtui.live_database import LOG
 from ctxtui.services.recordings.file_tail import FileStamp, file_stamp
 from ctxtui.services.recordings.recording import Loaded, RecordingNews
 from ctxtui.store.leases import host_of
@@ -74,7 +75,7 @@ class StoredSession(Loaded):
         return RecordingNews(events)
 
     def _file_stamps(self) -> tuple[FileStamp, ...]:
-        return tuple(map(file_stamp, (self._path, self._path.with_name(f"{self._path.name}-wal"))))
+        return tuple(map(file_stamp, (self._path, self._path.with_name(self._path.name + LOG))))
 
     def _diff_events(self, now: Session) -> Iterable[Event]:
         """The events that lead to `now`, whose contexts are nodes of the same tree."""

@@ -68,7 +68,7 @@ class _ForkTreeBuilder:
 
     def __init__(self, session: Session, own: list[CallRange], stored: _StoredForks) -> None:
         self._session = session
-        self._name = stored.own_id
+        self._own_id = stored.own_id
         self._own = own
         self._stored = stored
         self._now = time.time()
@@ -76,36 +76,36 @@ class _ForkTreeBuilder:
 
     def find_root(self) -> str:
         """The earliest known ancestor of the session."""
-        ancestor, visited = self._name, {self._name}
+        ancestor, visited = self._own_id, {self._own_id}
         while (origin := self._stored.origins.get(ancestor)) is not None and origin.session not in visited:
             ancestor = origin.session
             visited.add(ancestor)
         return ancestor
 
-    def rows_under(self, name: str, depth: int, last: bool, after: int) -> list[ForkRow]:
+    def rows_under(self, id_: str, depth: int, last: bool, after: int) -> list[ForkRow]:
         """The row of a session and those of everything that continued from it.
 
         `last`: it is its parent's last child; `after`: the parent's call that it continues from (0: none).
         """
-        self._seen.add(name)
+        self._seen.add(id_)
         children = [
-            (origin.call, id_)
-            for id_, origin in self._stored.origins.items()
-            if origin.session == name and id_ not in self._seen
+            (origin.call, child)
+            for child, origin in self._stored.origins.items()
+            if origin.session == id_ and child not in self._seen
         ]
-        row = self._make_row(name, depth, last, after)
-        if name == self._name:
+        row = self._make_row(id_, depth, last, after)
+        if id_ == self._own_id:
             return [row, *self._rows_of_branch(0, depth + 1, sorted(children))]
         rows = [row]
-        for number, (call, id_) in enumerate(sorted(children), 1):
-            rows += self.rows_under(id_, depth + 1, number == len(children), call)
+        for number, (call, child) in enumerate(sorted(children), 1):
+            rows += self.rows_under(child, depth + 1, number == len(children), call)
         return rows
 
     def _rows_of_branch(self, index: int, depth: int, children: list[tuple[int, str]]) -> list[ForkRow]:
         """The continuations of branch `index`: the session's own other branches, and sessions."""
-        line = self._own[index] if self._own else CallRange(1, 0)
+        parent = self._own[index] if self._own else CallRange(1, 0)
         inner_branches = [
-            n for n, branch in enumerate(self._own) if n != index and line.first <= branch.after <= line.last
+            n for n, branch in enumerate(self._own) if n != index and parent.first <= branch.after <= parent.last
         ]
         sessions = [branch for branch in children if self._branch_of_call(branch[0]) == index]
         children_by_call = sorted(
@@ -135,17 +135,17 @@ class _ForkTreeBuilder:
     def _branch_of_call(self, call: int) -> int:
         return next((n for n, branch in enumerate(self._own) if branch.first <= call <= branch.last), 0)
 
-    def _make_row(self, name: str, depth: int, last: bool, after: int) -> ForkRow:
-        stored = self._stored.rows.get(name)
-        row = ForkRow(depth=depth, is_last=last, name=name, after=after)
+    def _make_row(self, id_: str, depth: int, last: bool, after: int) -> ForkRow:
+        stored = self._stored.rows.get(id_)
+        row = ForkRow(depth=depth, is_last=last, name=id_, after=after)
         if stored is not None:
             age = None if stored.ended is None else max(0.0, self._now - stored.ended)
-            row = replace(row, name=stored.title or name, calls=f"{stored.calls:,}", age=age, target=name)
+            row = replace(row, name=stored.title or id_, calls=f"{stored.calls:,}", age=age, target=id_)
         else:
             origins = self._stored.origins.values()
-            opens = (origin.name for origin in origins if origin.session == name and origin.name)
+            opens = (origin.name for origin in origins if origin.session == id_ and origin.name)
             row = replace(row, target=next(opens, ""))
-        if name == self._name:
+        if id_ == self._own_id:
             title, count = self._session.about.title or row.name, count_calls(self._session.calls.values())
             return replace(row, name=title, calls=f"{count:,}", is_open=True, target="")
         return row

@@ -74,7 +74,7 @@ class SessionMisses:
         return self._finder.forecasts if self._finder is not None else None
 
     def catch_up(self) -> None:
-        """Examine all calls; if they must be examined again from the start, only prepare that."""
+        """Examine all calls; if they must be examined again from the start, leave that to `advance`."""
         if self._finder is not None and (self._find_unexamined()[1] or self._is_outdated()):
             self._restart()
             return
@@ -274,7 +274,8 @@ class Study:
     def train_forecasts(self) -> CallForecaster | None:
         """Finish learning from reports and looking for misses; return the forecasts.
 
-        For the worker thread, once everything is counted (`count_all`).
+        They have learned from no call yet if all calls must be examined again. For the worker thread, once everything
+        is counted (`count_all`).
         """
         while self.progress[0] == self.progress[1] and self.count():
             pass

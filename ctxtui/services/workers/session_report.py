@@ -32,7 +32,7 @@ T = TypeVar("T")
 Made = TypeVar("Made", covariant=True)
 
 
-class Report(Struct, Generic[Made], frozen=True, dict=True):
+class Report(Struct, Generic[Made], frozen=True):
     """A kind of report on a whole session.
 
     - `work`: makes it, given the open session, its location, the settings, and `about`.

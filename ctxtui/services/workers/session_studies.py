@@ -41,14 +41,14 @@ class CheckRequest(NamedTuple):
 
 
 class AuditRequest(NamedTuple):
-    """`estimator` is the one that counts ("": ctxtui's own)."""
+    """`estimator` is the name of the one that counts ("": the models' tokenizers)."""
 
     settings: Settings
     estimator: str
 
 
 class ReportRequest(NamedTuple):
-    """The session, or call `number` of `thread` (0: the whole)."""
+    """A report on `thread` ("": the main one) up to call `number` (0: the last)."""
 
     settings: Settings
     thread: str = ""

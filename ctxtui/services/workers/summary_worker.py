@@ -89,18 +89,18 @@ def _cached_or_read(
 def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
     """Make the child's function: it returns a session with its figures, or with an error."""
     bench = LocalCounts()
-    memories: dict[str, CountCache] = {}
+    caches: dict[str, CountCache] = {}
     rules: dict[str, Labelling] = {}
 
     def answer(request: tuple[SessionSummary, Settings]) -> SessionSummary:
         summary, settings = request
-        memory = memories.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
+        cache = caches.setdefault(settings.data_dir, CountCache(database(settings.data_dir), create=True))
         labels = repr(settings.labels)
         labelling = rules[labels] = rules.get(labels) or load_rules(settings.labels)
         version = version_for(settings, labelling)
         if not summary.path:
             return or_error(summary, lambda: summarize_stored(summary, settings, version))
-        counter = Counter(bench, memory.counts, Labels({}, bench, memory.numbers, labelling))
+        counter = Counter(bench, cache.counts, Labels({}, bench, cache.numbers, labelling))
 
         def read() -> SessionSummary:
             try:
@@ -108,8 +108,8 @@ def make() -> Callable[[tuple[SessionSummary, Settings]], SessionSummary]:
             except CtxtuiError as error:
                 return replace(summary, known=True, error=error.message)
             finally:
-                memory.store_counts(counter.unsaved())
+                cache.store_counts(counter.unsaved())
 
-        return or_error(summary, lambda: _cached_or_read(summary, memory, version, read))
+        return or_error(summary, lambda: _cached_or_read(summary, cache, version, read))
 
     return answer

@@ -34,12 +34,11 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def _is_json_stream(head: bytes) -> bool:
-    """Whether a file begins with an unfinished chunk, of Ollama or in Google's list."""
-    values = file_head.parse_values(head)
-    if values and isinstance(values[0], list):
-        candidate = as_dict(get_path(values[0], 0, "candidates", 0))
-        return bool(candidate) and "finishReason" not in candidate
-    return bool(values) and get_path(values[0], "done") is False and isinstance(get_path(values[0], "message"), dict)
+    """Whether a file begins with an event as JSON, in a list or on a line."""
+    first = next(iter(file_head.parse_records(head)), {})
+    if get_path(first, "done") is True or "finishReason" in as_dict(get_path(first, "candidates", 0)):
+        return False
+    return bool(_dialect_of(ServerEvent("", canonical.dump_text(first))))
 
 
 def _parse(data: bytes, tree: Tree) -> tuple[list[Event], Skipped | None]:

@@ -43,7 +43,7 @@ class ApprovalLayout:
         return self.approval is not None and self._last is not None and self._last[1] == self._room
 
     def take_answered_call(self) -> ToolCall | None:
-        """Return the waiting call, which the user has answered, and forget its layout; None if it has none."""
+        """Return the waiting call, which the user has answered, and forget its layout; None if none is laid out."""
         call = self.waiting_call if self.approval is not None else None
         if call is not None:
             self._last = None

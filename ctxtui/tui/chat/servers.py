@@ -143,10 +143,7 @@ class ServersController(ChatController):
         self.access.push(StartServerScreen(server.server), on_answer)
 
     async def _confirm_tools_change(self, server: ServerConnection, on: bool) -> None:
-        """Ask whether to add (`on`) or remove a server's tools, and show the effect of that.
-
-        A server whose tools are added is started first, as only then its tools are known.
-        """
+        """Start a server whose tools are added (`on`), as only then they are known; ask, showing the effect."""
         pool, name = self._pool, server.server.name
         assert pool is not None
         if on:

@@ -9,7 +9,6 @@ from ctxtui.services.chat.host import Host
 from ctxtui.services.recordings.recording import RecordingNews
 from ctxtui.tui.inspector.controller import Controller, ScreenAccess
 from ctxtui.tui.inspector.panels import Panels
-from ctxtui.tui.inspector.prompt import SessionPrompt
 from ctxtui.tui.inspector.signals import Signal
 from ctxtui.tui.inspector.state import InspectorState
 from ctxtui.views.transcript.live_rows import LiveRows
@@ -104,9 +103,6 @@ class ChatController(Controller):
     """A controller of a chat."""
 
     state: ChatState
-
-    def __init__(self, state: ChatState, prompt: SessionPrompt, access: ScreenAccess) -> None:
-        super().__init__(state, prompt, access)
 
     @property
     def host(self) -> Host:

@@ -25,8 +25,8 @@ _PANE_KEYS: Final = frozenset({"up", "down", "j", "k", "pageup", "pagedown", "G"
 def assign_keys(own: Mapping[str, Sequence[str]], screens: Screens) -> dict[str, str]:
     """Give commands the keys of `own`, by command id, and return Textual's keymap for it.
 
-    Changes the classes of all commands, `screens`: to be called once, before the first screen. A key that another
-    command of the same screen had is taken from it. Raises `BadConfig` for an unknown command or key.
+    `screens` are all commands by screen. Their classes are changed: to be called once, before the first screen. A key
+    that another command of the same screen had is taken from it. Raises `BadConfig` for an unknown command or key.
     """
     by_id: dict[str, list[type[Command]]] = {}
     for command in dict.fromkeys(each for members in screens.values() for each in members):

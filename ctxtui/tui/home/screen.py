@@ -235,7 +235,7 @@ HOME: tuple[type[Command], ...] = (
 
 
 _KEYS_BEFORE_QUIT = 4
-"""Keys of the key line before the quit key: open, filter, find, stats; other ones with a held request."""
+"""Keys of the key line before the quit key, normally open, filter, find, stats."""
 
 
 class HomeScreen(Commanded, Screen[None]):

@@ -20,7 +20,16 @@ from ctxtui.tui.commands.situation import (
 from ctxtui.tui.inspector.controllers.blocks import BlocksController
 from ctxtui.tui.inspector.controllers.compactions import COMPACTIONS
 from ctxtui.tui.inspector.controllers.diff import COMPARING
-from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, EditLog, OnlyEdits, Redo, Undo, When
+from ctxtui.tui.inspector.controllers.edit_log import (
+    Apply,
+    Breaks,
+    ChooseMoment,
+    Discard,
+    EditLog,
+    OnlyEdits,
+    Redo,
+    Undo,
+)
 from ctxtui.tui.inspector.controllers.export import ShowNext, WriteContext
 from ctxtui.tui.inspector.controllers.fork import FORKING
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, MarkRange, Widen
@@ -35,12 +44,12 @@ from ctxtui.tui.inspector.controllers.staging import (
     Breakpoint,
     Drop,
     Externalize,
-    Foretell,
     Pin,
     PutInCopied,
     PutNote,
     Strip,
     Summarize,
+    ToggleNextCall,
     TruncateBlock,
 )
 from ctxtui.tui.inspector.controllers.summaries import SUMMARIES, RateGood, RatePoor
@@ -99,7 +108,7 @@ class GoToCall(_CallCommand):
 
 
 class NextEvent(_CallCommand):
-    """Go to the next event: turn, miss, compaction, jump, error, change of model.
+    """Go to the next event: turn, miss, compaction, jump, error, loop, change of model or client, resume.
 
     A jump is one of more than 5k tokens.
     """
@@ -125,7 +134,7 @@ def _seek_command(kind: str, step: int) -> type[Command]:
         "miss": "cache miss",
         "model": "change of model",
     }.get(kind, kind)
-    doc = f"Go to the {word} {event_name}."
+    doc = f"Go to the {word} {event_name}{' or client' if kind == 'model' else ''}."
     return type(
         f"{word.title()}{kind.title()}",
         (_CallCommand,),
@@ -318,9 +327,9 @@ class Home(Command):
 
 
 STAGING: tuple[type[Command], ...] = (
-    MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, When, Discard, Undo, OnlyEdits,
-    EditLog, MarkRange, Widen, *REWRITING, PutNote, PutInCopied, Strip, Redo, Foretell, AdviceList, Policies, OpenLab,
-    ShowNext, WriteContext, Breaks, RateGood, RatePoor,
+    MarkBlock, Pin, Drop, TruncateBlock, Summarize, Externalize, Breakpoint, Apply, ChooseMoment, Discard, Undo,
+    OnlyEdits, EditLog, MarkRange, Widen, *REWRITING, PutNote, PutInCopied, Strip, Redo, ToggleNextCall, AdviceList,
+    Policies, OpenLab, ShowNext, WriteContext, Breaks, RateGood, RatePoor,
 )  # fmt: skip
 """Commands that edit the context, in the order of use."""
 

@@ -10,7 +10,7 @@ from ctxtui.tui.commands.everywhere import Back
 from ctxtui.tui.commands.situation import ASKING, KEYED, MARKED, RUNNING, SEARCHING, SEEKING, STAGED, TALKING
 from ctxtui.tui.inspector.commands import GoToCall, Home, LeaveOpen, NextCall, NextEvent, OpenBlock, ShowAll
 from ctxtui.tui.inspector.controllers.diff import DiffBefore
-from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, Discard, Undo, When
+from ctxtui.tui.inspector.controllers.edit_log import Apply, Breaks, ChooseMoment, Discard, Undo
 from ctxtui.tui.inspector.controllers.export import ShowNext
 from ctxtui.tui.inspector.controllers.fork import TalkHere
 from ctxtui.tui.inspector.controllers.marking import MarkBlock, Widen
@@ -24,13 +24,13 @@ NAVIGATION: Final[tuple[type[Command], ...]] = (
     NextCall, Search, ShowMisses, ShowMoney, ShowBlocks, DiffBefore, Home, Drop, Undo, OpenBlock, Back, MarkBlock,
     TalkHere, NextEvent, GoToCall,
 )  # fmt: skip
-"""Commands to move and read, after those for the current task."""
+"""Commands that come after those for the current task."""
 ON_MARKED: Final[tuple[type[Command], ...]] = (
     Drop, TruncateBlock, WriteSummary, Summarize, Externalize, Pin,
 )  # fmt: skip
-"""Commands on marked blocks, listed before `esc`; a model summary comes last without an API key."""
+"""Commands on marked blocks, listed before `esc`; without an API key not a model's summary."""
 MORE_ON_MARKED: Final[tuple[type[Command], ...]] = (Widen, MarkBlock, Breakpoint)
-ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, When, Breaks, ShowNext)
+ON_STAGED: Final[tuple[type[Command], ...]] = (Apply, Discard, Undo, ChooseMoment, Breaks, ShowNext)
 _FIRST: Final[tuple[type[Command], ...]] = (NextHit, ShowAll)
 """Commands that come before all others."""
 _ON_PANES: Final[dict[str, tuple[Key, ...]]] = {

@@ -169,7 +169,7 @@ class DiffScreen(PageScreen[DiffList, Change]):
         if data is None or spot.pane != "diff":
             return {}
         change = data.change(row) if row is not None else None
-        return {ROW: explain_change(data.diff, change) if change is not None else explain_summary(data.diff)}
+        return {ROW: explain_change(change) if change is not None else explain_summary(data.diff)}
 
     def accept(self) -> None:
         if self.pane.data is not None and (change := self.pane.data.change(self.pane.cursor)) is not None:

@@ -72,7 +72,7 @@ class EditLogScreen(ListScreen[EditRow, Sequence[str]]):
         return edit_log.table(datetime.fromtimestamp)
 
     def rule_notes(self, rows: Sequence[EditRow]) -> Spans:
-        active = sum(row.state in ("staged", "applied") for row in rows)
+        active = sum(row.state in ("staged", "waiting", "applied") for row in rows)
         return [Span(f"{active:,} of {sum(bool(row.state) for row in rows):,} edits active", "dim")]
 
     def choose(self, row: EditRow) -> Sequence[str] | None:

@@ -41,7 +41,7 @@ def strip(spans: Iterable[Span], width: int, look: Look, ground: str = "", edge:
 
 
 class PaintedLines:
-    """Strips by the identity of lines, which must not be modified then, so that content is not compared."""
+    """Strips cached by the identity of their lines, which must not be modified afterwards."""
 
     def __init__(self) -> None:
         self._cache: dict[int, tuple[Iterable[Span], object, Strip]] = {}

@@ -31,22 +31,8 @@ def _widget_variables(colours: Mapping[str, str], ansi: bool) -> Mapping[str, st
 
 
 def _theme(name: str, colours: Mapping[str, str], dark: bool, ansi: bool = False) -> Theme:
-    return Theme(
-        name=name,
-        primary=colours["accent"],
-        secondary=colours["cat-result"],
-        accent=colours["accent"],
-        warning=colours["warn"],
-        error=colours["crit"],
-        success=colours["ok"],
-        foreground=colours["ink"],
-        background=colours["bg"],
-        surface=colours["bg"],
-        panel=colours["panel"],
-        dark=dark,
-        ansi=ansi,
-        variables={**_widget_variables(colours, ansi), **colours},
-    )
+    named: dict[str, Any] = {theirs: colours[ours] for theirs, ours in _PALETTE_NAMES.items()}
+    return Theme(name=name, dark=dark, ansi=ansi, variables={**_widget_variables(colours, ansi), **colours}, **named)
 
 
 def own_theme(name: str, table: Mapping[str, Any]) -> Theme:
@@ -169,7 +155,7 @@ def apply_theme(
     glyphs: str = "auto",
     own: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> None:
-    """Register the themes, the user's `own` by name too, choose one, and store whether `app` writes ASCII only.
+    """Register all themes (`own`: the user's), choose one, and store whether `app` writes ASCII only.
 
     For App.__init__. Raises `BadConfig` for one that is no theme.
     """

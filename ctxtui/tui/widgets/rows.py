@@ -192,7 +192,7 @@ class ScrolledRows(Board):
         return ""
 
     def sticky(self, index: int) -> int | None:
-        """Return the heading that stays at the top while `index` is first in view, or None."""
+        """Return the row that stays at the top, as a heading, while `index` is first in view; None: none does."""
         return None
 
     def render_sticky(self, index: int, width: int) -> Spans:

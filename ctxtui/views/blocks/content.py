@@ -27,9 +27,9 @@ from ctxtui.views.text.span import Span, Spans, plain
 MAX_INDENTED_JSON_CHARS: Final = 2_000_000
 _PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
 """Arguments of a call that name a file."""
-_REMOVED: Final = frozenset({"old_string", "old_str", "old"})
-"""Arguments of an editing tool with the old text; `_ADDED`: with the new one."""
-_ADDED: Final = frozenset({"new_string", "new_str", "new"})
+# Arguments of editing tools with the replaced and the new text.
+OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "oldString", "oldText")
+NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "newString", "newText")
 
 
 class Content(Struct, frozen=True):
@@ -165,8 +165,8 @@ def _argument_lines(block_content: BlockContent, highlight: Highlight | None) ->
 
 
 def _long_argument(key: str, text: str, hint: str, highlight: Highlight | None) -> Iterator[Spans]:
-    if key in _REMOVED or key in _ADDED:
-        sign, style = ("-", "del on-del-bg") if key in _REMOVED else ("+", "add on-add-bg")
+    if key in OLD_TEXT_KEYS or key in NEW_TEXT_KEYS:
+        sign, style = ("-", "del on-del-bg") if key in OLD_TEXT_KEYS else ("+", "add on-add-bg")
         yield from ([Span(f"  {sign} ", style.split()[0]), Span(line, style)] for line in safe_text.lines(text))
         return
     language = hint or ("bash" if key in ("command", "cmd") else "")

@@ -105,14 +105,9 @@ def _money(usd: float | None, room: int) -> Span:
 def _folded_row(parts: Sequence[CategoryPart], room: int) -> list[Span]:
     tokens = sum(part.tokens if part.after is None else part.after for part in parts)
     glyphs = [Span(part.sign.glyph + " ", part.sign.style) for part in parts]
-    used_cells = 3 + 2 * len(parts)
     share = numbers.share(sum(part.share for part in parts), 1 if room >= BAR_FROM else 0)
-    return [
-        Span("   "),
-        *glyphs,
-        Span(f"{numbers.tokens(tokens):>{max(0, 23 - used_cells)}}"),
-        Span(f"{share:>{max(0, room - 1 - max(23, used_cells))}}", "dim"),
-    ]
+    line = [Span("   "), *glyphs, Span(f"{numbers.tokens(tokens):>{max(0, 20 - 2 * len(parts))}}")]
+    return [*line, Span(f"{share:>{max(0, room - 1 - width(line))}}", "dim")]
 
 
 def _extra_row(name: str, figure: str, share: float, room: int) -> list[Span]:
@@ -193,8 +188,8 @@ def composition(
             change=None
             if previous is None or category >= NOT_RECORDED
             else tokens - previous.get(CATEGORIES[category], 0),
-            this=money[0][category] if money and category <= ATTACHED else None,
-            so_far=money[1][category] if money and category <= ATTACHED else None,
+            this=money[0][category] if money else None,
+            so_far=money[1][category] if money else None,
             shown=shown[category] if category < len(shown) else "line",
         )
         for category, tokens in tokens_by_category.items()

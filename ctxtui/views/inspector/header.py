@@ -50,7 +50,7 @@ class Header(Struct, frozen=True, kw_only=True):
     auto_release_s: int | None = None
     record: tuple[int, int] = (0, 0)
     spent: int | None = None
-    """Input and output tokens so far, if a subscription pays; shown before the list price, or instead."""
+    """Input and output tokens so far, if a subscription pays; the list price is shown with them from 100 cells on."""
     after: int | None = None
     partial: bool = False
     """Whether the cost is a lower bound, because a price or the end of an answer is missing."""

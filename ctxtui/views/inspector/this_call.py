@@ -203,7 +203,7 @@ def _total_line(content: ThisCall, room: int) -> list[Span]:
 
 def _facts_line(content: ThisCall, room: int) -> list[Span]:
     if content.error:
-        return [Span(" ✗ ", "crit"), Span(cells.fit(content.error, room - 4), "crit")]
+        return [Span(" ✗ ", "crit"), Span(cells.fit(safe_text.one_line(content.error), room - 4), "crit")]
     if content.missed:
         style = "warn" if content.by_pause else "crit"
         # Shorter forms of the same words, for narrow panes.

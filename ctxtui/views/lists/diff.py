@@ -217,7 +217,7 @@ def _line(lead: Spans, side: DiffSide, node: int, right: Span, room: int) -> lis
     return table.draw(node, room)
 
 
-def explain_change(diff: Diff, change: Change) -> str:
+def explain_change(change: Change) -> str:
     before, after = change.tokens_before or 0, change.tokens_after or 0
     more = after - before
     return sums.difference(after, before, -more, ("tokens now", "before", "less" if more < 0 else "more"))

@@ -187,6 +187,5 @@ def _describe_feasible(feasible: Feasibility) -> str:
     if feasible.after is None:
         return f"{count} more: the growth of the context is still unknown"
     outcome = f"{numbers.tokens(feasible.after.low)} to {numbers.tokens(feasible.after.high)}"
-    limit = feasible.usable or feasible.window
-    of = f" of {numbers.tokens(limit.tokens)} usable" if feasible.usable and limit else ""
+    of = f" of {numbers.tokens(feasible.usable.tokens)} usable" if feasible.usable else ""
     return f"{count} more reach {outcome}{of}: {feasible.answer}"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Final
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from ctxtui.core.edit import Edit
 from ctxtui.curation.policies.risk import Risk
@@ -27,7 +27,7 @@ class Setting(Struct, frozen=True):
     note: str = ""
 
 
-class Proposed(Struct, frozen=True, dict=True):
+class Proposed(Struct, frozen=True):
     """The effect of a policy on top of existing edits.
 
     - `edits`: new ones; `freed`: their tokens (None: not computed yet).
@@ -47,7 +47,7 @@ class Proposed(Struct, frozen=True, dict=True):
     once: float | None = None
     per_call: float | None = None
     pays_back: int | None = None
-    active_ids: tuple[str, ...] = field(default=())
+    active_ids: tuple[str, ...] = ()
     why: str = ""
     risk: Risk = Risk.NOTHING
 
@@ -148,13 +148,7 @@ TABLE: Final[Table[Proposed]] = Table(
         Column("edits", 6, lambda row, _: Span(f"{len(row.edits):,}"), wider=((_WIDE, 7),), sum=_sum_of_freed),
         Column("frees", 8, _frees, wider=((_WIDE, 9),), sum=_sum_of_freed),
         Column("context", 9, _share, from_width=_WIDE, sum=_sum_of_freed),
-        Column(
-            "once",
-            9,
-            _once,
-            wider=((_WIDE, 10),),
-            sum=_sum_of_price,
-        ),
+        Column("once", 9, _once, wider=((_WIDE, 10),), sum=_sum_of_price),
         Column("a call", 9, _per_call, below=_WIDE, sum=_sum_of_price),
         Column("per call", 10, _per_call, from_width=_WIDE, sum=_sum_of_price),
         Column("pays", PAYS_CELLS, _pays_back, below=_WIDE, sum=_sum_of_price),

@@ -100,7 +100,7 @@ def explain_count(row: Row) -> str:
         )
     session = row.session if isinstance(row, Folded) else row
     hits = sum(block.hits for block in session.blocks)
-    whole = f"The text occurs {hits:,} times in {numbers.many(len(session.blocks), 'block')}"
+    whole = f"The text occurs {numbers.many(hits, 'time')} in {numbers.many(len(session.blocks), 'block')}"
     return (
         f"{whole}; {len(session.blocks) - MAX_FOLDED_BLOCKS:,} are not listed."
         if isinstance(row, Folded)

@@ -134,11 +134,7 @@ class Readings:
 
     def _create_preview(self, node: Node) -> Preview:
         value, content = self.decoded(node.id)
-        call = None
-        if node.category == _RESULT:
-            call = self.call_of(node, content) or self._names.call(
-                content.call_id or self._names.answered_call_id(node), node.id
-            )
+        call = self.call_of(node, content)
         return preview(node.block.kind, node.category, value, content, call, self._session.about.cwd)
 
     @property
@@ -153,16 +149,16 @@ class Readings:
         return self.reading(node).call_id or (self._names.answered_call_id(row) if row.category == _RESULT else "")
 
     def call_of(self, node: Node, content: BlockContent) -> BlockContent | None:
-        """The call that a result answers, if it is ready and among the `MAX_STEPS_BACK` blocks before it."""
-        tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
-        if node.category != _RESULT or not call_id:
+        """The call that a result answers; None for other blocks, or if it is not recorded."""
+        if node.category != _RESULT:
             return None
+        tree, call_id = self._session.tree, content.call_id or self._names.answered_call_id(node)
         current, steps = node.parent, 0
-        while current != ROOT and steps < MAX_STEPS_BACK:
+        while call_id and current != ROOT and steps < MAX_STEPS_BACK:
             row = tree[current]
             if row.category == _CALL and call_id.encode("utf-8", "replace") in row.block.body and self.ready(current):
                 call = self.reading(current)
                 if call.call_id == call_id:
                     return call
             current, steps = row.parent, steps + 1
-        return None
+        return self._names.call(call_id, node.id)

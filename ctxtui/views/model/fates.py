@@ -48,7 +48,7 @@ class Step(NamedTuple):
 
 
 class FoundFates(NamedTuple):
-    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order."""
+    """Fates of changed blocks, `by_node` in order of the changes; `steps` in prompt order; `whole`: all are counted."""
 
     by_node: dict[int, Fate]
     steps: list[Step]

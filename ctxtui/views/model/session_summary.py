@@ -46,7 +46,7 @@ OVER: Final = "o"
 class CallSpent(NamedTuple):
     """The contribution of one call to the totals.
 
-    - `id`: the call's own id, by which the same call in two files is counted once.
+    - `id`: counts the same call in two files once (`core.call.paid_id`).
     - `input`, `read`: tokens, 0 without a report; `tokens`: input and output.
     - `cost`: USD, None if unknown.
     - `model`: an index into the session's `SessionSummary.models` (-1: none named).
@@ -112,7 +112,7 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     own: str = ""
     """Path of the client's transcript of a session that ctxtui recorded.
 
-    Both are one session, with the size and time of this file.
+    Both are one session: `size` is the sum of both files, `mtime` that of the newer one.
     """
     live: bool = False
     held: str = ""

@@ -49,7 +49,7 @@ class ReportedBlock(Struct, frozen=True):
 class ReportedSession(Struct, frozen=True, kw_only=True):
     """One session of the document.
 
-    `growth`, `findings` and `calls` describe its main thread; `parts` is the bill as (name, USD, tokens), `usd` its
+    `growth`, `findings` and `calls` describe one thread; `parts` is the bill as (name, USD, tokens), `usd` its
     sum. `number` is the call that it is about (0: all).
     """
 

@@ -221,7 +221,7 @@ class ContextRows:
             *self._tails.find(scene),
             boundaries=boundaries.at,
             hidden=frozenset(category for category, how in enumerate(shown) if how == HIDDEN),
-            elsewhere=scene.running.moved_categories,
+            moved=scene.running.moved_categories,
             missing=scene.missing > 0,
             partial=scene.partial,
         )

@@ -50,7 +50,7 @@ class Blocks(NamedTuple):
 class StagedEdits(Struct, frozen=True, kw_only=True):
     """Result of a staging key.
 
-    - `before`: tokens of the blocks before the `edits`.
+    - `before`: tokens of the edited blocks without the `edits`.
     - `gained`: tokens by which the request is smaller; None while it is being counted.
     - `repairs`: number of further blocks removed to keep the request valid.
     - `unchanged`: number of blocks that were not changed, for this `reason`.
@@ -90,7 +90,7 @@ def staged_answer(staged: StagedEdits, blocks: Blocks) -> list[Span]:
 
 
 def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
-    """Explain why staging `edits` had no effect: ``already applied: u takes it back``."""
+    """Explain why staging `edits` had no effect: ``already applied: E takes it back``."""
 
     def among(edits_in_force: Sequence[Edit]) -> bool:
         keys = {(edit.kind, edit.targets, edit.payload) for edit in edits_in_force}
@@ -98,10 +98,10 @@ def explain_no_change(edits: Sequence[Edit], in_force: EditsInForce) -> str:
 
     pronoun = "it" if len(edits) == 1 else "them"
     if among(in_force.staged):
-        return f"already staged: a applies {pronoun}, u takes {pronoun} back"
+        return f"already staged: a applies {pronoun}, E takes {pronoun} back"
     if among((*in_force.applied, *in_force.staged)):
-        return f"already applied: u takes {pronoun} back"
-    return "these edits are active already, or were undone: see u and E"
+        return f"already applied: E takes {pronoun} back"
+    return "these edits are active already, or were undone: E lists them"
 
 
 def _gain(staged: StagedEdits) -> str:

@@ -26,12 +26,12 @@ class HitAt(NamedTuple):
     start: int
 
 
-def highlight(spans: Spans, find: Find, here: int | None = None) -> Spans:
-    """Highlight the hits in `spans` of one line; number `here` in `CURRENT_HIT_STYLE`."""
-    return highlight_ranges(spans, list(find(plain(spans))), here)
+def highlight(spans: Spans, find: Find) -> Spans:
+    """Highlight the hits in `spans` of one line."""
+    return highlight_ranges(spans, list(find(plain(spans))), None)
 
 
-def highlight_ranges(spans: Spans, spots: Spots, here: int | None = None) -> Spans:
+def highlight_ranges(spans: Spans, spots: Spots, here: int | None) -> Spans:
     """Highlight the characters `spots` (left to right) in `spans`; number `here` is the current hit."""
     if not spots:
         return spans

@@ -122,8 +122,7 @@ class LiveRows(ContextRows):
         return 1 + body.height
 
     def row(self, index: int, *, history: bool = True) -> TranscriptRow | RuleRow:
-        """Row `index`; for a streaming row the last recorded one."""
-        base_row = super().row(min(index, self.recorded - 1), history=history)
+        base_row = super().row(index, history=history)
         if self.unseen and isinstance(base_row, TranscriptRow) and self.entry(index) in self.unseen:
             words = tuple(Span(span.text, "faint strike") for span in base_row.words)
             return replace(base_row, gutter=Span("✗", "crit"), words=words)

@@ -137,7 +137,7 @@ def body_line(
     return [gutter, Span("     "), Span("╰ ", style), *_closing_line(body.count_hidden(shown), open_block, money)]
 
 
-def _closing_line(more: int | None, open_block: OpenBlock, money: str = "") -> list[Span]:
+def _closing_line(more: int | None, open_block: OpenBlock, money: str) -> list[Span]:
     hidden = "" if more == 0 else "more lines  " if more is None else f"{numbers.many(more, 'more line')}  "
     keys = (
         "⏎ fold  "

@@ -15,6 +15,7 @@ from ctxtui.core.block_content import BlockContent, arguments_value
 from ctxtui.core.canonical import Json
 from ctxtui.core.category import INDEX
 from ctxtui.core.file_accesses import CHANGE, find_touches
+from ctxtui.core.json_values import iter_strings
 from ctxtui.views.blocks import content, one_line
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.model.block_cache import Recent
@@ -43,8 +44,8 @@ _USER, _ASSISTANT, _SUMMARY = INDEX["user"], INDEX["assistant"], INDEX["summary"
 _CALL, _RESULT, _THINKING = INDEX["tool_call"], INDEX["tool_result"], INDEX["thinking"]
 _FRONT: Final = frozenset({INDEX["system"], INDEX["tools"], INDEX["memory"]})
 # Arguments of editing tools with the replaced text, the new text, and the text of a whole file.
-OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "search")
-NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "replace")
+OLD_TEXT_KEYS: Final = (*content.OLD_TEXT_KEYS, "search")
+NEW_TEXT_KEYS: Final = (*content.NEW_TEXT_KEYS, "replace", "insert_text", "new_source")
 FILE_TEXT_KEYS: Final = ("content", "contents", "file_text", "text")
 _PATCH: Final = re.compile(r"^\*\*\* (?:Begin Patch|(?:Update|Add|Delete) File: )", re.MULTILINE)
 
@@ -282,7 +283,10 @@ def _shorten(words: list[Span], room: int) -> list[Span]:
 
 
 def _changes_file(call: BlockContent, cwd: str) -> bool:
-    return any(touch.kind == CHANGE for touch in find_touches(call, cwd)) or bool(_patch(_arguments(call)))
+    """Whether a call changes a file, and its arguments have the new text or a patch."""
+    arguments = _arguments(call)
+    has_new_text = any(True for _ in _replacements(arguments))
+    return bool(_patch(arguments)) or (has_new_text and any(touch.kind == CHANGE for touch in find_touches(call, cwd)))
 
 
 def _arguments(call: BlockContent) -> Json:
@@ -308,14 +312,7 @@ def _replacements(arguments: Json) -> Iterator[tuple[str, str]]:
 
 
 def _patch(arguments: Json) -> str:
-    texts = (
-        [arguments]
-        if isinstance(arguments, str)
-        else list(arguments.values())
-        if isinstance(arguments, Mapping)
-        else []
-    )
-    return next((text for text in texts if isinstance(text, str) and _PATCH.search(text, 0, 4096)), "")
+    return next((text for text in iter_strings(arguments) if _PATCH.search(text, 0, 4096)), "")
 
 
 def _change_lines(call: BlockContent) -> Iterator[Spans]:

@@ -84,6 +84,7 @@ class RowIndex:
         self._shared_rules = 0
         """Rows of the context without the tails, and how many of them are rules."""
         self._hidden: tuple[frozenset[int], int] = (frozenset(), 0)
+        """Categories without rows, and how many blocks are shown in another category than their own."""
         self._missing = False
         self._partial = False
         self.withheld = array("i")
@@ -124,24 +125,24 @@ class RowIndex:
         *,
         boundaries: Mapping[int, list[RuleRow]] | None = None,
         hidden: frozenset[int] = frozenset(),
-        elsewhere: Mapping[int, int] | None = None,
+        moved: Mapping[int, int] | None = None,
         missing: bool = False,
         partial: bool = False,
     ) -> None:
         """Show the context `head`, then each of `tails`: a rule, and the blocks up to a node.
 
         A tail's blocks begin with the node that its rule precedes. `boundaries` are rules by the node they precede;
-        `hidden` are category indices to leave out (`elsewhere` maps nodes to another category in which they are shown);
+        `hidden` are category indices to leave out (`moved` maps nodes to another category in which they are shown);
         `missing` adds the row of unrecorded content. If the context is the end of a longer one (`partial`), encrypted
         reasoning gets no row: that is further up.
         """
-        categories, rules_by_node, tails = elsewhere or {}, boundaries or {}, list(tails)
-        filters = (hidden, len(categories) if hidden else 0)
+        moved, rules_by_node, tails = moved or {}, boundaries or {}, list(tails)
+        filters = (hidden, len(moved) if hidden else 0)
         is_unchanged = (filters, missing, partial, head) == (self._hidden, self._missing, self._partial, self._head)
         rules = sum(map(len, rules_by_node.values()))
         if is_unchanged and rules == self._known_rules and self._extends_tails(tails, rules_by_node):
             if tails:
-                self._grow(tails[-1][1], rules_by_node, categories)
+                self._grow(tails[-1][1], rules_by_node, moved)
             self._tails = tails
             return
         self._tails, self._known_rules, self._added = (), rules, 0
@@ -157,14 +158,14 @@ class RowIndex:
             while self.withheld and self._tree[self.withheld[-1]].depth > self._tree[self._head].depth:
                 self.withheld.pop()
         self._partial = partial
-        self._add(self._tree.path(head, self._head), rules_by_node, categories)
+        self._add(self._tree.path(head, self._head), rules_by_node, moved)
         self._head, self._shared, self._shared_rules = head, len(self._entries), len(self._rules)
         self._tails = tails
         self._added = max(0, self._tree[head].depth + 1 - self._tree[tails[0][0].before].depth) if tails else 0
         for rule, node in tails:
             self._put(rule)
             # A context sent under edits has its answer on another path.
-            self._add(self._tree.path(node, self._tree[rule.before].parent), rules_by_node, categories)
+            self._add(self._tree.path(node, self._tree[rule.before].parent), rules_by_node, moved)
 
     def _extends_tails(self, tails: Sequence[tuple[RuleRow, int]], boundaries: Mapping[int, list[RuleRow]]) -> bool:
         """Whether `tails` are the current ones, except that the last may be longer."""

@@ -65,8 +65,8 @@ def test_heads_are_remembered_and_read_again_when_they_may_differ(
 
     ctxtui("import", next((home / ".pi").rglob("*.jsonl")))
     before, looked = titles(), []
-    real = glances.read_head
-    monkeypatch.setattr(glances, "read_head", lambda path, source: looked.append(source) or real(path, source))
+    real = glances.read_glance
+    monkeypatch.setattr(glances, "read_glance", lambda path, source: looked.append(source) or real(path, source))
     assert titles() == before and not looked
     trajectory = home / ".config/mini-swe-agent/last_mini_run.traj.json"
     trajectory.write_bytes(trajectory.read_bytes().replace(b"mini asks", b"mini asks anew"))

@@ -70,7 +70,7 @@ def test_nobody_is_asked_unasked(ctxtui: Run, home: object, hub: type[Hub]) -> N
     ("model", "code", "words"),
     [
         ("acme/none", 5, "the hub has no config.json of acme/none"),
-        ("acme/gated", 7, "no key of yours is sent"),
+        ("acme/gated", 7, "there is no such public model, and no key of yours is sent"),
         ("acme/odd", 7, "not a valid config.json"),
         ("acme/mute", 4, "has no window"),
         ("tiny", 2, "is not a model of a hub"),

@@ -10,12 +10,13 @@ from ctxtui.core.errors import BadConfig
 from ctxtui.services.config import paths
 
 
-def test_one_variable_moves_everything(tmp_path: Path) -> None:
+def test_one_variable_moves_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     env = {"CTXTUI_HOME": str(tmp_path)}
     assert paths.data_dir(env=env) == tmp_path
     assert paths.database(env=env) == tmp_path / "ctxtui.db"
     assert paths.config_file(env).parent == tmp_path
-    assert tmp_path in paths.log_dir(env).parents
+    monkeypatch.setenv("CTXTUI_HOME", str(tmp_path))
+    assert tmp_path in paths.log_dir().parents
 
 
 def test_the_database_alone_can_be_elsewhere(tmp_path: Path) -> None:

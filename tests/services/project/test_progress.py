@@ -21,7 +21,7 @@ def test_reading_and_counting_are_told(tmp_path: Path) -> None:
     assert any(words.endswith("files read") for words in heard)
 
 
-async def test_only_what_takes_long_is_told() -> None:
+async def test_only_what_takes_long_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     heard, progress = asyncio.Event(), ReadingProgress()
     progress.files_counted(3, 7)
@@ -35,13 +35,15 @@ async def test_only_what_takes_long_is_told() -> None:
         said.append(words)
         heard.set()
 
-    assert await report_progress(slow(), progress, say, after=0.0) == "done"
+    monkeypatch.setattr("ctxtui.services.project.progress.FIRST_REPORT_SECONDS", 0.0)
+    assert await report_progress(slow(), progress, say) == "done"
     assert said == ["the project: 3 of 7 files counted"]
 
     async def quick() -> str:
         return "at once"
 
-    assert await report_progress(quick(), progress, say, after=60.0) == "at once" and len(said) == 1
+    monkeypatch.setattr("ctxtui.services.project.progress.FIRST_REPORT_SECONDS", 60.0)
+    assert await report_progress(quick(), progress, say) == "at once" and len(said) == 1
 
 
 async def test_a_fault_comes_through() -> None:

@@ -41,19 +41,26 @@ def test_a_folder_of_bodies_is_known_by_its_names() -> None:
     assert not is_body_folder(Path("/nowhere"))
 
 
-def test_the_setting_names_the_folder_else_the_clients_own_variable(tmp_path: Path) -> None:
-    env = {"OTEL_LOG_RAW_API_BODIES": f"file:{tmp_path}", "HOME": str(tmp_path)}
-    assert configured_folder(env) == tmp_path
-    assert configured_folder({**env, "OTEL_LOG_RAW_API_BODIES": "1"}) is None
-    assert configured_folder({**env, "CTXTUI_RAW_API_BODIES": "/mine"}) == Path("/mine")
-    home = tmp_path / "config.toml"
-    home.write_text('raw_api_bodies = "/theirs"\n')
-    assert configured_folder({**env, "CTXTUI_CONFIG": str(home)}) == Path("/theirs")
+def test_the_setting_names_the_folder_else_the_clients_own_variable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_LOG_RAW_API_BODIES", "1")
+    assert configured_folder() is None
+    monkeypatch.setenv("OTEL_LOG_RAW_API_BODIES", f"file:{tmp_path}")
+    assert configured_folder() == tmp_path
+    config = tmp_path / "config.toml"
+    config.write_text('raw_api_bodies = "/theirs"\n')
+    monkeypatch.setenv("CTXTUI_CONFIG", str(config))
+    assert configured_folder() == Path("/theirs")
+    monkeypatch.setenv("CTXTUI_RAW_API_BODIES", "/mine")
+    assert configured_folder() == Path("/mine")
 
 
-def test_a_transcript_has_its_own_folder_the_one_beside_it_and_the_named_one(tmp_path: Path) -> None:
-    env = {"OTEL_LOG_RAW_API_BODIES": "file:/named", "HOME": str(tmp_path)}
-    found = body_folders_for(tmp_path / f"{ONE}.jsonl", env)
+def test_a_transcript_has_its_own_folder_the_one_beside_it_and_the_named_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_LOG_RAW_API_BODIES", "file:/named")
+    found = body_folders_for(tmp_path / f"{ONE}.jsonl")
     assert found == (tmp_path, tmp_path / "raw-api-bodies", Path("/named"))
 
 
@@ -116,6 +123,6 @@ def test_the_beginning_of_an_id_names_one_session_or_says_which_it_may_be(tmp_pa
     request(tmp_path, "b", ONE[:-1] + "2", 11)
     for name, error, words in ((ONE[:8], Several, "fits 2 sessions"), ("nothing", NotFound, "no session nothing")):
         with pytest.raises(error, match=words):
-            find_body_session(tmp_path / f"../{tmp_path.name}#{name}", {})
-    session = find_body_session(tmp_path.parent / f"{tmp_path.name}#{ONE}", {})
+            find_body_session(tmp_path / f"../{tmp_path.name}#{name}")
+    session = find_body_session(tmp_path.parent / f"{tmp_path.name}#{ONE}")
     assert session is not None and session.id == ONE

@@ -243,7 +243,7 @@ REAL = {
 
 @pytest.mark.parametrize("name", REAL)
 def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, name: str) -> None:
-    from ctxtui.services.library.glances import read_head
+    from ctxtui.services.library.glances import read_glance
 
     pattern, folder = REAL[name]
     originals = need_corpus("clients", pattern)
@@ -252,7 +252,7 @@ def test_what_real_clients_wrote_is_found_and_told_of(home: Path, shop: Path, na
     found = by_client(found_in(home, shop))
     assert found.keys() == {name} and len(found[name]) >= len(originals)
     for one in read_directories(found[name], (Path("/home/dev/shop"),)):
-        told = read_head(one.path, one.source)
+        told = read_glance(one.path, one.source)
         assert one.title or told.title, one.file
         assert (one.version or told.version) or name in ("pi", "llm"), one.file
         assert (one.cwd or told.cwd) or name in ("llm", "mini-swe-agent"), one.file

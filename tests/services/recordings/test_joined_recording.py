@@ -258,6 +258,22 @@ def test_a_transcript_that_cannot_be_read_is_said_and_left_out(home: Path, tmp_p
     assert "left out" in loaded.skipped[-1].reason
 
 
+def test_a_transcript_that_can_be_read_later_is_joined_and_no_longer_said_to_be_left_out(
+    home: Path, tmp_path: Path
+) -> None:
+    transcript = plant(home, tmp_path)
+    data = transcript.read_bytes()
+    calls = list(load(transcript, own="").session.calls.values())
+    path = record(calls[:1], transcript.stem)
+    transcript.write_text("no JSON at all\n")
+    loaded = load(path)
+    assert "left out" in loaded.skipped[-1].reason
+    transcript.write_bytes(data)
+    record(calls[1:2], transcript.stem)
+    loaded.more()
+    assert transcript in loaded.paths and not loaded.skipped
+
+
 def test_clients_without_ids_are_joined_by_tokens_and_time_and_doubt_is_said(home: Path, tmp_path: Path) -> None:
     transcript = plant(home, tmp_path)
     own = load(transcript, own="").session

@@ -33,7 +33,7 @@ def test_an_id_that_is_no_file_name_names_no_transcript(tmp_path: Path) -> None:
     (tmp_path / "r.request.json").write_text(BODY)
     (tmp_path / "index.jsonl").write_text(json.dumps({"session_id": TOO_LONG, "request_file": "r.request.json"}) + "\n")
     assert find_in_folder(tmp_path) == [tmp_path]
-    session = find_body_session(tmp_path, {})
+    session = find_body_session(tmp_path)
     assert session is not None and session.id == TOO_LONG and session.transcript is None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from ctxtui.services.config.clients import CLIENTS
 from ctxtui.services.config.package_data import sample_paths
 from ctxtui.services.config.projects import folder_name
 from ctxtui.services.config.settings import Settings
@@ -20,6 +21,11 @@ from tests.services.library.test_library import home, recording  # noqa: F401
 
 UP = 5000.0
 TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def running(cwd: str, since: float, *files: str) -> RunningClient:
+    client = next(client for client in CLIENTS if client.name == "claude-code")
+    return RunningClient(cwd, since, frozenset(files), client)
 
 
 def process(proc: Path, number: int, words: list[str], cwd: Path, age: float, files: tuple[Path, ...] = ()) -> None:
@@ -68,22 +74,20 @@ def test_the_newest_session_of_a_clients_directory_is_its(home: Path) -> None:  
     os.utime(elsewhere, (now - 4000, now - 4000))
     found = find_recordings(home)
     newer = next(one.path for one in found if one.id == "newer")
-    one, two = RunningClient(str(home), now - 5000, frozenset()), RunningClient(str(home), now - 9500, frozenset())
+    one, two = running(str(home), now - 5000), running(str(home), now - 9500)
     assert find_owned(found, [one]) == {str(newer)}
     assert len(find_owned(found, [one, two])) == 2
-    assert find_owned(found, [RunningClient(str(home), now - 100, frozenset())]) == frozenset(), (
-        "it has written nothing yet"
-    )
+    assert find_owned(found, [running(str(home), now - 100)]) == frozenset(), "it has written nothing yet"
     assert find_owned(found, []) == frozenset()
     assert is_owned(newer, [one]) and not is_owned(newer.with_name("older.jsonl"), [one])
-    assert find_owned(found, [RunningClient("/x", now, frozenset({str(elsewhere)}))]) == {str(elsewhere)}
+    assert find_owned(found, [running("/x", now, str(elsewhere))]) == {str(elsewhere)}
 
 
 @pytest.mark.parametrize("name", ["session.json", ".aider.chat.history.md", "agent-a1.jsonl", "session.jsonl"])
 def test_a_file_that_a_client_holds_open_is_its(tmp_path: Path, name: str) -> None:
     file = tmp_path / name
     file.write_bytes(b"{}\n")
-    holder, other = (RunningClient("/x", 0, frozenset(files)) for files in ({str(file)}, set[str]()))
+    holder, other = running("/x", 0, str(file)), running("/x", 0)
     assert is_owned(file, [other, holder]) and not is_owned(file, [other])
 
 
@@ -91,15 +95,15 @@ def test_home_marks_a_waiting_session_live(home: Path, monkeypatch: pytest.Monke
     now = time.time()
     path = recording(home, "waiting", b"{}\n", folder_name(home))
     os.utime(path, (now - 4000, now - 4000))
-    running: list[RunningClient] = []
-    monkeypatch.setattr("ctxtui.services.library.library.running_clients", lambda: tuple(running))
+    clients: list[RunningClient] = []
+    monkeypatch.setattr("ctxtui.services.library.library.running_clients", lambda: tuple(clients))
     shelf = SessionLibrary(Settings(), home)
     (seen,) = [one for one in shelf.list_fast() if one.path == str(path)]
     assert not seen.live
-    running.append(RunningClient(str(home), now - 5000, frozenset()))
+    clients.append(running(str(home), now - 5000))
     (changed,) = shelf.find_changed([seen])
     assert changed.live
-    running.clear()
+    clients.clear()
     assert not shelf.find_changed([changed])[0].live
 
 

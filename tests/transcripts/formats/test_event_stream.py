@@ -111,3 +111,12 @@ def test_an_answer_of_google_alone_is_not_the_wire() -> None:
     _, _, _, answer = cases.google()
     (call,) = read(json.dumps(answer).encode(), "a.json").calls.values()
     assert call.fidelity == Fidelity.TRANSCRIPT
+
+
+@pytest.mark.parametrize("stream", [str(cases.anthropic_stream()[3]), chat_stream("c-1"), responses_stream()])
+@pytest.mark.parametrize("is_list", [True, False])
+def test_events_may_be_saved_as_json(stream: str, is_list: bool) -> None:
+    events = [line.removeprefix("data: ") for line in stream.splitlines() if line.startswith("data: {")]
+    data = f"[{','.join(events)}]" if is_list else "\n".join(events)
+    (saved,), (streamed,) = read(data.encode(), "a.json").calls.values(), read(stream.encode(), NAME).calls.values()
+    assert (saved.id, saved.usage, saved.error) == (streamed.id, streamed.usage, streamed.error)

@@ -354,17 +354,14 @@ async def test_copy_and_pager(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) ->
         assert "copied" in text(screen)
 
 
-def test_the_pager_gets_safe_text(tmp_path: Any) -> None:
+def test_the_pager_gets_safe_text(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from ctxtui.services.external_editor import NoPager, show_in_pager
     from ctxtui.views.text import safe_text
     from tests.cases.sessions import HOSTILE
 
     out = tmp_path / "out"
-    show_in_pager(
-        safe_text.lines(HOSTILE),
-        f'sh -c \'cp "$1" {out}; printf %s "$LESS" >> {out}\' x',
-        {"LESS": "-R", "PATH": "/bin:/usr/bin"},
-    )
+    monkeypatch.setenv("LESS", "-R")
+    show_in_pager(safe_text.lines(HOSTILE), f'sh -c \'cp "$1" {out}; printf %s "$LESS" >> {out}\' x')
     seen = out.read_text()
     assert "\x1b" not in seen and "\u202e" not in seen and "-R" not in seen and "[31mred" in seen
     with pytest.raises(NoPager):

@@ -43,10 +43,10 @@ def test_the_preview_says_how_a_client_writes_its_requests() -> None:
     assert not any("OTEL" in span.text for line in growth(replace(one, advice=""), 100, 9) for span in line)
 
 
-def test_without_sessions_it_says_where_it_looked() -> None:
-    sought = tuple(
-        SessionsSought(name, " · ".join(places)) for name, places in search_places({"pi": False}, {"HOME": "/home/me"})
-    )
+def test_without_sessions_it_says_where_it_looked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    monkeypatch.delenv("CODEX_HOME", raising=False)
+    sought = tuple(SessionsSought(name, " · ".join(places)) for name, places in search_places({"pi": False}))
     sample = SessionSummary(key="s", group=SAMPLES)
     rows = arrange([sample], ListOrder(), "/d", "~", sought)
     heads = [one.name for one in rows if isinstance(one, Group)]

@@ -13,7 +13,14 @@ from ctxtui.core.block import Item, Place
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.views.blocks.body import Body
 from ctxtui.views.text.span import Span, plain
-from ctxtui.views.transcript.hits import CURRENT_HIT_STYLE, HIT_STYLE, HitAt, HitList, describe_progress, highlight
+from ctxtui.views.transcript.hits import (
+    CURRENT_HIT_STYLE,
+    HIT_STYLE,
+    HitAt,
+    HitList,
+    describe_progress,
+    highlight_ranges,
+)
 
 TEXT = st.text(st.sampled_from("ab 数\u0301"), max_size=60)
 
@@ -25,7 +32,7 @@ def find(text: str) -> Iterable[tuple[int, int]]:
 @given(st.lists(TEXT, max_size=5), st.integers(0, 3))
 def test_marking_changes_no_text(parts: list[str], here: int) -> None:
     spans = [Span(part, style) for part, style in zip(parts, ["ink", "dim"] * 3, strict=False)]
-    made = highlight(spans, find, here)
+    made = highlight_ranges(spans, list(find(plain(spans))), here)
     assert plain(made) == plain(spans)
     count = len(list(find(plain(spans))))
     assert plain(span for span in made if span.style in (HIT_STYLE, CURRENT_HIT_STYLE)) == "ab" * count

@@ -164,6 +164,28 @@ def test_a_command_with_asterisks_is_no_change_of_a_file() -> None:
     assert not any("│" in line for line in text(rows) if "done" in line)
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "signs"),
+    [
+        ("edit", {"filePath": "a.py", "oldString": "old", "newString": "new"}, "-+"),
+        ("edit", {"path": "a.py", "edits": [{"oldText": "old", "newText": "new"}]}, "-+"),
+        ("NotebookEdit", {"notebook_path": "a.ipynb", "new_source": "new"}, "+"),
+        ("str_replace_based_edit_tool", {"command": "insert", "path": "a.py", "insert_text": "new"}, "+"),
+        ("shell", {"command": ["bash", "-lc", f"apply_patch <<E\n{PATCH}"]}, "-+"),
+        ("Bash", {"command": "sed -i 's/old/new/' a.py"}, ""),
+        ("edit_file", {"target_file": "a.py", "instructions": "old to new"}, ""),
+    ],
+)
+def test_a_change_of_a_file_is_shown_in_the_spellings_of_clients(
+    name: str, arguments: dict[str, object], signs: str
+) -> None:
+    story = Story().user("Go.").call("", use("a", name, **arguments)).results(("a", "the result"))
+    drawn = text(reading(story.call("Done.").session))
+    assert any("│ + new" in line for line in drawn) == ("+" in signs)
+    assert any("│ - old" in line for line in drawn) == ("-" in signs)
+    assert any("the result" in line for line in drawn) == (not signs) and not any("+0" in line for line in drawn)
+
+
 def test_a_large_result_stands_once_when_another_thread_has_read_it() -> None:
     story = Story().user("Look.")
     story.call(use("a", "Bash", command="cat log")).results(("a", "line\n" * 150_000)).call("Done.")

@@ -83,9 +83,9 @@ def test_a_block_is_shown_where_most_of_it_counts() -> None:
     assert (tree[node].category, scene.running.category(node)) == (user, memory)
     assert set(context_map(scene, tree.path(head), None, 4000).shown) >= {memory}
     rows = RowIndex(tree)
-    rows.show(head, hidden=frozenset({user}), elsewhere=scene.running.moved_categories)
+    rows.show(head, hidden=frozenset({user}), moved=scene.running.moved_categories)
     assert list(rows.entries) == [node]
     rows.show(head, hidden=frozenset({memory}))
     assert list(rows.entries) == [node], "nothing was counted yet"
-    rows.show(head, hidden=frozenset({memory}), elsewhere=scene.running.moved_categories)
+    rows.show(head, hidden=frozenset({memory}), moved=scene.running.moved_categories)
     assert list(rows.entries) == []

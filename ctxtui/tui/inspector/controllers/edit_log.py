@@ -218,7 +218,7 @@ class Discard(Apply):
     run = Act(EditLogController, EditLogController.discard)
 
 
-class When(Apply):
+class ChooseMoment(Apply):
     """Choose when staged edits are sent, with each press the next of: now, after the cache has expired, at a miss."""
 
     name, keys, label = "when to apply", ("w",), "when"

@@ -227,7 +227,7 @@ class PutInCopied(BlocksCommand):
     key_unless = frozenset({QUESTION})
 
 
-class Foretell(Command):
+class ToggleNextCall(Command):
     """Show what the next call of this context will read, write and cost. Again: what this call was charged."""
 
     name, keys, group = "next call or this call", ("K",), "calls"

@@ -8,6 +8,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
+from ctxtui.core.category import INDEX
 from ctxtui.views.text.signs import CATEGORY, MARK, NOT_RECORDED, TRACK
 from ctxtui.views.text.span import Span, merged
 
@@ -21,8 +22,8 @@ class Cell(NamedTuple):
 
 
 FREE_CELL: Final = Cell(" ", None, None)
-# Category indices: tool result, tool call, and the conversation from user to assistant.
-_RESULT, _CALL, _FIRST_WORD, _LAST_WORD = 7, 6, 3, 4
+_RESULT, _CALL = INDEX["tool_result"], INDEX["tool_call"]
+_CONVERSATION: Final = (INDEX["user"], INDEX["assistant"])
 
 
 def cells(shown: Sequence[int | None], width: int, height: int, whole: bool = False) -> list[list[Cell]]:
@@ -65,7 +66,7 @@ def _style(cell: Cell, letters: bool, whole: bool) -> str:
         return "hair"
     style = CATEGORY[cell.fg].style
     if whole or letters:
-        quiet, loud = cell.fg in (_RESULT, _CALL), _FIRST_WORD <= cell.fg <= _LAST_WORD
+        quiet, loud = cell.fg in (_RESULT, _CALL), cell.fg in _CONVERSATION
         return style + (" quiet" if quiet and letters else " bold" if loud else "")
     if cell.bg is None or cell.bg == cell.fg:
         return style

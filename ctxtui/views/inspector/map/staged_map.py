@@ -47,7 +47,6 @@ def staged_map(staging: Staging, count: int, cursor: int | None = None) -> Conte
         shown=tuple(shown),
         extent=extent,
         segments=segments,
-        inferred_breakpoints=(),
         cursor_at=None if (here := walk.middle(cursor)) is None else here * stretch,
         set_breakpoints=set_breakpoints,
         break_at=broken,

@@ -474,7 +474,7 @@ def describe_spending(totals: SessionTotals) -> str:
     source = f"of {numbers.many(totals.agents, 'subagent')}" if totals.agents else "elsewhere"
     return (
         f"{text}: {main.calls:,} for {numbers.least(main.usd, main.at_least)} in the main thread,"
-        f" {others.calls or 'some'} for {numbers.least(others.usd, others.at_least)} {source}"
+        f" {f'{others.calls:,}' if others.calls else 'some'} for {numbers.least(others.usd, others.at_least)} {source}"
     )
 
 
