@@ -314,6 +314,12 @@ async def test_quitting_a_running_turn_asks_and_keeps_the_draft(tmp_path: Path) 
         assert "End it and leave?" in shown(screen)
         await pilot.press("n")
         assert screen.state.is_running and screen.prompt.text == "half a thou"
+        await pilot.press("escape")
+        for key in ("U", "f"):
+            screen.line.show_message(())
+            await pilot.press(key)
+            await until(pilot, lambda: "A turn is running: esc ends it" in shown(screen))
+        assert screen.state.is_running
         await pilot.press("ctrl+q", "y")
         await asyncio.sleep(0.3)
     app_id = screen.state.host.session.about.id

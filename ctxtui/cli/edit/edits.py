@@ -10,10 +10,8 @@ from ctxtui.cli.context import JSON_OPTION, NAME_HELP, SessionName, config_of, o
 from ctxtui.cli.output import escape, write, write_json
 from ctxtui.core.call import EDITS
 from ctxtui.core.edit_json import to_json
-from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import MAIN
 from ctxtui.services.editing.overlay import SessionEdits
-from ctxtui.views.model.scene import count_outcomes
 
 
 @click.command(
@@ -57,8 +55,11 @@ def edits(context: click.Context, name: str, as_json: bool) -> int:
 
 
 def _describe_outcome(record: dict[str, Any]) -> str:
-    counts = " · ".join(count_outcomes(record))
-    reasons = "; ".join(map(str, as_dict(record.get("refused")).values()))
+    refused = record.get("refused") or {}
+    # Without an id: why the whole request was not edited.
+    edits = {"applied": record.get("applied"), "asleep": record.get("asleep"), "refused": list(filter(None, refused))}
+    counts = " · ".join(f"{len(edit_ids)} {state}" for state, edit_ids in edits.items() if edit_ids)
+    reasons = "; ".join(map(str, refused.values()))
     decision = record.get("released") or record.get("compaction")
     facts = [": ".join(filter(None, (counts, reasons))), *(record.get("done") or ()), record.get("trouble")]
     return "; ".join(map(str, filter(None, [*facts, decision and f"decision: {decision}"]))) or "unchanged"

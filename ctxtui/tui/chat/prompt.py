@@ -367,7 +367,7 @@ class TalkController(ChatController):
 
     def edit_message(self) -> None:
         node, study = self.panels.transcript.node, self.state.study
-        if not node or study is None or self.state.is_running:
+        if self._refuse_while_running() or not node or study is None:
             return
         if USER_ROW not in self.facts():
             self.show_message([Span("This is not a message of yours.", "dim")])
@@ -387,7 +387,7 @@ class TalkController(ChatController):
 
     def branch_here(self) -> None:
         """Let the next message continue from the call shown; at the last call, only open the prompt."""
-        if self.state.study is None or self.state.is_running:
+        if self._refuse_while_running() or self.state.study is None:
             return
         calls = self.state.study.thread(self.state.thread).calls
         call = calls[min(self.state.index, len(calls) - 1)]
@@ -397,6 +397,12 @@ class TalkController(ChatController):
         number = self.state.index + 1
         self.talk()
         self._branch_from(call.response_head or call.raw_head, f"branch after call {number}")
+
+    def _refuse_while_running(self) -> bool:
+        """Whether a turn is running; then says so."""
+        if self.state.is_running:
+            self.show_message([Span("A turn is running: ", "dim"), Span("esc", "accent bold"), Span(" ends it", "dim")])
+        return self.state.is_running
 
     def _branch_from(self, node: int | None, words: str = "") -> None:
         """Let the next message branch off at `node` (None: at the end); the prompt shows `words`."""

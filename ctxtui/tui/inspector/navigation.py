@@ -119,13 +119,11 @@ class NavigationController(Controller, ListHost):
         self.state.to_thread(ids[(at + step) % len(ids)])
 
     def follow(self) -> None:
-        self.state.follow(not self.state.follows)
-        is_following = self.state.follows
-        message = (
-            "following: the view moves to new blocks" if is_following else "paused: the view stays when new blocks come"
-        )
+        starts = not self.state.follows_by_choice
+        self.state.follow(starts)
+        message = "following: the view moves to new blocks" if starts else "paused: the view stays when new blocks come"
         self.show_message([Span(message, "dim")])
-        if is_following:
+        if starts:
             self.state.go(self.state.count - 1, to_end=True)
         self.state.show()
 

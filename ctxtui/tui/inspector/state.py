@@ -89,12 +89,17 @@ class InspectorState:
         return self.study is None or (self.index >= self.count - 1 and self.panels.transcript.at_last)
 
     @property
+    def follows_by_choice(self) -> bool:
+        """Whether the user chose to follow, and did not move away since."""
+        return self._follows_by_hand and self.at_end
+
+    @property
     def recording_state(self) -> str:
         """The header's word for the recording."""
         if self.held_countdown is not None:
             return "held"
         growing = self.loaded is not None and self.loaded.follows and self.complete
-        if growing and self._follows_by_hand and self.at_end:
+        if growing and self.follows_by_choice:
             return "following"
         return "live" if self.live else "recorded"
 

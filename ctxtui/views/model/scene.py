@@ -10,8 +10,6 @@ from msgspec import Struct, field
 from ctxtui.analysis.context_window import ContextWindow, context_window
 from ctxtui.analysis.figures import CallFigures, figures
 from ctxtui.core.call import EDITS, Call
-from ctxtui.core.canonical import Json
-from ctxtui.core.json_values import as_dict
 from ctxtui.core.session import MAIN, Session
 from ctxtui.core.tree import ROOT, Tree
 from ctxtui.core.turns import Turns, turns_of
@@ -176,22 +174,14 @@ def is_unreported(scene: Scene) -> bool:
     return bool(answered) and not any(call.usage is not None for call in calls)
 
 
-def count_outcomes(record: Mapping[str, Json]) -> list[str]:
-    """How many edits a request was sent with, by outcome: ``2 applied``."""
-    # Refused without an id: the whole request, which was not edited.
-    outcomes = {**record, "refused": list(filter(None, record.get("refused") or ()))}
-    return [f"{len(outcomes[how]):,} {how}" for how in ("applied", "asleep", "refused") if outcomes.get(how)]
-
-
 def describe_sent_edits(scene: Scene) -> tuple[str, ...]:
     """Facts about a call sent by ctxtui: its edits' outcome, its size, the user's decisions."""
     call = scene.call
     record = call.extra.get(EDITS)
     if not isinstance(record, dict):
         return ()
-    counts = count_outcomes(record)
+    counts = [f"{len(record.get(how) or ()):,} {how}" for how in ("applied", "asleep", "refused") if record.get(how)]
     out = [f"edits: {', '.join(counts)}"] if counts else []
-    out += [f"not edited: {why}"] if (why := as_dict(record.get("refused")).get("")) else []
     raw, sent, running = call.raw_head, call.sent_head, scene.running
     if raw != sent and running.is_counted(raw) and running.is_counted(sent):
         raw_tokens, sent_tokens = running.read_tokens(raw, raw), running.read_tokens(sent, sent)

@@ -256,6 +256,10 @@ async def test_new_blocks_come_into_view_and_moving_up_holds_it() -> None:
         await until(pilot, lambda: screen.state.index == 2)
         await grown(story, screen, pilot, "c", "third result")
         await until(pilot, lambda: screen.state.index == 3)
+        await pilot.press("up", "up", "F")
+        assert "following: the view" in text(screen) and screen.state.at_end, "F goes back to the end that was left"
+        await pilot.press("F")
+        assert "paused: the view" in text(screen)
 
 
 async def test_a_resize_before_figures_are_shown_leaves_the_cursor_on_its_block(
