@@ -108,7 +108,7 @@ def select(
         filler = _Filler(budget, measure)
         if filler.fill(ordered, whole=thresholds.whole):
             return filler.make_selection(SHORTENED, f"{total:,} tokens are at most {thresholds.medium:,}", total)
-        reason = f"{total:,} tokens do not fit into {budget:,}, large files as signatures either"
+        reason = f"{total:,} tokens do not fit into {budget:,}, even with large files as signatures"
     else:
         reason = f"{total:,} tokens are more than {thresholds.medium:,}"
     filler = _Filler(budget, measure)

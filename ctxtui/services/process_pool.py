@@ -48,7 +48,7 @@ def iter_answers(
     - `maker`: a function (``module:function``) that makes the function that answers.
     - `gone`: makes the answer if a process died.
     - `stop`: ends it early when set.
-    - `children`: gets the processes of this machine; closing them ends the work at once.
+    - `children`: gets the processes of this machine; closing one aborts its request, which `gone` answers.
 
     A request is taken from the iterable when a worker is free. Raises what `cluster_executor` raises.
     """

@@ -35,6 +35,7 @@ from ctxtui.services.editing.exporting import (
     resume_info,
 )
 from ctxtui.services.library.tables import ParquetFolder, table_rows
+from ctxtui.services.recordings.databases.address import file_of
 from ctxtui.services.recordings.recording import Loaded
 from ctxtui.wire.key_mask import mask_url
 
@@ -117,7 +118,8 @@ def _write_one(
         resume = resume_info(form, written, output)
     else:
         written, resume = export_session(loaded.session, form, chosen), None
-    if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in loaded.paths):
+    sources = [*loaded.paths, *([file_of(loaded.path)] if loaded.path is not None else [])]
+    if output is not None and any(path.exists() and output.exists() and path.samefile(output) for path in sources):
         raise CtxtuiError("cannot overwrite the recording itself", place=str(output), way_out="choose another name")
     emit(written.data, output, replace=replace)
     emit_beside(written, output, loaded.path)

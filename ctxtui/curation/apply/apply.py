@@ -22,7 +22,7 @@ from ctxtui.curation.apply.rewrite import rewrite
 from ctxtui.curation.context import THINKING, Context, Message
 from ctxtui.curation.provider_rules import ProviderRules, rules_for
 
-SIGNED = "its provider signed this block: it can be stripped, not changed"
+SIGNED = "its provider signed this block: it can be left out, not changed"
 UNRECORDED = "its content is not recorded"
 UNWRITTEN = "its text is not written yet"
 ELSEWHERE = "the text that it moves is not in this block"

@@ -276,7 +276,7 @@ class Settings:
         user_only=True,
     )
     pager: str = _setting("", "pager for a block's full text; empty: $PAGER, else less", user_only=True)
-    data_dir: str = _setting("", "folder of the database; empty: the platform's", user_only=True)
+    data_dir: str = _setting("", "folder of the database; empty: $CTXTUI_HOME, else the platform's", user_only=True)
     raw_api_bodies: str = _setting(
         "",
         "folder where Claude Code writes its API bodies; empty: what OTEL_LOG_RAW_API_BODIES=file:DIR names",

@@ -66,11 +66,6 @@ class Labels:
             self._labelling = load_rules(self._tables)
         return self._labelling
 
-    @property
-    def name(self) -> str | None:
-        """Identifies the rules in force; None if one of them was too slow and is skipped."""
-        return None if self._bench.slow else self.labelling.digest
-
     def __call__(self, card: ModelCard) -> Callable[[Node], tuple[Segment, ...]]:
         by_key = self._read_segments.setdefault(card.encoding, {})
 

@@ -99,17 +99,17 @@ class _SessionFiles:
     def __init__(self, main: Path, is_companion: Callable[[bytes, bytes], bool]) -> None:
         self._main, self._is_companion = main, is_companion
         self._head = b""
-        self._judged: dict[Path, bool] = {}
+        self._by_path: dict[Path, bool] = {}
 
     def belongs(self, path: Path) -> bool:
         """False if the file cannot be read."""
-        judged = self._judged.get(path)
-        if judged is not None:
-            return judged
+        belongs = self._by_path.get(path)
+        if belongs is not None:
+            return belongs
         if len(self._head) < _HEAD_BYTES:
             self._head = read_head(self._main, _HEAD_BYTES)
         head = read_head(path, _HEAD_BYTES)
-        is_kin = path != self._main and bool(head) and self._is_companion(self._head, head)
+        belongs = path != self._main and bool(head) and self._is_companion(self._head, head)
         if len(head) == _HEAD_BYTES or b"\n" in head:
-            self._judged[path] = is_kin
-        return is_kin
+            self._by_path[path] = belongs
+        return belongs

@@ -45,13 +45,9 @@ class _WatchedRecording(Struct):
 
     def pause(self, now: float) -> float:
         quiet_seconds = now - self.grew_at
-        return (
-            IDLE_SECONDS
-            if quiet_seconds >= _ACTIVE_FOR_SECONDS
-            else BUSY_SECONDS
-            if self.is_busy and quiet_seconds < _BUSY_GAP_SECONDS
-            else ACTIVE_SECONDS
-        )
+        if quiet_seconds >= _ACTIVE_FOR_SECONDS:
+            return IDLE_SECONDS
+        return BUSY_SECONDS if self.is_busy and quiet_seconds < _BUSY_GAP_SECONDS else ACTIVE_SECONDS
 
 
 class Follower:

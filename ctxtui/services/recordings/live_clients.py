@@ -49,14 +49,14 @@ def running_clients(proc: Path = PROC) -> tuple[RunningClient, ...]:
 @lru_cache(1)
 def _cached_clients(proc: Path, _when: int) -> tuple[RunningClient, ...]:
     try:
-        born = time.time() - float((proc / "uptime").read_text().split()[0])
+        boot_time = time.time() - float((proc / "uptime").read_text().split()[0])
         numbers = [name for name in os.listdir(proc) if name.isdigit()]
     except (OSError, ValueError, IndexError):
         return ()
-    return tuple(client for number in numbers for client in _read_client(proc, number, born))
+    return tuple(client for number in numbers for client in _read_client(proc, number, boot_time))
 
 
-def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient]:
+def _read_client(proc: Path, number: str, boot_time: float) -> Iterator[RunningClient]:
     try:
         # A machine has hundreds of processes and few clients: for the others only this file is read.
         with open(f"{proc}/{number}/cmdline", "rb", buffering=0) as file:
@@ -66,7 +66,7 @@ def _read_client(proc: Path, number: str, born: float) -> Iterator[RunningClient
             return
         process = proc / number
         ticks = (process / "stat").read_text().rpartition(")")[2].split()[_START_FIELD]
-        since = born + int(ticks) / os.sysconf("SC_CLK_TCK")
+        since = boot_time + int(ticks) / os.sysconf("SC_CLK_TCK")
         links = (process / "fd" / name for name in os.listdir(process / "fd"))
         open_files = frozenset(name for link in links if (name := _link_target(link)).endswith(_RECORDING_SUFFIXES))
         yield RunningClient(os.readlink(process / "cwd"), since, open_files, client)

@@ -36,12 +36,13 @@ def _find_reader(folder: str, names: Collection[str]) -> Callable[[Path], Iterat
     if is_job(names):
         return _read_job if WHOLE not in names else None
     json_names = [name for name in names if name.endswith(".json")]
+    if not json_names:
+        return None
     # The folder of turn logs may also hold a program's text log.
-    ways = {
-        _TURN: _read_job,
-        _EVENT if folder == "events" else _LOG: _read_events if folder == "events" else _read_logs,
-    }
-    return next((way for kind, way in ways.items() if json_names and all(map(kind.fullmatch, json_names))), None)
+    if all(map(_TURN.fullmatch, json_names)):
+        return _read_job
+    pattern, read = (_EVENT, _read_events) if folder == "events" else (_LOG, _read_logs)
+    return read if all(map(pattern.fullmatch, json_names)) else None
 
 
 def is_job(names: Collection[str]) -> bool:

@@ -261,7 +261,7 @@ class _AttachedHandler:
         if "body" in decision:
             pending.sent = self._bodies.resolve(name, as_dict(decision["body"]), "sent")
             if pending.sent is None:
-                yield Skipped(pending.exchange.line, "what left in place of a request was not recorded")
+                yield Skipped(pending.exchange.line, "the edited body of a request was not recorded")
 
     def _handle_hold(self, pending: _OpenExchange, why: str, time: float | None) -> Iterator[Event]:
         exchange = pending.socket.open_request if pending.socket is not None else pending.exchange

@@ -73,9 +73,9 @@ class Dialogue:
         self._restart = (start, detail)
 
     def add_call(self, items: Iterable[Item], base: Call, after: int | None = None) -> CallSeen:
-        """Add the call that answered the context with `items`.
+        """Add a call with the answer `items`.
 
-        `base` holds the recorded fields. `after` is its context if that is not `head`.
+        `base` holds the recorded fields. `after` is the request's context if that is not `head`.
         """
         before = self.head if after is None else after
         self.head = self.tree.extend(before, items)
@@ -132,9 +132,7 @@ def emit_sum(
     """
     yield from mark_covered(calls_in_sum)
     side = Dialogue(tree, thread, ids)
-    yield ThreadSeen(
-        thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent
-    )
+    yield ThreadSeen(thread, "sum for calls without a report", parent)
     yield side.add_call([], replace(base, fidelity=Fidelity.TOTALS, extra={**base.extra, SUM: calls or True}))
 
 

@@ -27,9 +27,9 @@ def decode_head(head: bytes) -> str:
 def parse_values(head: bytes, limit: int = 50) -> list[Json]:
     """Parse up to `limit` consecutive JSON values in `head`.
 
-    Text between them is skipped to the end of its line. An object or list that the head cuts is closed at the cut, and
-    a cut string is kept if it is a member's value, so that a 3 MB body still shows its first keys. The values are
-    shared between sniffers and must not be changed.
+    Text between them is skipped to the end of its line. An object or list without an end is the last value: its
+    complete members, and a cut string that is a member's value, so that a 3 MB body still shows its first keys. The
+    values are shared between sniffers and must not be changed.
     """
     return list(_cached_values(head[:HEAD_BYTES], limit))
 

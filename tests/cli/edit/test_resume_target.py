@@ -14,6 +14,7 @@ from tests.cases.claude_code import generate
 from tests.cases.opencode import shop as opencode_shop
 from tests.cases.pi import shop as pi_shop
 from tests.cli.conftest import Run
+from tests.services.recordings.test_database import database, opencode
 from tests.transcripts.resumable import claude_code_context, unmarked
 
 
@@ -249,3 +250,12 @@ def test_no_file_of_a_session_is_written_outside_of_the_folder(ctxtui: Run, home
     assert ran.code == 0, ran.err
     names = sorted(file.name for file in (tmp_path / "a").rglob("*") if file.is_file())
     assert names == ["state.json", "wire.jsonl"] and all(deep in file.parents for file in deep.rglob("*.json*"))
+
+
+def test_an_export_never_overwrites_what_it_is_read_from(ctxtui: Run, recording: Path, tmp_path: Path) -> None:
+    path = database(tmp_path / "opencode.db", opencode())
+    for name, file in ((str(recording), recording), (f"{path}#ses_1", path)):
+        before = file.read_bytes()
+        ran = ctxtui("export", name, "--to", "ctxtui", "-o", file, "--force")
+        assert ran.code != 0 and "cannot overwrite the recording itself" in ran.err
+        assert file.read_bytes() == before

@@ -141,8 +141,8 @@ class ContentPart(Struct, frozen=True):
 class ClaudeMessage(Struct):
     """The message of a record.
 
-    `string`: its content is one string. `content`: its JSON text if `parts` are only an outline (blocks without
-    bodies), else empty.
+    `string`: its content is one string. `content`: its JSON text if `parts` may be only an outline (blocks
+    without bodies), else empty.
     """
 
     role: str

@@ -7,8 +7,8 @@ record becomes a `Point`; points with the same basis share an `Anchor`.
 
 from __future__ import annotations
 
-import dataclasses as standard
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Final
 
@@ -31,7 +31,7 @@ RESULT: Final = "result"
 """A point with tool results and no user text."""
 
 
-@standard.dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Anchor:
     """A position from which contexts continue: an answer, or the start of a context.
 
@@ -52,7 +52,7 @@ class Anchor:
     head: int = ROOT
     began: EpochStart | None = None
     tokens_before: int = 0
-    _: standard.KW_ONLY
+    _: KW_ONLY
     used: bool = False
     trigger: str = ""
     results: tuple[Item, ...] = ()
@@ -63,7 +63,7 @@ class Anchor:
     rendered: bool = False
 
 
-@standard.dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class ApiResponse(Anchor):
     """One API response.
 
@@ -74,7 +74,7 @@ class ApiResponse(Anchor):
     """
 
     id: str = ""
-    _: standard.KW_ONLY
+    _: KW_ONLY
     request_point: Point | None = None
     context: int = ROOT
     waiting: int = 0

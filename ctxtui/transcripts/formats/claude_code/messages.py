@@ -187,7 +187,7 @@ def _note_input(
 
 
 def handle_request(state: ClaudeState, source: RawRecord, agent: str) -> list[Event]:
-    """Handle a record of a request; one that another request follows was not answered."""
+    """Handle a record of a request; the one before it is emitted if it has no answer."""
     if not state.contexts:
         raise NeedsContexts("records of requests")
     requests = state.requests(agent)

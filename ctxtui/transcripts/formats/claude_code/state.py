@@ -111,8 +111,8 @@ class ClaudeState:
         )
 
     def move(self, thread: ClaudeThread, point: Point) -> list[Event]:
-        """Move the tip of `thread` to `point` if that continues it."""
-        if _descends_from(thread.tip, point):
+        """Move the tip of `thread` to `point`, unless it adds nothing or is on a parallel branch."""
+        if _becomes_tip(thread.tip, point):
             thread.tip = point
         return self.tip_events(thread)
 
@@ -127,7 +127,7 @@ class ClaudeState:
         return [TipMoved(thread.id, head)]
 
 
-def _descends_from(tip: Point | None, point: Point) -> bool:
+def _becomes_tip(tip: Point | None, point: Point) -> bool:
     if tip is None or point.kind == SAID:
         return True
     if point.kind == PASSING:

@@ -82,8 +82,8 @@ _KEYS: Final = {
     key: re.compile(_KEY % key.encode()) for key in ("uuid", "parentUuid", "type", "isSidechain", "agentId")
 }
 _RESUME: Final = "SessionStart:resume"
-_SENTOUTPUT: Final = (2, 1, 197)
-"""The newest version known not to record terminal pictures in such records."""
+_LAST_SENT_OUTPUT: Final = (2, 1, 197)
+"""The newest version known to send such records to the model."""
 _ASIDES: Final = {
     "away_summary": "a recap while its user was away",
     "memory_saved": "memories after a turn",
@@ -138,7 +138,7 @@ def _is_only_shown(record: ClaudeRecord, text: Json) -> bool:
     Newer clients send what is meant for the model as a message (facts §13.1).
     """
     shown = isinstance(text, str) and text.startswith(OUTPUT)
-    return shown and record.version is not None and is_newer(record.version, _SENTOUTPUT)
+    return shown and record.version is not None and is_newer(record.version, _LAST_SENT_OUTPUT)
 
 
 def handle_attachment(state: ClaudeState, record: ClaudeRecord, agent: str) -> list[Event]:

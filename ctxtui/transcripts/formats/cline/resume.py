@@ -166,7 +166,7 @@ def _make_entry(message: dict[str, Any]) -> _ClineEntry:
 
 
 def _find_blocks(order: ResumeOrder, entries: Sequence[_ClineEntry]) -> dict[int, tuple[int, int]]:
-    """Find the blocks of the path, without thinking of the last answer that no request holds."""
+    """Find the blocks of the path; thinking that no request holds is ignored to find its end."""
     digests = {digest for entry in entries for digest in entry.digests}
     path = [item for item in order.path if item.place.section == "messages"]
     path = [item for item in path if item.block.kind != "thinking" or item.block.digest in digests]

@@ -63,11 +63,10 @@ class ClineReader(WholeReader):
 
     def __init__(self, tree: Tree) -> None:
         self._session = _Session(tree)
-        self._trunk = tree
         super().__init__(tree, self._session.read_main)
 
     def part(self, name: str) -> Reader:
-        return WholeReader(self._trunk, self._session.read_companion)
+        return WholeReader(self._tree, self._session.read_companion)
 
 
 class _Session:

@@ -172,7 +172,7 @@ class _CodexSession:
     def handle_broken(self, piece: BrokenRecord) -> list[Event]:
         """Add an unreadable block in place of an item or a compaction that cannot be parsed.
 
-        A line without a legible type may be one; other records hold no context.
+        A line without a legible type may be one.
         """
         match = _TYPE.search(piece.raw)
         if match is not None and match.group(1).decode("utf-8", "replace") not in (ITEM, "message", "compacted"):

@@ -77,7 +77,7 @@ def sniff(head: bytes, name: str) -> float:
 
 
 def read_tables(tables: Tables, tree: Tree) -> Iterator[Event]:
-    """Yield the events of the sessions in `tables`; the newest is the main thread."""
+    """Yield the events of the sessions in `tables`; the last updated is the main thread."""
     rows = sorted(tables.get("sessions", []), key=lambda row: as_str(row.get("updated_at")), reverse=True)
     ids = Ids()
     rows_by_session = sort_messages(tables)

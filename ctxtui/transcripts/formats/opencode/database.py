@@ -1,6 +1,6 @@
 """OpenCode's database, or its files as rows: sessions, messages, and their parts.
 
-The newest session whose parent is not in the recording is the main thread.
+The last updated session whose parent is not in the recording is the main thread.
 """
 
 from __future__ import annotations

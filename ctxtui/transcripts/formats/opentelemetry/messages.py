@@ -26,16 +26,16 @@ _ROLES: Final = {
 }  # fmt: skip
 
 
-def genai_messages(value: Json) -> list[Item]:
+def genai_messages(value: Json, role: str) -> list[Item]:
     """Convert ``gen_ai.input.messages`` and ``gen_ai.output.messages``, as JSON text or a list.
 
-    Text that is no JSON becomes one user message.
+    Text that is no JSON becomes one message of `role`, which a message may also lack.
     """
     content = decode_column(value)
     if isinstance(content, str) and content:
-        return make_message("user", content)
+        return make_message(role, content)
     content_messages = [content] if isinstance(content, dict) else as_dicts(content)
-    return [item for message in content_messages for item in _convert_genai_message(message)]
+    return [item for message in content_messages for item in _convert_genai_message(message, role)]
 
 
 def system_items(value: Json) -> list[Item]:
@@ -51,8 +51,8 @@ def tool_items(value: Json) -> list[Item]:
     return [Item(blocks.make(TOOL, tool), Place("tools")) for tool in definitions if isinstance(tool, dict)]
 
 
-def _convert_genai_message(message: dict[str, Json]) -> list[Item]:
-    role = as_str(message.get("role")) or "user"
+def _convert_genai_message(message: dict[str, Json], role: str) -> list[Item]:
+    role = as_str(message.get("role")) or role
     if isinstance(message.get("parts"), list):
         return make_message(role, *(_convert_part(part) for part in as_list(message["parts"])))
     return messages.message_items({"role": role, **message})
@@ -105,9 +105,9 @@ def event_items(events: Iterable[SpanEvent]) -> tuple[list[Item], list[Item]]:
         elif event.name in _ROLES:
             request_items += _convert_chat_message({"role": _ROLES[event.name], **fields})
         elif event.name == "gen_ai.content.prompt":
-            request_items += genai_messages(fields.get("gen_ai.prompt"))
+            request_items += genai_messages(fields.get("gen_ai.prompt"), "user")
         elif event.name == "gen_ai.content.completion":
-            answer_items += genai_messages(fields.get("gen_ai.completion"))
+            answer_items += genai_messages(fields.get("gen_ai.completion"), "assistant")
     return request_items, answer_items
 
 
@@ -175,7 +175,7 @@ def openinference_messages(attributes: Attributes, name: str) -> list[Item]:
             parts.append(content)
         called = {as_str(get_path(part, "id")) for part in parts if get_path(part, "type") == "tool_use"}
         calls = [_convert_call(call) for call in numbered_entries(fields, "message.tool_calls")]
-        parts += [call for call in calls if as_str(call.get("id")) not in called or not called]
+        parts += [call for call in calls if as_str(call.get("id")) not in called]
         if role == "tool":
             answer: Json = content if content is not None else parts
             parts = [messages.tool_result(fields.get("message.tool_call_id"), answer)]

@@ -50,7 +50,7 @@ _PARAMETERS: Final = (
 
 
 def operation(span: OtelSpan) -> str:
-    """Return the operation of a span (``chat``, ``invoke_agent``); "": no model's."""
+    """Return the operation of a span (``chat``, ``invoke_agent``); "": unknown."""
     attributes = span.attributes
     named = first_text(attributes, "gen_ai.operation.name")
     kind = first_text(attributes, "openinference.span.kind", "traceloop.span.kind", "llm.request.type").lower()
@@ -128,10 +128,12 @@ def read_content(span: OtelSpan) -> _SpanContent:
             "langfuse.observation.input",
             "gen_ai.prompt",
             "pydantic_ai.all_messages",
-        )
+        ),
+        "user",
     )
     answer_items = messages.genai_messages(
-        first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion")
+        first_value(attributes, "gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion"),
+        "assistant",
     )
     event_requests, answers = messages.event_items([*span.events, *_listed_events(attributes)])
     request_items = request_items or event_requests or messages.openinference_messages(attributes, "llm.input_messages")

@@ -144,8 +144,8 @@ def _describe(call: ModelCall, key: _ThreadKey, title: str) -> Described:
     )
 
 
-_OURS: Final = ("gen_ai.", "llm.", "openinference.", "traceloop.", "gen_ai")
-"""Beginnings of attributes' names that make it likely that a flat span is of a model."""
+_MODEL_MARKS: Final = ("gen_ai", "llm.", "openinference.", "traceloop.")
+"""Texts that make it likely that a file of flat spans has calls of a model."""
 
 
 def sniff(head: bytes, name: str) -> float:
@@ -155,7 +155,7 @@ def sniff(head: bytes, name: str) -> float:
     flat = [record for record in records if is_flat(record)]
     if not flat:
         return 0.0
-    return 0.95 if any(mark.encode() in head for mark in _OURS) else 0.6
+    return 0.95 if any(mark.encode() in head for mark in _MODEL_MARKS) else 0.6
 
 
 class SpanCollector:

@@ -115,7 +115,7 @@ def is_message(value: Json) -> bool:
 
 
 def is_answer(value: Mapping[str, Json]) -> bool:
-    """Whether `value` is a provider's non-streamed answer."""
+    """Whether `value` is a non-streamed answer of Anthropic, OpenAI, Google or Ollama."""
     candidates = as_list(value.get("candidates"))
     if candidates and as_dict(candidates[0]).keys() & {"content", "finishReason"}:
         return True

@@ -135,6 +135,21 @@ def test_a_failed_call_that_two_libraries_tell_of_is_one() -> None:
     assert call.error == "Error code: 400" and call.usage is None
 
 
+@pytest.mark.parametrize("name", ["gen_ai.output.messages", "langfuse.observation.output", "gen_ai.completion"])
+@pytest.mark.parametrize(
+    "answer", ["Five.", '{"content": "Five."}', '[{"parts": [{"type": "text", "content": "Five."}]}]']
+)
+def test_an_answer_without_a_role_is_the_models(name: str, answer: str) -> None:
+    bare = {key: value for key, value in semconv(0).items() if "messages" not in key}
+    (call,) = calls(
+        session := read(as_bytes([span(0, {**bare, "langfuse.observation.input": "Price?", name: answer})]), NAME)
+    )
+    (asked,) = (item for item in session.tree.items(call.raw_head) if content(item.block).text == "Price?")
+    assert asked.place.role == "user"
+    answered = session.tree.items(call.response_head, call.raw_head)
+    assert [item.place.role for item in answered] == ["assistant"] * 2 and content(answered[1].block).text == "Five."
+
+
 def test_events_and_log_records_hold_content() -> None:
     bare = {name: value for name, value in semconv(0).items() if "messages" not in name}
     asked, answered = talk()[0]

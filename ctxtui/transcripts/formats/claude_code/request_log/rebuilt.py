@@ -142,7 +142,6 @@ class ClaudeRequests:
         self._shared = shared
         self.store = RequestStore(tree)
         self._requests: dict[str, ClaudeRequest] = {}
-        """Requests by id."""
         self._roots: dict[str, SentMessage] = {}
         """The path without messages of each shape, by the shape's hash."""
         self._frames: dict[tuple[bytes, str], Json] = {}
