@@ -14,7 +14,8 @@ READ, CHANGE = "read", "change"
 WHOLE: Final = (1, 1 << 60)
 """The line range of a whole file."""
 
-_PATHS: Final = ("file_path", "path", "filePath", "absolute_path", "notebook_path", "filename", "file", "target_file")
+PATH_KEYS: Final = tuple("file_path path filePath absolute_path notebook_path filename file target_file".split())
+"""Arguments of a call that name a file."""
 _READS: Final = frozenset("read view read_file readfile open_file view_file cat get_file_contents notebookread".split())
 """Names of tools that read a file, in lower case."""
 _CHANGES: Final = frozenset(
@@ -86,7 +87,7 @@ def find_touches(call: BlockContent, cwd: str = "") -> Iterator[Touch]:
 def _file_tool(call: BlockContent, arguments: Mapping[str, Json]) -> tuple[str, str]:
     """Name and path of a call of a tool that reads or changes one file; ("", "") of others."""
     name = call.name.rpartition("__")[2].rpartition(".")[2].lower()
-    path = next((path for key in _PATHS if isinstance(path := arguments.get(key), str)), "")
+    path = next((path for key in PATH_KEYS if isinstance(path := arguments.get(key), str)), "")
     return (name, path) if name in _READS | _CHANGES else ("", "")
 
 

@@ -169,12 +169,10 @@ _minified: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).e
 
 
 def compact(value: Json) -> bytes:
-    """Encode `value` as minified JSON."""
     return _minified(value).encode("utf-8", "backslashreplace")
 
 
 def named_events(values: Iterable[dict[str, Json]]) -> tuple[bytes, ...]:
-    """Events named by their types."""
     return tuple(named_event(str(value["type"]), value) for value in values)
 
 

@@ -7,6 +7,7 @@ text on standard input, so that no name or text of a recording becomes part of t
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Mapping
 from typing import Final
@@ -45,22 +46,31 @@ def run_command(command: OwnCommand, target: Target) -> tuple[int, str]:
     Raises `CommandFailed`.
     """
     env = {**os.environ, **dict.fromkeys(VARIABLES, ""), **target.variables}
-    shown = command.output == "terminal"
+    shown, is_limited = command.output == "terminal", command.output == "message"
+    pipe = None if shown else subprocess.PIPE
     try:
-        done = subprocess.run(
+        process = subprocess.Popen(
             command.run,
             shell=True,
             env=env,
-            input=None if shown else target.text.encode("utf-8", "backslashreplace"),
-            stdout=None if shown else subprocess.PIPE,
+            stdin=pipe,
+            stdout=pipe,
             stderr=None if shown else subprocess.STDOUT,
-            timeout=MESSAGE_SECONDS if command.output == "message" else None,
-            check=False,
+            # A group of its own, so that all that it started can be stopped.
+            process_group=0 if is_limited else None,
         )
-    except subprocess.TimeoutExpired:
-        raise CommandFailed(
-            f"{command.name} was stopped after {MESSAGE_SECONDS} s", way_out='give it output = "terminal" or "pager"'
-        ) from None
     except OSError as error:
         raise CommandFailed(f"{command.name} cannot be started: {error.strerror}") from error
-    return done.returncode, (done.stdout or b"").decode("utf-8", "replace")
+    with process:
+        try:
+            output, _ = process.communicate(
+                None if shown else target.text.encode("utf-8", "backslashreplace"),
+                MESSAGE_SECONDS if is_limited else None,
+            )
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise CommandFailed(
+                f"{command.name} was stopped after {MESSAGE_SECONDS} s",
+                way_out='give it output = "terminal" or "pager"',
+            ) from None
+    return process.returncode, (output or b"").decode("utf-8", "replace")

@@ -85,7 +85,6 @@ class SessionSource:
         return loaded, iter(news)
 
     def study(self, session: Session) -> Study:
-        """A study of `session` in which nothing is computed yet."""
         study = self._services.study(session)
         study.subscription = self._subscribed
         return study

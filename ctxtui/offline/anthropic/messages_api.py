@@ -45,7 +45,6 @@ def content_of(
 
 
 def usage_of(request: ApiRequest, outcome: CacheOutcome, content: list[dict[str, Json]]) -> dict[str, Json]:
-    """The usage of an answer with this `content` and the cache `outcome` of its input."""
     writes = dict(outcome.writes)
     # Thinking counts in full even if its text is omitted: the signature has the same number of tokens.
     thoughts = [from_part(block) for block in content if block["type"] == "thinking"]

@@ -131,7 +131,6 @@ def _effort_levels(line: str, version: tuple[int, int]) -> tuple[str, ...]:
 
 
 def anthropic_models() -> Json:
-    """The model list of the Messages API."""
     ids = (OFFLINE, *KNOWN)
     return {"data": [anthropic_model(id_) for id_ in ids], "has_more": False, "first_id": ids[0], "last_id": ids[-1]}
 

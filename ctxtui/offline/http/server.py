@@ -180,9 +180,7 @@ class Server(Struct):
     """The server's state.
 
     - `pace`: tokens a second of answers; 0: as fast as possible.
-    - `seen`: the last requests, newest last: at most 1,000, and more than one only up to 64 MB of bodies. Listings,
-      stored objects and unknown paths are left out.
-
+    - `seen`: the last requests but listings, newest last: at most 1,000, and more than one only up to 64 MB of bodies.
     - `on_request`: called with each of these once its answer is made.
     - `local`: the local server that is simulated instead of the providers.
     - `websocket`: whether upgrade requests are accepted; otherwise they get a 426.

@@ -142,7 +142,6 @@ class Account(Struct, frozen=True):
 
 
 def make_account(session: Session, counter: Counter, settings: Settings) -> Account:
-    """Count the session and make its account."""
     book = book_for(session, counter, settings)
     count_all(book, counter)
     return priced_account(session, book, settings)

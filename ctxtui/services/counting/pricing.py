@@ -46,7 +46,6 @@ def _price_call_twice(call: Call, table: PriceTable) -> Priced:
 
 
 def local_pricer(table: PriceTable) -> Pricer:
-    """A pricer that runs in this process."""
     return lambda calls: [_price_call_twice(call, table) for call in calls]
 
 

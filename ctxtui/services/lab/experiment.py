@@ -20,7 +20,6 @@ from ctxtui.services.counting.counting import Counter
 
 
 def lab_inputs_of_session(session: Session, counter: Counter, settings: Settings) -> LabInputs:
-    """Count `session` and make the lab's inputs of it."""
     return lab_inputs_of_account(make_account(session, counter, settings))
 
 

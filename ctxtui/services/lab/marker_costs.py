@@ -43,7 +43,6 @@ def price_in_lab(account: Account, trials: Sequence[MarkerTrials]) -> list[Marke
 
 
 def run_marker_strategies(account: Account, names: Sequence[str]) -> MarkerRuns:
-    """Run the recording with the markers of each strategy in `names`."""
     if not names:
         return NO_MARKER_RUNS
     inputs = lab_inputs_of_account(account)

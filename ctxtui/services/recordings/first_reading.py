@@ -66,10 +66,7 @@ class FirstReading(Struct):
         return [*([self.main] if self.main else []), *(part.tail for part in self.parts.values())]
 
     def read_main(self, data: Iterable[bytes]) -> Iterator[list[Event]]:
-        """Yield the events of the main file in batches, then those of `settle`.
-
-        For formats with request bodies, those of new companion files come in between.
-        """
+        """Yield events of the main file, of new companions (formats with bodies), and of `settle`."""
         for events in _batch_events(self.reader, map(self._note_head, data)):
             yield self._note_id(events)
         if self.form.bodies:

@@ -73,7 +73,7 @@ class OpenLab:
         yield LabProgress(done, trial.total, len(new), result)
 
     def write(self, index: int) -> VariantFile:
-        """Write the variant of row `index` as a session."""
+        """Write the variant of row `index` (from 0) as a session."""
         session, run = self._loaded.session, apply_to_record(self._inputs, self._runs[0], self._runs[index])
         variant = describe_variant(self._rows[index], model=has_several_models(self._rows))
         title = f"{session.about.title or self._loaded.name} (what if: {variant})"

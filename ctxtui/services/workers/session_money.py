@@ -85,7 +85,6 @@ class SessionCost(NamedTuple):
 
 
 def cost(named: Named, request: CostRequest, say: Say) -> SessionCost:
-    """Compute the cost of a session."""
     settings, by, own = request
     session = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB")).session
     ids = _call_ids(session, own)
@@ -153,7 +152,6 @@ class SessionStatement(NamedTuple):
 
 
 def why(named: Named, request: StatementRequest, say: Say) -> SessionStatement:
-    """Make the statement of a session."""
     settings, between, alone, own = request
     loaded = open_named(named, settings, lambda done: say(f"read {done / 1_000_000:,.0f} MB"))
     session = loaded.session

@@ -70,7 +70,6 @@ def open_counted(
 
 
 def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
-    """Run the session under each variant."""
     settings, variants = request
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
@@ -79,7 +78,6 @@ def lab(named: Named, request: LabRequest, say: Say) -> SessionLab:
 
 
 def solve(named: Named, settings: Settings, say: Say) -> SolvedSession:
-    """Run the session under all candidates for the best variant."""
     with open_counted(named, settings, say) as (loaded, counter):
         inputs = lab_inputs_of_session(loaded.session, counter, settings)
         freeze_loaded()
@@ -94,14 +92,12 @@ def audited(named: Named, request: AuditRequest, say: Say) -> Audit:
 
 
 def checked(named: Named, request: CheckRequest, say: Say) -> MeasuredRecording:
-    """Measure the figures that limits apply to."""
     settings, limits = request
     with open_counted(named, settings, say) as (loaded, counter):
         return measure(loaded.session, counter, settings, limits)
 
 
 def drafted_report(named: Named, request: ReportRequest, say: Say) -> ReportDraft:
-    """Draft the report on the session, not masked yet."""
     settings, thread, number = request
     with open_counted(named, settings, say, "computing the report") as (loaded, counter):
         return draft_report(loaded, counter, settings, thread, number)

@@ -132,9 +132,7 @@ def emit_sum(
     """
     yield from mark_covered(calls_in_sum)
     side = Dialogue(tree, thread, ids)
-    yield ThreadSeen(
-        thread, f"sum of {calls:,} call{'s' * (calls != 1)}" if calls else "what the calls used in all", parent
-    )
+    yield ThreadSeen(thread, "sum for calls without a report", parent)
     yield side.add_call([], replace(base, fidelity=Fidelity.TOTALS, extra={**base.extra, SUM: calls or True}))
 
 

@@ -158,7 +158,8 @@ def _repair_cut(text: str, start: int, error: Malformed) -> tuple[Json, Skipped]
     cut = not text[end:].strip() or text[end : end + 1] == '"'
     reason = "cut off: a JSON value has no end" if cut else error.message
     value = None if "nested" in error.message else file_head.repair_json(text[start:end])
-    return value, Skipped(line, f"{reason} ({len(text) - end:,} characters not read)")
+    rest = f" (the last {len(text) - end:,} characters were not read)" if end < len(text) else ""
+    return value, Skipped(line, reason + rest)
 
 
 def _find_error_offset(text: str, start: int) -> int:

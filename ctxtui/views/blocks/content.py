@@ -15,6 +15,7 @@ from ctxtui.core.block import NOT_RECORDED, Block
 from ctxtui.core.block_content import BlockContent, Media, arguments_value
 from ctxtui.core.canonical import Json, loads
 from ctxtui.core.category import CATEGORIES
+from ctxtui.core.file_accesses import PATH_KEYS
 from ctxtui.tokens.image import media_size
 from ctxtui.views.blocks import code_text, json_text, markdown
 from ctxtui.views.blocks.body import Body
@@ -25,8 +26,6 @@ from ctxtui.views.text import numbers, safe_text
 from ctxtui.views.text.span import Span, Spans, plain
 
 MAX_INDENTED_JSON_CHARS: Final = 2_000_000
-_PATH_KEYS: Final = ("file_path", "path", "notebook_path", "filename")
-"""Arguments of a call that name a file."""
 # Arguments of editing tools with the replaced and the new text.
 OLD_TEXT_KEYS: Final = ("old_string", "old_str", "old", "oldString", "oldText")
 NEW_TEXT_KEYS: Final = ("new_string", "new_str", "new", "newString", "newText")
@@ -136,7 +135,7 @@ def _path_of(call: BlockContent) -> str:
     arguments = arguments_value(call) if call.arguments else None
     if not isinstance(arguments, Mapping):
         return ""
-    return next((str(arguments[key]) for key in _PATH_KEYS if isinstance(arguments.get(key), str)), "")
+    return next((str(arguments[key]) for key in PATH_KEYS if isinstance(arguments.get(key), str)), "")
 
 
 def _argument_lines(block_content: BlockContent, highlight: Highlight | None) -> Iterator[Spans]:

@@ -47,12 +47,12 @@ class Mark(Struct, frozen=True):
 
 
 class Curve(Struct, frozen=True):
-    """One curve: its `letter` on the chart, CSS class of its `line`, and its values (None: a gap)."""
+    """One curve: its `letter` on the chart ("": none), and the CSS class of its `line`."""
 
     name: str
     letter: str
     line: str
-    values: Sequence[float | None]
+    values: Sequence[float]
 
 
 def stacked(
@@ -114,26 +114,19 @@ def curves(
     1 on).
     """
     count = max((len(curve.values) for curve in curves_drawn), default=0)
-    values_drawn = [value for curve in curves_drawn for value in curve.values if value is not None]
-    if not count or not values_drawn:
+    if not count:
         return ""
-    most = max(values_drawn)
+    most = max(value for curve in curves_drawn for value in curve.values)
     visible_limits = [limit for limit in limits if limit.value > 0 and most > limit.value / 3]
     area = _Area(height, scale.ceiling(max([most, *(limit.value * 1.02 for limit in visible_limits)])), count)
     out = [area.begin(description), *area.grid(figure)]
     for curve in curves_drawn:
-        points, last = [], None
-        for at, value in enumerate(curve.values):
-            if value is None:
-                last = None
-                continue
-            points.append(f"{'L' if last is not None else 'M'}{area.middle(at):.1f},{area.y(value):.1f}")
-            last = value
-        out.append(f'<path class="{curve.line}" d="{"".join(points)}"><title>{escape(curve.name)}</title></path>')
-        ends = [(at, value) for at, value in enumerate(curve.values) if value is not None]
-        if ends and curve.letter:
-            at, value = ends[-1]
-            place = f'x="{min(WIDTH - 8.0, area.middle(at)):.1f}" y="{area.y(value) - 4:.1f}"'
+        points = [f"{area.middle(at):.1f},{area.y(value):.1f}" for at, value in enumerate(curve.values)]
+        path = f"M{'L'.join(points)}"
+        out.append(f'<path class="{curve.line}" d="{path}"><title>{escape(curve.name)}</title></path>')
+        if curve.letter:
+            end = area.middle(len(points) - 1)
+            place = f'x="{min(WIDTH - 8.0, end):.1f}" y="{area.y(curve.values[-1]) - 4:.1f}"'
             out.append(f'<text class="letter" text-anchor="end" {place}>{escape(curve.letter)}</text>')
     out += [area.limit_line(limit, figure) for limit in visible_limits]
     return "".join([*out, *area.column_numbers(calls or range(1, count + 1)), "</svg>"])

@@ -46,12 +46,6 @@ def _line_between(start: tuple[int, int], end: tuple[int, int]) -> Iterable[tupl
         yield round(x0 + (x1 - x0) * part), round(y0 + (y1 - y0) * part)
 
 
-def dot(mask: Mask, column: int, row: int) -> None:
-    """Set a dot of `mask`, at `column` of 2 per cell and `row` of 4; ignored if outside."""
-    if 0 <= row < 4 * len(mask) and mask and 0 <= column < 2 * len(mask[0]):
-        mask[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
-
-
 def rows(layers: Sequence[tuple[Mask, str]]) -> list[list[Span]]:
     """Curves as lines of spans; each layer is (dots, style), and earlier layers are on top."""
     if not layers:

@@ -115,7 +115,7 @@ def test_what_the_sums_have_beyond_the_requests_on_record_stands_apart() -> None
     assert total(session).input == 1500 and total(session).output == 40
     (side,) = calls(session, "totals m-1")
     assert side.is_sum and side.usage and side.usage.input == 1000
-    assert side.count == 1 and session.threads[side.thread].label == "sum of 1 call"
+    assert side.count == 1 and session.threads[side.thread].label == "sum for calls without a report"
     assert count_calls(session.calls.values()) == 3
 
 

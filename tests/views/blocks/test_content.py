@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxtui.core import block as blocks
-from ctxtui.core.block_content import read
+from ctxtui.core.block_content import read, read_value
 from ctxtui.core.canonical import loads
 from ctxtui.core.category import INDEX
 from ctxtui.tui.highlight import highlight
@@ -117,3 +117,11 @@ def test_hostile_text_stays_text(category: str) -> None:
     }[category]
     for line in shown(value, category):
         assert line.isprintable() and "\u202e" not in line
+
+
+@pytest.mark.parametrize("key", ["file_path", "filePath", "absolute_path", "target_file"])
+def test_a_result_has_the_colours_of_the_file_that_its_call_names(key: str) -> None:
+    call = read_value("tool_use", {"type": "tool_use", "id": "a", "name": "read", "input": {key: "a.py"}})
+    result = read_value("tool_result", {"type": "tool_result", "tool_use_id": "a", "content": "def x(): pass"})
+    drawn = content.content(INDEX["tool_result"], result, {}, call=call, highlight=highlight)
+    assert len({style for line in drawn.lines for _, style in line}) > 1

@@ -30,10 +30,3 @@ def test_nothing_is_drawn_over_an_earlier_layer() -> None:
 def test_every_curve_stays_inside(points: list[tuple[float, float]], width_: int, height: int) -> None:
     mask = braille.curve(points, width_, height, (0, 100), (0, 100))
     assert [width(row) for row in braille.rows([(mask, "ink")])] == [width_] * height
-
-
-def test_dot_outside_does_nothing() -> None:
-    mask = [[0]]
-    braille.dot(mask, 5, 0)
-    braille.dot(mask, 1, 3)
-    assert mask == [[0x80]]

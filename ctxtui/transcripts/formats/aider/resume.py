@@ -117,7 +117,7 @@ def _dialogue_texts(order: ResumeOrder) -> dict[int, str]:
 
 
 def _find_history_text(words: str, history_texts: list[str]) -> str:
-    """The first of `history_texts` that `text` equals or begins with; "" if there is none.
+    """The first of `history_texts` that `words` equals or begins with; "" if there is none.
 
     aider's reminder may follow user input.
     """

@@ -60,10 +60,7 @@ class Pair(Struct, frozen=True):
 
 
 def find_pair(text: JsonText) -> Pair | None:
-    """Find the request and the answer in a record.
-
-    None without a request, unless the answer is a whole body or stream: not a message, a count or an error alone.
-    """
+    """Find the request and the answer in a record; None without a request or a whole answer."""
     record = text.value()
     if not isinstance(record, dict):
         return None
