@@ -42,7 +42,10 @@ class RateLimits(Struct):
     """Time, input and output of each request of the last minute."""
 
     def wait_seconds(self, now: float) -> float | None:
-        """Seconds until the oldest counted request expires, at least 1; None if a request is accepted now."""
+        """Seconds until the oldest counted request expires, at least 1.
+
+        None if a request is accepted now.
+        """
         count, input_tokens, output_tokens = self._sum_recent(now)
         if not self.enforced or not count:
             return None
