@@ -29,7 +29,10 @@ class Match(NamedTuple):
 
 
 def find_matches(number: int, rule: LabelRule, text: str, earlier: Sequence[tuple[str, int, int]] = ()) -> list[Match]:
-    """Matches of `rule`, number `number`, in `text`, or inside `earlier` matches (label, start, end)."""
+    """Matches of `rule` in `text`, or inside `earlier` matches (label, start, end).
+
+    `number` is the number of the rule.
+    """
     places = [(0, len(text))]
     if rule.inside:
         places = [(start, end) for label, start, end in earlier if label == rule.inside]
